@@ -1,0 +1,76 @@
+"""Whippletree: multibody dynamics. One model, many algorithms, the same answer.
+
+The public names; each is imported when it is first used, so that the command line starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .dynamics.choose import ALGORITHMS
+    from .dynamics.functions import (
+        Energy,
+        Kinematics,
+        bias_force,
+        energy,
+        forward_dynamics,
+        inverse_dynamics,
+        jacobian,
+        kinematics,
+        mass_factors,
+        mass_matrix,
+        mass_matrix_inverse,
+        momentum,
+        solve_mass,
+    )
+    from .errors import ModelError, SimulationError, WhippletreeError
+    from .files import load, save
+    from .integrate.motion import coordinate_rates, integrate
+    from .integrate.simulate import INTEGRATORS, simulate
+    from .kernels.lanes import LANES
+    from .model import Model, Pose, pose
+    from .model.shapes import box, cylinder, mesh, point, rod, sphere
+    from .result.result import Result, load_result
+    from .system.system import System
+
+_HOME = {
+    "dynamics.choose": ("ALGORITHMS",),
+    "dynamics.functions": (
+        "Energy", "Kinematics", "bias_force", "energy", "forward_dynamics", "inverse_dynamics", "jacobian",
+        "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
+    ),
+    "errors": ("ModelError", "SimulationError", "WhippletreeError"),
+    "files": ("load", "save"),
+    "integrate.motion": ("coordinate_rates", "integrate"),
+    "integrate.simulate": ("INTEGRATORS", "simulate"),
+    "kernels.lanes": ("LANES",),
+    "model": ("Model", "Pose", "pose"),
+    "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
+    "result.result": ("Result", "load_result"),
+    "system.system": ("System",),
+}  # fmt: skip
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Energy", "Kinematics", "Model", "ModelError", "Pose", "Result",
+    "SimulationError", "System", "WhippletreeError", "bias_force", "box", "coordinate_rates", "cylinder", "energy",
+    "forward_dynamics", "integrate", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
+    "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "save",
+    "simulate", "solve_mass", "sphere",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'whippletree' has no attribute '{name}'")
+    value = getattr(import_module(f".{_WHERE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,73 @@
+"""Speed as a number with a command: the same model in every engine, agreement first, then time side by side.
+
+``run(family, *, sizes=None, against=("pinocchio", "mujoco", "drake"), threads=(1, 2), rounds=40, progress=None)``
+gives a :class:`BenchResult`; then
+
+- ``report.table(result, file=None)`` prints it, ``report.text(result)`` is the same as plain text;
+- ``report.save(result, path)`` writes JSON and gives the path, ``report.load(path)`` reads it;
+- ``report.plot(result, path)`` draws it and gives the paths of the SVG and the PNG.
+
+``families.FAMILIES`` and ``peers.PEERS`` hold the known names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ..errors import ModelError, nearest
+from . import families, peers, report, rows
+from .result import BenchResult, Row, machine, versions
+
+__all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
+
+
+def run(
+    family: str,
+    *,
+    sizes: str | Sequence[Any] | None = None,
+    against: str | Sequence[str] = ("pinocchio", "mujoco", "drake"),
+    threads: Sequence[int] = (1, 2),
+    rounds: int = 40,
+    progress: Callable[[str], None] | None = None,
+) -> BenchResult:
+    """Measure a family of models in our engine and in its peers.
+
+    Parameters
+    ----------
+    family : "chain", "tree", "robot", "batch" (many states of a chain at once) or "scaling" (ours only).
+    sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; None for the planned ones.
+    against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
+    threads : numbers of threads for the family batch.
+    rounds : turns of each engine; the best counts.
+    progress : called with one line for each thing begun.
+    """
+    if family not in families.FAMILIES:
+        raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.FAMILIES))
+    planned, names = families.sizes(sizes, family), peers.known(against)
+    if rounds < 1 or any(t < 1 for t in threads):
+        raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
+    listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes
+    result = BenchResult(
+        family,
+        f"whippletree bench {family} --bodies {listed}" + (f" --against {','.join(names)}" if names else ""),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        rounds,
+        machine(),
+        versions(
+            {"whippletree": "whippletree", "numpy": "numpy", "numba": "numba"}
+            | {n: peers.PEERS[n].package for n in names}
+        ),
+    )
+    for name in [n for n in names if peers.installed(n) is None]:
+        names.remove(name)
+        result.note(f"{name}: not installed (pip install 'whippletree[peers]')")
+    tell = progress or (lambda line: None)
+    if family == "scaling":
+        rows.scaling(result, planned, tell)
+    elif family == "batch":
+        rows.batch(result, planned, names, threads, tell)
+    else:
+        rows.single(result, planned, names, tell)
+    return result

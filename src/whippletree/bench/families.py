@@ -1,0 +1,152 @@
+"""The models that are timed: chains, trees, robots; sizes of them; and random states.
+
+Every family gives plain Models, so that each engine is built from the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingExtra, ModelError, nearest
+from ..model import JOINT_KINDS, Model, Pose
+
+FAMILIES = ("chain", "tree", "robot", "batch", "scaling")
+LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
+
+# name: file under the robots folder of the example-robot-data package, and the base
+ROBOTS: dict[str, tuple[str, str | None]] = {
+    "ur5": ("ur_description/urdf/ur5_robot.urdf", None),
+    "xarm7": ("xarm_description/urdf/xarm7.urdf", None),
+    "solo12": ("solo_description/robots/solo12.urdf", "free"),
+    "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "free"),
+    "g1": ("g1_description/urdf/g1_29dof_rev_1_0.urdf", "free"),
+    "icub": ("icub_description/robots/icub.urdf", "free"),
+    "centauro": ("centauro_description/urdf/centauro.urdf", "free"),
+    "tiago_dual": ("tiago_description/robots/tiago_dual.urdf", None),
+}
+
+PLANNED: dict[str, tuple[Any, ...]] = {
+    "chain": (7, 16, 30, 64, 128, 256, 512, 1024, 2048, 4096),
+    "tree": (8, 16, 32, 64, 128, 256),
+    "robot": tuple(ROBOTS),
+    "batch": (7, 30),
+    "scaling": (1000, 3162, 10000, 31623, 100000),
+}
+
+
+def sizes(text: str | Sequence[Any] | None, family: str) -> tuple[Any, ...]:
+    """Planned sizes of a family from "8:4096" (powers of two), "7,30,128" (as listed) or a sequence; robots by name."""
+    if text is None:
+        return PLANNED[family]
+    parts = [p.strip() for p in text.split(",")] if isinstance(text, str) else list(text)
+    if family == "robot":
+        for name in parts:
+            if name not in ROBOTS:
+                raise ModelError(f"robot '{name}' is not known", hint=nearest(str(name), ROBOTS))
+        return tuple(parts)
+    found = [n for part in parts for n in _sizes(part)]
+    if not found:
+        raise ModelError("no sizes to measure", expected="8:4096, or 7,30,128", got=repr(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _sizes(part: Any) -> list[int]:
+    low, colon, high = str(part).partition(":")
+    try:
+        first, last = int(low), int(high if colon else low)
+    except ValueError:
+        first = last = 0
+    if not 1 <= first <= last <= LARGEST:
+        expected = f"whole numbers from 1 to {LARGEST}, as 8:4096 (doubling) or 7,30,128"
+        raise ModelError("the sizes cannot be read", expected=expected, got=repr(part))
+    out = [first]
+    while out[-1] * 2 <= last:
+        out.append(out[-1] * 2)
+    return out
+
+
+def chain(n: int, seed: int = 0) -> Model:
+    """``n`` bodies in a row: random poses, revolute joints about random axes, random inertias."""
+    rng = np.random.default_rng(seed)
+    model = Model(f"chain of {n}")
+    for k in range(n):
+        _body(model, rng, k)
+        parent = f"b{k - 1}" if k else "ground"
+        model.joint(f"j{k}", "revolute", parent, f"b{k}", axis=_unit(rng, 3), at=_pose(rng), child_at=_pose(rng, 0.1))
+    return model
+
+
+def tree(n: int, seed: int = 0, *, floating: bool = False) -> Model:
+    """``n`` bodies on random parents, joined by the kinds that all peers hold; ``floating``: on a free base."""
+    rng = np.random.default_rng(seed)
+    model = Model(f"tree of {n}")
+    kinds = rng.choice(["revolute", "prismatic", "spherical"], n, p=[0.7, 0.15, 0.15])
+    for k in range(n):
+        _body(model, rng, k)
+        parent = f"b{rng.integers(max(0, k - 8), k)}" if k else "ground"
+        kind = "free" if floating and k == 0 else str(kinds[k])
+        axis = _unit(rng, 3) if kind in ("revolute", "prismatic") else None
+        model.joint(f"j{k}", kind, parent, f"b{k}", axis=axis, at=_pose(rng), child_at=_pose(rng, 0.1))
+    return model
+
+
+def robot(name: str) -> Model:
+    """A robot of the example-robot-data package, through ``whippletree.load``."""
+    import whippletree as wt
+
+    sizes([name], "robot")
+    path, base = ROBOTS[name]
+    return wt.load(robots_folder() / path, base=base)
+
+
+def robots_folder() -> Path:
+    """The folder of robots that the example-robot-data wheel installs."""
+    try:
+        wheel = distribution("example-robot-data")
+    except PackageNotFoundError:
+        raise MissingExtra("example-robot-data", "test", "the robot family") from None
+    return Path(str(wheel.locate_file("cmeel.prefix/share/example-robot-data/robots")))
+
+
+def states(
+    model: Model, system: Any, count: int, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """``count`` random states: q (count, nq), u, tau and udot (count, nu)."""
+    rng = np.random.default_rng(seed)
+    u, tau, udot = (rng.normal(size=(count, system.nu)) for _ in range(3))
+    q = rng.uniform(-1.0, 1.0, (count, system.nq))
+    for name in system.joints:
+        kind, where = model.joints[name].kind, system.q_index(name)
+        if kind == "revolute":
+            q[:, where] *= np.pi
+        elif JOINT_KINDS[kind][0] != JOINT_KINDS[kind][1]:  # the quaternion comes last
+            turn = rng.normal(size=(count, 4))
+            q[:, where.stop - 4 : where.stop] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+    return q, u, tau, udot
+
+
+def _body(model: Model, rng: np.random.Generator, k: int) -> None:
+    """A box of random sides (m), turned, of the mass of wood: an inertia that a solid can have."""
+    sides, R = rng.uniform(0.1, 0.4, 3), Pose(quaternion=_unit(rng, 4)).rotation()
+    mass = 700.0 * sides.prod()
+    moments = mass / 12.0 * ((sides**2).sum() - sides**2)
+    model.body(f"b{k}", mass=mass, com=rng.normal(size=3) * 0.1, inertia=_symmetric(R * moments @ R.T))
+
+
+def _symmetric(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (x + x.T)
+
+
+def _pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:
+    x, y, z = (rng.normal(size=3) * reach).tolist()
+    return Pose((x, y, z), _unit(rng, 4))
+
+
+def _unit(rng: np.random.Generator, count: int) -> Any:
+    x = rng.normal(size=count)
+    return tuple((x / np.linalg.norm(x)).tolist())

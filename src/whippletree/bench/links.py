@@ -1,0 +1,198 @@
+"""The same tree for every peer: welded bodies merged, joint axes along z, depth first; and the change of coordinates.
+
+A link is what moves as one piece. Its frame is the child's side of its joint, turned so that the axis of a revolute
+or prismatic joint is z (the fastest joint of every peer); then joint coordinates mean the same in all engines, except
+for the order of quaternions and the axes in which spherical and free joints hold their speeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..model import JOINT_KINDS, Body, Joint, Model, Pose
+
+PEER_KINDS = ("revolute", "prismatic", "spherical", "free")
+
+
+class CannotHold(Exception):
+    """A peer cannot hold a model; the text is the note in the table."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Pose of a frame: rotation (3, 3) and position (3,) in m."""
+
+    R: np.ndarray
+    p: np.ndarray
+
+    def __matmul__(self, other: Place) -> Place:
+        return Place(self.R @ other.R, self.R @ other.p + self.p)
+
+    def inverse(self) -> Place:
+        return Place(self.R.T, -self.R.T @ self.p)
+
+
+@dataclass(slots=True)
+class Link:
+    """One moving piece: its joint, its parent (index of a link, -1 is ground), where the joint stands in the parent,
+    and mass (kg), centre of mass (m) and inertia about it (kg m^2) in the link's frame."""
+
+    joint: str
+    kind: str
+    parent: int
+    at: Place
+    armature: float
+    mass: float = 0.0
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def weld(self, body: Body, place: Place) -> None:
+        """Add a body that stands at ``place`` in the link's frame."""
+        com = place.R @ np.array(body.com) + place.p
+        inertia = place.R @ np.array(body.inertia) @ place.R.T
+        mass = self.mass + body.mass
+        if mass > 0.0:
+            d = com - self.com  # two masses about their common centre: m1 m2 / (m1 + m2) (d.d 1 - d d')
+            inertia = inertia + self.mass * body.mass / mass * (d @ d * np.eye(3) - np.outer(d, d))
+            self.com = (self.mass * self.com + body.mass * com) / mass
+        self.mass, self.inertia = mass, self.inertia + inertia
+
+
+def links(model: Model) -> list[Link]:
+    """The links of a tree whose joints all point away from ground, depth first."""
+    outward: dict[str, list[Joint]] = {}
+    for j in model.joints.values():
+        outward.setdefault(j.parent, []).append(j)
+    found: list[Link] = []
+    seen = {"ground"}
+    ground = Place(np.eye(3), np.zeros(3))
+    waiting = [
+        (j, -1, ground) for j in reversed(outward.get("ground", []))
+    ]  # joint, parent's link, parent's place in it
+    while waiting:
+        j, link, place = waiting.pop()
+        if j.child in seen:
+            raise CannotHold("closed loop")
+        seen.add(j.child)
+        align = Place(_z_along(j.axis) if j.kind in ("revolute", "prismatic") else np.eye(3), np.zeros(3))
+        at, child_at = place @ _place(j.at) @ align, _place(j.child_at) @ align
+        if j.kind == "fixed":
+            place = at @ child_at.inverse()
+        elif j.kind in PEER_KINDS:
+            found.append(Link(j.name, j.kind, link, at, j.armature))
+            link, place = len(found) - 1, child_at.inverse()
+        else:
+            raise CannotHold(f"{j.kind} joint")
+        if link >= 0:
+            found[link].weld(model.bodies[j.child], place)
+        waiting += [(k, link, place) for k in reversed(outward.get(j.child, []))]
+    if len(seen) <= len(model.bodies):
+        raise CannotHold("joint that points towards ground")
+    return found
+
+
+def _place(pose: Pose) -> Place:
+    return Place(pose.rotation(), np.array(pose.position))
+
+
+def _z_along(axis: Any) -> np.ndarray:
+    """A rotation whose third column is the unit vector ``axis``."""
+    z = np.array(axis)
+    if z[2] == 1.0:
+        return np.eye(3)
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    return np.column_stack((x, np.cross(z, x), z))
+
+
+def rotation(quaternion: np.ndarray) -> np.ndarray:
+    """Rotation matrix of [w, x, y, z]."""
+    w, x, y, z = quaternion
+    return Pose(quaternion=(w, x, y, z)).rotation()
+
+
+@dataclass(slots=True)
+class Held:
+    """How a peer holds a spherical or free joint, at one configuration q.
+
+    ``q``: the peer's coordinates. ``T``: orthogonal, u_peer = T u; so tau_peer = T tau, and M_peer = T M T'.
+    ``still``: its linear velocity is in axes that do not turn with the body: udot_peer = T (udot + [0; w x v]).
+    """
+
+    q: np.ndarray
+    T: np.ndarray
+    still: bool = False
+
+
+class Coordinates:
+    """Our q, u, udot and tau to a peer's, and back.
+
+    ``starts`` gives the peer's first index in q and in u of every link's joint; ``hold(link, q)`` a :class:`Held`.
+    """
+
+    def __init__(
+        self, tree: list[Link], system: Any, starts: list[tuple[int, int]], hold: Callable[[Link, np.ndarray], Held]
+    ) -> None:
+        single = [(x, s) for x, s in zip(tree, starts, strict=True) if JOINT_KINDS[x.kind] == (1, 1)]
+        self.q_ours = np.array([system.q_index(x.joint).start for x, _ in single], int)
+        self.u_ours = np.array([system.u_index(x.joint).start for x, _ in single], int)
+        self.q_peer = np.array([s[0] for _, s in single], int)
+        self.u_peer = np.array([s[1] for _, s in single], int)
+        self.many = [
+            (x, system.q_index(x.joint), system.u_index(x.joint), *s)
+            for x, s in zip(tree, starts, strict=True)
+            if JOINT_KINDS[x.kind] != (1, 1)
+        ]
+        self.nq = sum(JOINT_KINDS[x.kind][0] for x in tree)
+        self.nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
+        self.hold = hold
+
+    def q(self, q: np.ndarray) -> np.ndarray:
+        """The peer's configuration; a peer may need fewer numbers (roll-pitch-yaw), so its length is found here."""
+        held = [(start, self.hold(x, q[qs]).q) for x, qs, _, start, _ in self.many]
+        saved = sum(JOINT_KINDS[x.kind][0] for x, *_ in self.many) - sum(len(h) for _, h in held)
+        out = np.zeros(self.nq - saved)
+        out[self.q_peer] = q[self.q_ours]
+        for start, h in held:
+            out[start : start + len(h)] = h
+        return out
+
+    def turn(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Speeds or forces (nu,) or (nu, k) to the peer's: T x."""
+        out = np.zeros_like(x)
+        out[self.u_peer] = x[self.u_ours]
+        for link, qs, us, _, start in self.many:
+            T = self.hold(link, q[qs]).T
+            out[start : start + len(T)] = T @ x[us]
+        return out
+
+    def back(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The peer's speeds or forces (nu,) or (nu, k) to ours: T' x."""
+        out = np.zeros_like(x)
+        out[self.u_ours] = x[self.u_peer]
+        for link, qs, us, _, start in self.many:
+            T = self.hold(link, q[qs]).T
+            out[us] = T.T @ x[start : start + len(T)]
+        return out
+
+    def turn_udot(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> np.ndarray:
+        return self.turn(q, udot + self._turning(q, u))
+
+    def back_udot(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> np.ndarray:
+        return self.back(q, udot) - self._turning(q, u)
+
+    def back_mass(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """T' M T."""
+        return self.back(q, self.back(q, M).T).T
+
+    def _turning(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(u)
+        for link, qs, us, _, _ in self.many:
+            if self.hold(link, q[qs]).still:
+                w, v = u[us][:3], u[us][3:]
+                out[us.start + 3 : us.stop] = np.cross(w, v)
+        return out

@@ -1,0 +1,66 @@
+"""Agreement first, then time: engines take turns in one run, so that noise hits all alike, and the best turn counts."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+AGREE = 1e-8  # largest relative difference to ours with which an engine's time counts
+TURN = 2e-3  # seconds that one turn of an engine should take, so that the clock's own cost is lost in it
+MOST = 100_000  # calls in a turn
+
+
+@dataclass(slots=True)
+class Call:
+    """One engine's way to answer one question: ``run`` is timed, ``value`` gives the answer in our coordinates."""
+
+    engine: str
+    run: Callable[[], Any]
+    value: Callable[[], np.ndarray]
+
+
+def difference(value: np.ndarray, reference: np.ndarray) -> float:
+    """Largest difference, relative to the largest entry of the reference; inf where an answer is not finite."""
+    if np.shape(value) != np.shape(reference) or not np.isfinite(value).all():
+        return inf
+    scale = float(np.abs(reference).max(initial=0.0))
+    return float(np.abs(value - reference).max(initial=0.0)) / (scale or 1.0)
+
+
+def race(calls: Sequence[Call], rounds: int) -> dict[str, float]:
+    """Seconds per call of every engine: the best of ``rounds`` turns, taken in rotation."""
+    counts = {c.engine: _calls_in_a_turn(c.run) for c in calls}
+    best = {c.engine: inf for c in calls}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for k in range(rounds):
+            first = k % len(calls)  # nobody always runs after the same neighbour's caches
+            for c in (*calls[first:], *calls[:first]):
+                best[c.engine] = min(best[c.engine], _turn(c.run, counts[c.engine]))
+    finally:
+        if collecting:
+            gc.enable()
+    return best
+
+
+def _turn(run: Callable[[], Any], count: int) -> float:
+    start = perf_counter()
+    for _ in repeat(None, count):
+        run()
+    return (perf_counter() - start) / count
+
+
+def _calls_in_a_turn(run: Callable[[], Any]) -> int:
+    run()
+    count = 1
+    while count < MOST and (spent := _turn(run, count) * count) < TURN:
+        count = min(MOST, max(2 * count, int(count * TURN / max(spent, 1e-7))))
+    return count

@@ -1,0 +1,97 @@
+"""MuJoCo, built from our Model."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..model import JOINT_KINDS, Model
+from ..model.pose import quaternion_from_matrix
+from .links import CannotHold, Coordinates, Held, Link, links, rotation
+from .measure import Call
+
+LARGEST_FACTOR = 5e8  # multiplications that factoring the mass matrix may take: about half a second
+
+
+class Mujoco:
+    """``mj_forward``, ``mj_inverse``, and ``mj_makeM`` with ``mj_fullM``; contacts, limits, damping and sensors off."""
+
+    name, package = "mujoco", "mujoco"
+
+    def __init__(self, model: Model, system: Any) -> None:
+        import mujoco
+
+        tree = links(model)
+        depth: list[int] = []
+        for x in tree:
+            depth.append(JOINT_KINDS[x.kind][1] + (depth[x.parent] if x.parent >= 0 else 0))
+            if x.kind == "free" and x.parent >= 0:
+                raise CannotHold("free joint that does not stand on ground")
+        if sum(JOINT_KINDS[x.kind][1] * d * d for x, d in zip(tree, depth, strict=True)) > LARGEST_FACTOR:
+            raise CannotHold("its factorization of the mass matrix would take seconds")
+        self.mj, spec = mujoco, mujoco.MjSpec()
+        bodies: list[Any] = []
+        spec.option.gravity = model.gravity
+        for x in tree:
+            on = bodies[x.parent] if x.parent >= 0 else spec.worldbody
+            bodies.append(self._add(on, x))
+        off = {name for name in dir(mujoco.mjtDisableBit) if name.startswith("mjDSBL_")} - {"mjDSBL_GRAVITY"}
+        try:
+            self.model = spec.compile()
+        except ValueError as refusal:
+            raise CannotHold(str(refusal).splitlines()[0].removeprefix("Error: ")) from None
+        self.model.opt.disableflags = sum(int(getattr(mujoco.mjtDisableBit, name)) for name in off)
+        starts = [(int(self.model.jnt_qposadr[i]), int(self.model.jnt_dofadr[i])) for i in map(self._id, tree)]
+        self.to = Coordinates(tree, system, starts, self._hold)
+
+    def _id(self, x: Link) -> int:
+        return int(self.model.joint(x.joint).id)
+
+    def _add(self, on: Any, x: Link) -> Any:
+        mj, types = self.mj, self.mj.mjtJoint
+        kinds = {"revolute": types.mjJNT_HINGE, "prismatic": types.mjJNT_SLIDE, "spherical": types.mjJNT_BALL}
+        moments, turn = np.linalg.eigh(x.inertia)
+        turn[:, 2] *= np.sign(np.linalg.det(turn))
+        body = on.add_body(pos=x.at.p, quat=quaternion_from_matrix(x.at.R), explicitinertial=True, mass=x.mass)
+        body.ipos, body.inertia, body.iquat = x.com, moments, quaternion_from_matrix(turn)
+        kind = kinds.get(x.kind, types.mjJNT_FREE)
+        body.add_joint(
+            name=x.joint, type=kind, axis=(0, 0, 1), armature=x.armature, align=mj.mjtAlignFree.mjALIGNFREE_FALSE
+        )
+        return body
+
+    @staticmethod
+    def _hold(link: Link, q: np.ndarray) -> Held:
+        """A free joint has its pose in the world, and its speeds are [linear in world axes; angular in body axes]."""
+        if link.kind == "spherical":
+            return Held(q, np.eye(3))
+        R, T = link.at.R @ rotation(q[3:]), np.zeros((6, 6))
+        T[:3, 3:], T[3:, :3] = R, np.eye(3)
+        return Held(np.concatenate((link.at.R @ q[:3] + link.at.p, quaternion_from_matrix(R))), T, still=True)
+
+    def forward(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
+        d, to = self.mj.MjData(self.model), self.to
+        d.qpos[:], d.qvel[:], d.qfrc_applied[:] = to.q(q), to.turn(q, u), to.turn(q, tau)
+        run = partial(self.mj.mj_forward, self.model, d)
+        return [Call("mujoco", run, lambda: to.back_udot(q, u, (run(), d.qacc.copy())[1]))]
+
+    def inverse(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> list[Call]:
+        d, to = self.mj.MjData(self.model), self.to
+        d.qpos[:], d.qvel[:], d.qacc[:] = to.q(q), to.turn(q, u), to.turn_udot(q, u, udot)
+        run = partial(self.mj.mj_inverse, self.model, d)
+        return [Call("mujoco", run, lambda: to.back(q, (run(), d.qfrc_inverse.copy())[1]))]
+
+    def mass(self, q: np.ndarray) -> list[Call]:
+        mj, m, d, to = self.mj, self.model, self.mj.MjData(self.model), self.to
+        d.qpos[:], M = to.q(q), np.zeros((m.nv, m.nv))
+
+        def run() -> np.ndarray:
+            mj.mj_kinematics(m, d)
+            mj.mj_comPos(m, d)
+            mj.mj_makeM(m, d)
+            mj.mj_fullM(m, d, M)
+            return M
+
+        return [Call("mujoco", run, lambda: to.back_mass(q, run().copy()))]

@@ -1,0 +1,74 @@
+"""The engines that answer the same questions: ours, and the peers Pinocchio, MuJoCo and Drake.
+
+Every class has ``name``, ``package`` and, once built from ``(model, system)``, ``forward(q, u, tau)``,
+``inverse(q, u, udot)`` and ``mass(q)`` for one state, and perhaps ``batch(question, q, u, x, threads)``. Each gives a
+list of :class:`~.measure.Call`: ``run`` is what is timed, with everything converted before; ``value()`` runs it once
+and gives the answer in our coordinates. Where there is a choice, a peer gets what is fastest for it: joints along z,
+welded bodies merged, unused stages off, results left where the peer puts them. A peer raises
+:class:`~.links.CannotHold` for a model that it has no room or no joints for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from ..model import Model
+from .drake import Drake
+from .measure import Call
+from .mujoco import Mujoco
+from .pinocchio import Pinocchio
+from .result import OURS
+
+PEERS: dict[str, Any] = {p.name: p for p in (Pinocchio, Mujoco, Drake)}
+
+
+class Whippletree:
+    """Our public functions."""
+
+    name = package = OURS
+
+    def __init__(self, model: Model, system: Any) -> None:
+        self.system = system
+
+    def forward(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
+        return self._calls("forward_dynamics", q, u, tau)
+
+    def inverse(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> list[Call]:
+        return self._calls("inverse_dynamics", q, u, udot)
+
+    def mass(self, q: np.ndarray) -> list[Call]:
+        return self._calls("mass_matrix", q)
+
+    def batch(self, question: str, q: np.ndarray, u: np.ndarray, x: np.ndarray, threads: int) -> list[Call]:
+        if question == "mass":
+            return self._calls("mass_matrix", q, threads=threads)
+        return self._calls(f"{question}_dynamics", q, u, x, threads=threads)
+
+    def _calls(self, name: str, *args: np.ndarray, **options: Any) -> list[Call]:
+        import whippletree
+
+        run = partial(getattr(whippletree, name), self.system, *args, **options)
+        return [Call(OURS, run, run)]
+
+
+def known(names: str | Sequence[str]) -> list[str]:
+    """Names of peers as a list, each checked."""
+    parts = [n.strip() for n in names.split(",") if n.strip()] if isinstance(names, str) else list(names)
+    for name in parts:
+        if name not in PEERS:
+            raise ModelError(f"peer '{name}' is not known", hint=nearest(str(name), PEERS))
+    return list(dict.fromkeys(parts))
+
+
+def installed(name: str) -> str | None:
+    """The version of a peer's package, or None."""
+    try:
+        return version(PEERS[name].package)
+    except PackageNotFoundError:
+        return None

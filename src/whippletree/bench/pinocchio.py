@@ -1,0 +1,121 @@
+"""Pinocchio, built from our Model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..model import JOINT_KINDS, Model
+from .links import CannotHold, Coordinates, Held, Link, links
+from .measure import Call
+
+LARGEST_DATA = 4e9  # bytes that its Data may take
+
+
+class Pinocchio:
+    """``aba``, ``rnea`` and ``crba`` in both of Pinocchio's conventions, and its parallel forms for batches."""
+
+    name, package = "pinocchio", "pin"
+
+    def __init__(self, model: Model, system: Any) -> None:
+        import pinocchio as pin
+
+        tree = links(model)
+        nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
+        if 48.0 * nu**3 > LARGEST_DATA:  # six third-order tensors of doubles
+            raise CannotHold(f"its Data would take {48e-9 * nu**3:.0f} GB")
+        kinds = {"revolute": "RZ", "prismatic": "PZ", "spherical": "Spherical", "free": "FreeFlyer"}
+        self.pin, self.model = pin, pin.Model()
+        self.model.gravity.linear = np.array(model.gravity)
+        ids: list[int] = []
+        for x in tree:
+            joint = getattr(pin, f"JointModel{kinds[x.kind]}")()
+            parent = ids[x.parent] if x.parent >= 0 else 0
+            ids.append(self.model.addJoint(parent, joint, pin.SE3(x.at.R, x.at.p), x.joint))
+            self.model.appendBodyToJoint(ids[-1], pin.Inertia(x.mass, x.com, x.inertia), pin.SE3.Identity())
+        starts = [(self.model.joints[i].idx_q, self.model.joints[i].idx_v) for i in ids]
+        armature = np.zeros(nu)
+        for x, (_, start) in zip(tree, starts, strict=True):
+            armature[start : start + JOINT_KINDS[x.kind][1]] = x.armature
+        self.model.armature = armature
+        self.data = self.model.createData()
+        self.to = Coordinates(tree, system, starts, self._hold)
+
+    @staticmethod
+    def _hold(link: Link, q: np.ndarray) -> Held:
+        """Quaternions are [x, y, z, w]; a free joint's speeds are [linear; angular] in the body's axes."""
+        if link.kind == "spherical":
+            return Held(np.roll(q, -1), np.eye(3))
+        return Held(np.concatenate((q[:3], np.roll(q[3:], -1))), np.roll(np.eye(6), 3, axis=0))
+
+    def forward(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
+        pin, to = self.pin, self.to
+        args = (self.model, self.data, to.q(q), to.turn(q, u), to.turn(q, tau))
+        runs = {c: partial(pin.aba, *args, getattr(pin.Convention, c)) for c in ("LOCAL", "WORLD")}
+
+        def value(run: Callable[[], np.ndarray]) -> np.ndarray:
+            return to.back_udot(q, u, run().copy())
+
+        return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
+
+    def inverse(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> list[Call]:
+        to = self.to
+        run = partial(self.pin.rnea, self.model, self.data, to.q(q), to.turn(q, u), to.turn_udot(q, u, udot))
+        return [Call("pinocchio local", run, lambda: to.back(q, run().copy()))]
+
+    def mass(self, q: np.ndarray) -> list[Call]:
+        pin, to = self.pin, self.to
+        args = (self.model, self.data, to.q(q))
+        runs = {c: partial(pin.crba, *args, getattr(pin.Convention, c)) for c in ("LOCAL", "WORLD")}
+
+        def value(run: Callable[[], np.ndarray]) -> np.ndarray:
+            self.data.M[:] = 0.0
+            upper = np.triu(run())
+            return to.back_mass(q, upper + np.triu(upper, 1).T)
+
+        return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
+
+    def batch(self, question: str, q: np.ndarray, u: np.ndarray, x: np.ndarray, threads: int) -> list[Call]:
+        """A Python loop over the states (one thread; results not kept) and Pinocchio's own parallel function.
+
+        ``x`` is tau for the question "forward", udot for "inverse", not read for "mass".
+        """
+        pin, to, model, data = self.pin, self.to, self.model, self.data
+        turn = to.turn_udot if question == "inverse" else lambda q, u, x: to.turn(q, x)
+        Q, U, X = (
+            np.array([f(*s) for s in zip(q, u, x, strict=True)])
+            for f in (lambda q, u, x: to.q(q), lambda q, u, x: to.turn(q, u), turn)
+        )
+        args = ((a,) for a in Q) if question == "mass" else zip(Q, U, X, strict=True)
+        one, each = {"forward": pin.aba, "inverse": pin.rnea, "mass": pin.crba}[question], list(args)
+
+        def loop() -> None:
+            for a in each:
+                one(model, data, *a)
+
+        def kept() -> np.ndarray:
+            if question == "mass":
+                return np.array([self.mass(s)[0].value() for s in q])
+            found = [one(model, data, *a).copy() for a in each]
+            return self._back(question, q, u, np.array(found))
+
+        calls = [Call("pinocchio loop", loop, kept)] if threads == 1 else []
+        if question != "mass":
+            pool, out = pin.ModelPool(model, threads), np.zeros(U.T.shape, order="F")
+            many = pin.abaInParallel if question == "forward" else pin.rneaInParallel
+            run = partial(many, threads, pool, *(np.asfortranarray(a.T) for a in (Q, U, X)), out)
+
+            def parallel() -> np.ndarray:
+                run()
+                return self._back(question, q, u, out.T.copy())
+
+            calls.append(Call("pinocchio parallel", run, parallel))
+        return calls
+
+    def _back(self, question: str, q: np.ndarray, u: np.ndarray, x: np.ndarray) -> np.ndarray:
+        if question == "forward":
+            return np.array([self.to.back_udot(*s) for s in zip(q, u, x, strict=True)])
+        return np.array([self.to.back(*s) for s in zip(q, x, strict=True)])

@@ -1,0 +1,104 @@
+"""What a run of the benchmark found: rows of times, the machine they hold for, and what was left out and why."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .measure import AGREE
+
+OURS = "whippletree"
+
+
+@dataclass(slots=True)
+class Row:
+    """One question (forward, inverse, mass) about one model, answered by all engines in turn.
+
+    ``seconds`` are per state; ``differences`` are relative to our answer; engines that differ too much have no time.
+    """
+
+    question: str
+    label: str
+    bodies: int
+    freedoms: int
+    states: int = 1
+    threads: int = 1
+    seconds: dict[str, float] = field(default_factory=dict)
+    differences: dict[str, float] = field(default_factory=dict)
+
+    def ratio(self, engine: str) -> float | None:
+        """How many times as fast ours is as ``engine``, or None where either was not timed."""
+        if engine in self.seconds and OURS in self.seconds:
+            return self.seconds[engine] / self.seconds[OURS]
+        return None
+
+    def fastest_peer(self) -> str | None:
+        peers = {e: s for e, s in self.seconds.items() if e != OURS}
+        return min(peers, key=peers.__getitem__) if peers else None
+
+    def worst_difference(self) -> float | None:
+        """Of the engines that were timed."""
+        return max((d for d in self.differences.values() if d < AGREE), default=None)
+
+
+@dataclass(slots=True)
+class BenchResult:
+    """All rows of one run, with what is needed to repeat it."""
+
+    family: str
+    command: str
+    date: str
+    rounds: int
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    scaling: dict[str, Any] | None = None
+
+    def engines(self) -> list[str]:
+        """Ours first, then the peers in the order in which they came."""
+        found = dict.fromkeys(e for row in self.rows for e in row.seconds)
+        return [OURS] * (OURS in found) + [e for e in found if e != OURS]
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, frequency (MHz, now and largest, where readable), SIMD lanes, system."""
+    import whippletree
+
+    lines = _lines("/proc/cpuinfo")
+    read = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    largest = _lines("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
+    return {
+        "processor": read.get("model name") or platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "mhz": float(read["cpu MHz"]) if "cpu MHz" in read else None,
+        "mhz_largest": float(largest[0]) / 1000.0 if largest else None,
+        "lanes": whippletree.LANES,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions(packages: dict[str, str]) -> dict[str, str]:
+    """Versions of Python and of the installed packages, given as name: distribution."""
+    found = {"python": platform.python_version()}
+    for name, package in packages.items():
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,267 @@
+"""The command line: parse, call the library, print. Data goes to stdout, the rest to stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from .errors import ModelError, WhippletreeError
+
+if TYPE_CHECKING:
+    from .system.system import System
+
+
+class Commands(typer.core.TyperGroup):
+    """Turns what the library complains about into one message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("stopped")
+            raise typer.Exit(130) from None
+        except WhippletreeError as e:
+            say(f"error: {e}")
+            raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
+        except BrokenPipeError:  # the reader of our output has gone, as in `| head`
+            raise
+        except (OSError, MemoryError) as e:
+            say(f"error: {e or 'out of memory'}")
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="whippletree",
+    cls=Commands,
+    help="Multibody dynamics: one model, many algorithms, the same answer.",
+    epilog="Exit codes: 0 done, 1 the simulation failed, 2 the input is wrong.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml or .urdf")]
+Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the base of a robot float")]
+Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
+Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
+
+
+def say(message: str) -> None:
+    """A line for the person, not for the next program."""
+    print(message, file=sys.stderr, flush=True)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="print the version and stop", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"whippletree {installed('whippletree')}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    model: ModelPath,
+    until: Annotated[float, typer.Option(metavar="SECONDS", help="end of the run")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the result (.nc)")
+    ] = None,
+    plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
+    step: Annotated[float | None, typer.Option(metavar="SECONDS", help="step of the integrator")] = None,
+    output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
+    algorithm: Algorithm = "auto",
+    integrator: Integrator = "rk4",
+    q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
+    u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    base: Base = None,
+) -> None:
+    """Simulate a model.
+
+    \b
+    whippletree run models/pendulum.toml --until 2 --q hinge=2 --plot run.svg
+
+    Without an output file the state at the end is printed.
+    """
+    from .result.plot import picture_path
+    from .result.whole_file import writable
+
+    for path, what in ((output, "the result"), (report, "the report"), *((p, "the picture") for p in plot)):
+        if path is not None:
+            writable(path, what)
+    for picture in plot:
+        picture_path(picture)
+    options = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
+    system = _system(model, base)
+    result = _simulate(system, until, algorithm=algorithm, integrator=integrator, **options)
+    if output is not None:
+        result.save(output)
+    for picture in plot:
+        result.plot(path=picture)
+    if report is not None:
+        result.report(report)
+    written = [str(p) for p in (output, *plot, report) if p is not None]
+    if written:
+        say(f"wrote {', '.join(written)}")
+    else:
+        from .result.report import end_state
+
+        _print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
+
+
+@app.command()
+def check(model: ModelPath, base: Base = None) -> None:
+    """Say whether a model is right, and what it has."""
+    system = _system(model, base)
+    closed = f", {len(system.cut_joints)} closing loops" if system.cut_joints else ""
+    bodies, joints = len(system.bodies) - 1, len(system.model.joints)
+    print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms")
+
+
+@app.command(short_help="Show how a model is understood.")
+def explain(model: ModelPath, base: Base = None) -> None:
+    """Show how a model is understood: topology, freedoms, the algorithm chosen and why."""
+    print(_system(model, base).explain())
+
+
+@app.command()
+def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator = "rk4", base: Base = None) -> None:
+    """Print the references (BibTeX) of what a run of this model uses."""
+    from .result import cite as references
+
+    used = references.used({"algorithm": algorithm, "integrator": integrator}, _system(model, base))
+    print("\n\n".join(references.entries(*used)))
+
+
+@app.command(short_help="Draw a result over time.")
+def plot(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".svg, .png or .pdf")] = None,
+) -> None:
+    """Draw names of a result over time; without names the mechanism, its coordinates and energies.
+
+    \b
+    whippletree plot run.nc hinge.q energy -o hinge.png
+    """
+    from .result import load_result
+
+    path = output or result.with_suffix(".svg")
+    load_result(result).plot(*(names or ()), path=path)
+    say(f"wrote {path}")
+
+
+@app.command(short_help="Time the dynamics beside other engines.")
+def bench(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch or scaling")],
+    bodies: Annotated[str | None, typer.Option(metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots")] = None,
+    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture of cost against size")] = None,
+) -> None:
+    """Time the dynamics side by side with other engines, after checking that they agree.
+
+    \b
+    whippletree bench chain --bodies 8:128 --against pinocchio,mujoco
+    """
+    from . import bench as measure
+    from .bench import report
+    from .result.plot import picture_path
+    from .result.whole_file import writable
+
+    if output is not None:
+        writable(output, "the numbers")
+    if plot is not None:
+        writable(picture_path(plot), "the picture")
+    _announce_compiling()
+    results = measure.run(family, sizes=bodies, against=against, progress=say if sys.stderr.isatty() else None)
+    report.table(results)
+    written = [report.save(results, output)] if output is not None else []
+    written += report.plot(results, plot) if plot is not None else []
+    if written:
+        say("wrote " + ", ".join(map(str, written)))
+
+
+def _values(given: list[str], option: str) -> dict[str, list[float]]:
+    """Joint names and numbers from ``joint=1`` or ``joint=1,0,0``."""
+    values: dict[str, list[float]] = {}
+    for text in given:
+        joint, equals, numbers = text.rpartition("=")
+        try:
+            values[joint] = [float(x) for x in numbers.split(",")]
+        except ValueError:
+            equals = ""
+        if not equals or not joint:
+            raise ModelError(f"{option} '{text}' cannot be read", expected="joint=number or joint=number,number,...")
+    return values
+
+
+def _system(model: Path, base: str | None) -> System:
+    import whippletree as wt
+
+    return wt.load(model, base=base).compile()
+
+
+def _simulate(system: System, until: float, **options: Any) -> Any:
+    import whippletree as wt
+
+    _announce_compiling()
+    with Bar(f"simulating {system.name}") as bar:
+        return wt.simulate(system, until, progress=bar, **options)
+
+
+class Bar:
+    """A progress bar on a terminal, from the second second on; called with the fraction done."""
+
+    def __init__(self, title: str) -> None:
+        self.title, self.start = title, time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __call__(self, fraction: float) -> None:
+        if self.shown is None and sys.stderr.isatty() and time.monotonic() - self.start > 1.0:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.shown = Progress(console=Console(stderr=True), transient=True)
+            self.shown.start()
+            self.shown.add_task(self.title, total=1.0)
+        if self.shown is not None:
+            self.shown.update(self.shown.task_ids[0], completed=fraction)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+
+def _announce_compiling() -> None:
+    from .kernels.lanes import kernels_cached
+
+    if not kernels_cached():
+        say("compiling kernels, once, about 30 s")
+
+
+def _print_table(rows: list[tuple[str, str]]) -> None:
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        print(f"{key:<{width}}  {value}")
+
+
+def main() -> None:
+    """The entry point ``whippletree``."""
+    app(prog_name="whippletree")

@@ -1,0 +1,1 @@
+"""One paper, or one section of it, per file."""

@@ -1,0 +1,129 @@
+"""Articulated-body forward dynamics of a tree, O(n).
+
+Paper    [featherstone2008] Rigid Body Dynamics Algorithms, sec. 7.3, table 7.1; the same recursion
+         is [jain1992] eqs (63)-(64) with no modes.
+Symbols  as featherstone2008; uA is its u_i, because u is the generalized speed here. In jain1992:
+         IA = P_R, U d = G_R, S = H', c = a_mR, pA = z_R.
+Differs  all quantities share one frame (docs/notation.md), so the paper's X is 1; a joint's freedoms
+         are eliminated one at a time, so D is a number; pa is formed from IA c and U.c instead of
+         Ia c, which takes the product off the critical path.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.spatial import (
+    add,
+    add21,
+    add_rigid,
+    axpy,
+    cross_force,
+    dot,
+    load3,
+    load6,
+    load21,
+    mul,
+    mul_rigid,
+    rigid21,
+    store6,
+    store21,
+    sub,
+    sub_outer,
+)
+from ..system.system import System
+
+SUPPORTS = {"trees", "lanes"}
+
+
+class Work(NamedTuple):
+    IA: Any  # (nb, 21) articulated inertia of the children
+    pA: Any  # (nb, 6)  articulated bias force of the children
+    U: Any  # (nu, 6)   IA S
+    d: Any  # (nu)      1 / (S . U + armature)
+    uA: Any  # (nu)     joint force left for acceleration
+    x: Any  # (nb, 6)   acceleration less the bias acceleration
+
+
+def workspace(system: System, lanes: int = 1) -> np.ndarray:
+    """Scratch for :func:`accelerations`, for one state or for LANES of them."""
+    return scratch(kinematics_rows(system) + 33 * system.nb + 8 * system.nu + block_rows(system), lanes)
+
+
+@inline
+def take_work(m, buffer, n):
+    IA, n = take(buffer, n, 21 * m.nb)
+    pA, n = take(buffer, n, 6 * m.nb)
+    U, n = take(buffer, n, 6 * m.nu)
+    d, n = take(buffer, n, m.nu)
+    uA, n = take(buffer, n, m.nu)
+    x, n = take(buffer, n, 6 * m.nb)
+    return Work(IA, pA, U, d, uA, x), n
+
+
+@inline
+def eliminate(m, k, tau, w, j, IA, pA):
+    """Ia and pa: what the inboard side feels once freedom j moves freely"""
+    S = load6(k.S, j)
+    U = mul(IA, S)
+    d = 1.0 / (dot(S, U) + m.armature[j])
+    uA = get(tau, j) - dot(S, pA)
+    store6(w.U, j, U)
+    put(w.d, j, d)
+    put(w.uA, j, uA)
+    return sub_outer(IA, d, U), axpy(d * uA, U, pA)  # Ia = IA - U d U', pa = pA + U d uA
+
+
+@kernel
+def solve(m, k, tau, wrench, w, udot):
+    for i in range(m.nb - 1, 0, -1):  # tips to ground
+        mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
+        pA = add(mul_rigid(mass, h, J, load6(k.b, i)), cross_force(v, mul_rigid(mass, h, J, v)))  # I b + v x* I v - f
+        if wrench.shape[0] > 0:
+            pA = sub(pA, load6(wrench, i))
+        IA = add_rigid(load21(w.IA, i), mass, h, J)  # rows of leaves stay zero, as workspace made them
+        pA = add(pA, load6(w.pA, i))
+        j = m.dof[i]
+        for n in range(m.dof[i + 1] - 1, j, -1):
+            IA, pA = eliminate(m, k, tau, w, n, IA, pA)
+        IA, pA = eliminate(m, k, tau, w, j, IA, pA)
+        p = m.parent[i]
+        if p > 0:
+            if m.first[i]:
+                store21(w.IA, p, IA)
+                store6(w.pA, p, pA)
+            else:
+                store21(w.IA, p, add21(load21(w.IA, p), IA))
+                store6(w.pA, p, add(load6(w.pA, p), pA))
+    for n in range(6):
+        put(w.x, n, 0.0)
+    for i in range(1, m.nb):  # ground to tips
+        x = load6(w.x, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            udot_j = get(w.d, j) * (get(w.uA, j) - dot(load6(w.U, j), x))
+            x = axpy(udot_j, load6(k.S, j), x)
+            put(udot, j, udot_j)
+        store6(w.x, i, x)
+
+
+@entry
+def accelerations(packed, q, u, tau, wrench, buffer, udot, start, stop):
+    """udot of the states start to stop: one state, or a batch in lanes. Returns a sum that is finite if all is well."""
+    m = unpack(packed)
+    if mismatch(m, q, u, tau, udot):
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    w, n = take_work(m, buffer, n)
+    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        out = target(udot, block.out)
+        solve(m, k, gather(tau, s, block.x), gather(wrench, s, block.wrench), w, out)
+        scatter(out, s, udot)
+        total += checksum(out)
+    return total

@@ -1,0 +1,48 @@
+"""Which algorithm a system gets, and why."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from ..errors import ModelError, nearest
+from ..system.system import System
+from . import articulated, composite
+
+ALGORITHMS: dict[str, ModuleType] = {"articulated": articulated, "composite": composite}
+ALIASES = {"aba": "articulated", "crba": "composite"}
+
+
+def choose(system: System, algorithm: str = "auto") -> str:
+    """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
+    able = [name for name, module in ALGORITHMS.items() if module.SUPPORTS >= system.features]
+    if algorithm == "auto":
+        if able:
+            return able[0]
+        raise _refusal(system, "no algorithm yet", able)
+    name = ALIASES.get(algorithm, algorithm)
+    if name not in ALGORITHMS:
+        raise ModelError(f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES)))
+    if name not in able:
+        raise _refusal(system, f"algorithm '{name}'", able)
+    return name
+
+
+def _refusal(system: System, who: str, able: list[str]) -> ModelError:
+    has = []
+    if system.cut_joints:
+        has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
+    if system.model.couplings:
+        has.append("joint couplings (" + ", ".join(f"'{c}'" for c in list(system.model.couplings)[:5]) + ")")
+    return ModelError(
+        f"{who} can solve '{system.name}'" if who.startswith("no ") else f"{who} cannot solve '{system.name}'",
+        expected="a tree of joints",
+        got=" and ".join(has),
+        hint=("these can: " + ", ".join(able)) if able else "kinematics, mass_matrix and inverse_dynamics of the spanning tree still work",
+    )
+
+
+def reason(system: System, algorithm: str) -> str:
+    """One line for ``explain``."""
+    if algorithm == "articulated":
+        return f"O(n): {system.nu} freedoms in one sweep in and one out, no matrix is formed"
+    return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

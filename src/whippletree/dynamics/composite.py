@@ -1,0 +1,155 @@
+"""Composite-body mass matrix, and forward dynamics by factoring it, O(n d + n d^2), d the depth of the tree.
+
+Paper    [walker1982] Efficient dynamic computer simulation of robotic mechanisms, method 3; [jain1992]
+         eqs (46)-(50) with no modes; factors by [featherstone2008] sec. 6.5, table 6.3 (L'DL).
+Symbols  Ic = R(k), F = X(k) of jain1992; up(j) = lambda(j) of featherstone2008.
+Differs  one common frame: F needs no transform on its way to ground; one freedom at a time.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.spatial import add, add3, dot, load3, load6, mul_rigid, store3, store6
+from ..system.system import System
+from .newton_euler import balance
+
+SUPPORTS = {"trees", "lanes"}
+
+
+class Composite(NamedTuple):
+    mass: Any  # (nb)    of the body and all that hangs on it
+    h: Any  # (nb, 3)
+    J: Any  # (nb, 6)
+
+
+def workspace(system: System, lanes: int = 1) -> Any:
+    """Scratch for :func:`accelerations` and :func:`mass_matrices`."""
+    nb, nu = system.nb, system.nu
+    return scratch(kinematics_rows(system) + 22 * nb + nu + nu * nu + block_rows(system), lanes)
+
+
+@inline
+def take_composite(m, buffer, n):
+    mass, n = take(buffer, n, m.nb)
+    h, n = take(buffer, n, 3 * m.nb)
+    J, n = take(buffer, n, 6 * m.nb)
+    return Composite(mass, h, J), n
+
+
+@kernel
+def fill_mass_matrix(m, k, w, M):
+    """M, both triangles; entries of freedoms that do not carry each other are left as they are"""
+    for i in range(m.nb):
+        put(w.mass, i, m.mass[i])
+        store3(w.h, i, load3(k.h, i))
+        store6(w.J, i, load6(k.J, i))
+    for i in range(m.nb - 1, 0, -1):  # tips to ground
+        mass, h, J = get(w.mass, i), load3(w.h, i), load6(w.J, i)
+        p = m.parent[i]
+        put(w.mass, p, get(w.mass, p) + mass)  # R(k) = R(k-1) + M(k)
+        store3(w.h, p, add3(load3(w.h, p), h))
+        store6(w.J, p, add(load6(w.J, p), J))
+        for j in range(m.dof[i], m.dof[i + 1]):
+            F = mul_rigid(mass, h, J, load6(k.S, j))  # X = R H'
+            put(M, j * m.nu + j, dot(load6(k.S, j), F) + m.armature[j])
+            l = m.up[j]
+            while l >= 0:
+                entry_jl = dot(load6(k.S, l), F)  # M = H X
+                put(M, j * m.nu + l, entry_jl)
+                put(M, l * m.nu + j, entry_jl)
+                l = m.up[l]
+
+
+@kernel
+def factor(m, M):
+    """M = L' D L in place, L unit lower triangular with the tree's own zeros (lower triangle and diagonal of M)"""
+    for j in range(m.nu - 1, -1, -1):
+        d = 1.0 / get(M, j * m.nu + j)
+        i = m.up[j]
+        while i >= 0:
+            a = get(M, j * m.nu + i) * d
+            l = i
+            while l >= 0:
+                put(M, i * m.nu + l, get(M, i * m.nu + l) - a * get(M, j * m.nu + l))
+                l = m.up[l]
+            put(M, j * m.nu + i, a)
+            i = m.up[i]
+
+
+@kernel
+def back_substitute(m, M, x):
+    """x becomes (L' D L)^-1 x"""
+    for j in range(m.nu - 1, -1, -1):
+        xj = get(x, j)
+        i = m.up[j]
+        while i >= 0:
+            put(x, i, get(x, i) - get(M, j * m.nu + i) * xj)
+            i = m.up[i]
+    for j in range(m.nu):
+        xj = get(x, j) / get(M, j * m.nu + j)
+        i = m.up[j]
+        while i >= 0:
+            xj = xj - get(M, j * m.nu + i) * get(x, i)
+            i = m.up[i]
+        put(x, j, xj)
+
+
+@kernel
+def solve(m, k, tau, wrench, w, f, x, zero, M, udot):
+    """M udot = tau - bias"""
+    for j in range(m.nu):
+        put(zero, j, 0.0)
+    balance(m, k, zero, wrench, f, x, udot)
+    for j in range(m.nu):
+        put(udot, j, get(tau, j) - get(udot, j))
+    fill_mass_matrix(m, k, w, M)
+    factor(m, M)
+    back_substitute(m, M, udot)
+
+
+@entry
+def accelerations(packed, q, u, tau, wrench, buffer, udot, start, stop):
+    """udot of the states start to stop. Returns a sum that is finite if all is well."""
+    m = unpack(packed)
+    if mismatch(m, q, u, tau, udot):
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    w, n = take_composite(m, buffer, n)
+    f, n = take(buffer, n, 6 * m.nb)
+    x, n = take(buffer, n, 6 * m.nb)
+    zero, n = take(buffer, n, m.nu)
+    M, n = take(buffer, n, m.nu * m.nu)
+    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        out = target(udot, block.out)
+        solve(m, k, gather(tau, s, block.x), gather(wrench, s, block.wrench), w, f, x, zero, M, out)
+        scatter(out, s, udot)
+        total += checksum(out)
+    return total
+
+
+@entry
+def mass_matrices(packed, q, buffer, M, start, stop):
+    """M (nu nu, row by row) of the states start to stop. Returns a sum that is finite if all is well."""
+    m = unpack(packed)
+    if q.shape[-1] != m.nq or M.shape[-1] != m.nu * m.nu:
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    w, n = take_composite(m, buffer, n)
+    M_block, n = take(buffer, n, m.nu * m.nu)
+    q_block, n = take(buffer, n, m.nq)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        out = target(M, M_block)
+        fill_mass_matrix(m, k, w, out)
+        scatter(out, s, M)
+        total += checksum(out)
+    return total

@@ -1,0 +1,194 @@
+"""From a public call to compiled kernels: one state directly, a batch in lanes and on threads.
+
+The fast path does no checking in Python: a compiled entry takes only contiguous doubles of the right
+length and returns a finite number only if all went well. Everything else comes here to be put right
+or explained.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ..errors import ModelError, SimulationError
+from ..kernels.lanes import LANES
+from ..system.system import System
+
+NO_WRENCH = np.zeros(0)
+NO_WRENCHES = np.zeros((1, 0))
+
+_prepared: set[tuple[int, int]] = set()
+_threads: dict[int, ThreadPoolExecutor] = {}
+
+
+def prepare(entry: Any, inputs: int, ndim: int) -> None:
+    """Compile (or load from disk) an entry for one state (ndim 1) or batches (2), and for nothing else."""
+    if (id(entry), ndim) in _prepared:
+        return
+    one = types.Array(types.float64, 1, "C")
+    data = types.Array(types.float64, ndim, "C")
+    buffer = types.Array(types.float64, 1 if LANES == 1 else ndim, "C")
+    entry.disable_compile(False)
+    entry.compile((one, *[data] * inputs, buffer, data, types.int64, types.int64))
+    entry.disable_compile(True)
+    _prepared.add((id(entry), ndim))
+
+
+def evaluate(
+    entry: Any,
+    workspace: Callable[[System, int], np.ndarray],
+    system: System,
+    inputs: Sequence[np.ndarray],
+    columns: int,
+    threads: int | None = None,
+) -> np.ndarray:
+    """Run an entry over checked inputs, (n,) or (B, n) each; returns (columns,) or (B, columns)."""
+    ndim = inputs[0].ndim
+    prepare(entry, len(inputs), ndim)
+    if ndim == 1:
+        out = np.zeros(columns)
+        _run(entry, workspace, system, inputs, out, 0, 1)
+        return out
+    count = inputs[0].shape[0]
+    out = np.zeros((count, columns))
+    workers = min(_thread_count(threads), -(-count // LANES)) or 1
+    if workers == 1:
+        _run(entry, workspace, system, inputs, out, 0, count)
+        return out
+    share = -(-count // (workers * LANES)) * LANES
+    pool = _threads.setdefault(workers, ThreadPoolExecutor(workers, thread_name_prefix="whippletree"))
+    starts = range(0, count, share)
+    jobs = [pool.submit(_run, entry, workspace, system, inputs, out, s, min(s + share, count)) for s in starts]
+    for job in jobs:
+        job.result()
+    return out
+
+
+def _run(
+    entry: Any, workspace: Any, system: System, inputs: Sequence[np.ndarray], out: np.ndarray, start: int, stop: int
+) -> None:
+    lanes = 1 if out.ndim == 1 else LANES
+    waiting = system.pool.setdefault((workspace.__module__, lanes, out.shape[-1]), [])
+    buffer = waiting.pop() if waiting else workspace(system, lanes)
+    if not _finite(entry(system.packed, *inputs, buffer, out, start, stop)):
+        explain_failure(system, inputs, out)
+    waiting.append(buffer)
+
+
+def _finite(total: float) -> bool:
+    return total == total
+
+
+def _thread_count(threads: int | None) -> int:
+    if threads is None:
+        return 1
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 0:
+        raise ModelError("threads is not a count", expected="a whole number, 0 for all cores", got=repr(threads))
+    return threads or os.cpu_count() or 1
+
+
+def explain_failure(system: System, inputs: Sequence[np.ndarray], out: np.ndarray) -> None:
+    """The result is not finite and the inputs are: a pivot vanished. Says where."""
+    bad = ~np.isfinite(np.atleast_2d(out))
+    state = int(np.argmax(bad.any(axis=1)))
+    pivots = _smallest_pivot(system, np.atleast_2d(inputs[0])[state])
+    raise SimulationError(
+        f"the mass matrix of '{system.name}' is singular" + (f" in state {state} of the batch" if out.ndim > 1 else ""),
+        where=pivots,
+        hint="a freedom moves no mass: give the outermost bodies mass and inertia about that axis, or armature",
+    )
+
+
+def _smallest_pivot(system: System, q: np.ndarray) -> str | None:
+    from .operators import innovations, workspace
+
+    nu = system.nu
+    prepare(innovations, 1, 1)
+    out = np.zeros(nu * nu + nu)
+    innovations(system.packed, q, workspace(system, 1, nu + 1), out, 0, 1)
+    D = out[nu * nu :]
+    j = int(np.argmin(np.where(np.isfinite(D), np.abs(D), 0.0)))
+    body = int(np.searchsorted(system.arrays["dof"], j, side="right")) - 1
+    return system.mechanical(body)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def states(system: System, *given: tuple[str, Any, int]) -> list[np.ndarray]:
+    """Inputs (name, value, length) as contiguous doubles, all (n,) or all (B, n); complains by name."""
+    arrays = [_array(system, name, value, length) for name, value, length in given]
+    counts = {a.shape[0] for a in arrays if a.ndim == 2}
+    if len(counts) > 1:
+        got = ", ".join(f"{name} {a.shape}" for (name, _, _), a in zip(given, arrays, strict=True))
+        raise ModelError("batches differ in their number of states", expected="the same first length", got=got)
+    if counts:
+        (count,) = counts
+        arrays = [a if a.ndim == 2 else np.ascontiguousarray(np.broadcast_to(a, (count, a.size))) for a in arrays]
+    return arrays
+
+
+def _array(system: System, name: str, value: Any, length: int) -> np.ndarray:
+    if value is None:
+        return np.zeros(length)
+    try:
+        array = np.require(value, float, ["C", "W"])
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} is not an array of numbers", expected=f"({length},) or (B, {length})", got=repr(value)[:80]) from None
+    if array.ndim not in (1, 2) or array.shape[-1] != length:
+        raise ModelError(
+            f"{name} has the wrong shape for '{system.name}'",
+            expected=f"({length},) or (B, {length}): {_holds(system, name)}",
+            got=str(array.shape),
+        )
+    if not np.isfinite(array).all():
+        place = np.argwhere(~np.isfinite(array))[0]
+        raise ModelError(
+            f"{name} is not finite",
+            got=f"{array[tuple(place)]} at {name}[{', '.join(str(i) for i in place)}], {_owner(system, name, int(place[-1]))}",
+        )
+    return array
+
+
+def _rows(system: System, name: str) -> np.ndarray:
+    return system.arrays["position" if name == "q" else "dof"]
+
+
+def _owner(system: System, name: str, row: int) -> str:
+    body = int(np.searchsorted(_rows(system, name), row, side="right")) - 1
+    return system.mechanical(body)
+
+
+def _holds(system: System, name: str) -> str:
+    """Which joints a vector holds, with their lengths, shortened for large systems."""
+    lengths = np.diff(_rows(system, name))[1:]
+    parts = [f"{joint} {n}" for joint, n in zip(system.joints[:8], lengths, strict=False)]
+    return ", ".join(parts) + (f", ... ({len(system.joints)} joints)" if len(system.joints) > 8 else "")
+
+
+def wrench_array(system: System, wrenches: Mapping[str, Any] | None, q: np.ndarray, count: int | None) -> np.ndarray:
+    """Wrenches on bodies (world axes, at their origins) as kernels take them: about each component's point."""
+    if wrenches is None:
+        return NO_WRENCH if count is None else np.zeros((count, 0))
+    from .functions import kinematics
+
+    if not isinstance(wrenches, Mapping):
+        raise ModelError("wrenches is not a mapping", expected="{body name: [torque; force]}", got=repr(wrenches)[:80])
+    k = kinematics(system, q)
+    total = np.zeros((1 if count is None else count, system.nb, 6))
+    for name, value in wrenches.items():
+        array = np.asarray(value, float)
+        if array.shape not in {(6,), (count, 6)} or not np.isfinite(array).all():
+            raise ModelError(f"the wrench on '{name}' is not right", expected="6 finite numbers [torque; force]", got=repr(value)[:80])
+        body = system.place(name)[0]
+        lever = np.atleast_2d(k.position(name)) - np.atleast_2d(k.point(name))
+        torque, force = np.atleast_2d(array)[:, :3], np.atleast_2d(array)[:, 3:]
+        total[:, body, :3] += torque + np.cross(lever, force)
+        total[:, body, 3:] += force
+    flat = total.reshape(total.shape[0], -1)
+    return flat[0] if count is None else flat

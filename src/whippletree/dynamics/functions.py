@@ -1,0 +1,226 @@
+"""The public functions of dynamics: forward, inverse, mass matrix and its kin, kinematics, energy, momentum.
+
+All take one state, ``q (nq,)``, ``u (nu,)``, or a batch ``(B, nq)``, ``(B, nu)``; a batch runs in SIMD
+lanes and, with ``threads``, on cores. SI units, radians; see docs/notation.md for q and u of each joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from ..kernels.lanes import LANES
+from ..kernels.survey import survey, survey_rows, survey_workspace
+from ..system.system import System
+from . import articulated, composite, newton_euler, operators
+from .choose import ALGORITHMS, choose
+from .evaluate import NO_WRENCH, evaluate, prepare, states, wrench_array
+
+_one_state = articulated.accelerations
+_empty = np.empty
+
+
+def forward_dynamics(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+) -> np.ndarray:
+    """Accelerations ``udot (nu,)`` or ``(B, nu)`` under joint forces ``tau`` (N m, N) and external wrenches.
+
+    ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
+    origin. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of cores a
+    batch may use (0: all).
+    """
+    if algorithm == "auto" and wrenches is None and threads is None and tau is not None:
+        try:  # the fast path; `ready` holds scratch only once the checks below have passed
+            buffer = system.ready.pop()
+        except IndexError:
+            pass
+        else:
+            udot = _empty(system.nu)
+            try:
+                total = _one_state(system.packed, q, u, tau, NO_WRENCH, buffer, udot, 0, 1)
+            except TypeError:
+                total = None
+            system.ready.append(buffer)
+            if total == 0.0:
+                return udot
+    name = choose(system, algorithm)
+    module = ALGORITHMS[name]
+    Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
+    f = wrench_array(system, wrenches, Q, None if Q.ndim == 1 else Q.shape[0])
+    udot = evaluate(module.accelerations, module.workspace, system, [Q, U, T, f], system.nu, threads)
+    if Q.ndim == 1 and module is articulated and not system.ready:
+        system.ready.append(module.workspace(system, 1))
+    return udot
+
+
+def inverse_dynamics(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    udot: ArrayLike,
+    *,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    threads: int | None = None,
+) -> np.ndarray:
+    """Joint forces ``tau`` (N m, N) that give the accelerations ``udot``."""
+    Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
+    f = wrench_array(system, wrenches, Q, None if Q.ndim == 1 else Q.shape[0])
+    return evaluate(newton_euler.torques, newton_euler.workspace, system, [Q, U, A, f], system.nu, threads)
+
+
+def bias_force(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> np.ndarray:
+    """Joint forces that hold ``udot = 0``: gravity, Coriolis and centrifugal terms."""
+    return inverse_dynamics(system, q, u, None, threads=threads)  # type: ignore[arg-type]
+
+
+def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
+    """The mass matrix of the spanning tree, ``(nu, nu)`` or ``(B, nu, nu)``."""
+    return _matrix(composite.mass_matrices, composite.workspace, system, q, threads)
+
+
+def mass_matrix_inverse(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
+    """Its inverse, ``(nu, nu)`` or ``(B, nu, nu)``, from the innovations factors."""
+    return _matrix(operators.inverses, _operator_workspace(system.nu), system, q, threads)
+
+
+def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | None = None) -> np.ndarray:
+    """``M(q)^-1 rhs`` in O(n) for each right-hand side: ``rhs`` is (nu,) or (nu, k), with a batch (B, nu) or (B, nu, k)."""
+    Q = states(system, ("q", q, system.nq))[0]
+    R = np.asarray(rhs, float)
+    if R.ndim not in (Q.ndim, Q.ndim + 1) or R.shape[Q.ndim - 1] != system.nu or R.shape[: Q.ndim - 1] != Q.shape[:-1]:
+        one = f"({system.nu},) or ({system.nu}, k)"
+        raise ModelError("rhs has the wrong shape", expected=one if Q.ndim == 1 else f"(B, ...) of {one}", got=str(R.shape))
+    if not np.isfinite(R).all():
+        raise ModelError("rhs is not finite", got=f"{R[~np.isfinite(R)][0]}")
+    columns = R.shape[-1] if R.ndim > Q.ndim else 1
+    flat = np.require(R.reshape(*Q.shape[:-1], -1), float, ["C", "W"])
+    if columns == 0:
+        return R.copy()
+    out = evaluate(operators.solutions, _operator_workspace(columns), system, [Q, flat], flat.shape[-1], threads)
+    return out.reshape(R.shape)
+
+
+def mass_factors(system: System, q: ArrayLike, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The innovations factors ``(L, D)``: ``M = L diag(D) L'``, L unit upper triangular with the tree's zeros."""
+    nu = system.nu
+    Q = states(system, ("q", q, system.nq))[0]
+    out = evaluate(operators.innovations, _operator_workspace(nu + 1), system, [Q], nu * nu + nu, threads)
+    return out[..., : nu * nu].reshape(*Q.shape[:-1], nu, nu), out[..., nu * nu :]
+
+
+def _operator_workspace(columns: int) -> Any:
+    def workspace(system: System, lanes: int) -> np.ndarray:
+        return operators.workspace(system, lanes, columns)
+
+    workspace.__module__ = operators.__name__
+    return workspace
+
+
+def _matrix(entry: Any, workspace: Any, system: System, q: ArrayLike, threads: int | None) -> np.ndarray:
+    Q = states(system, ("q", q, system.nq))[0]
+    return evaluate(entry, workspace, system, [Q], system.nu**2, threads).reshape(*Q.shape[:-1], system.nu, system.nu)
+
+
+# ---------------------------------------------------------------- kinematics
+
+
+class Kinematics:
+    """Where bodies and frames are and how they move, in world axes; made by :func:`kinematics`."""
+
+    def __init__(self, system: System, survey: np.ndarray) -> None:
+        nb, nu, nc, lead = system.nb, system.nu, system.nc, survey.shape[:-1]
+        cuts = np.cumsum([9 * nb, 3 * nb, 6 * nb, 6 * nu, 3 * nc, 6])
+        R, o, v, S, point, momentum, energies = np.split(survey, cuts, axis=-1)
+        self.system = system
+        self._R, self._o, self._v = R.reshape(*lead, nb, 3, 3), o.reshape(*lead, nb, 3), v.reshape(*lead, nb, 6)
+        self._S, self._point = S.reshape(*lead, nu, 6), point.reshape(*lead, nc, 3)
+        self._momentum, self._energies = momentum, energies
+
+    def position(self, name: str) -> np.ndarray:
+        """Origin of a body or frame, (3,) or (B, 3), m."""
+        body, _, p = self.system.place(name)
+        return self._o[..., body, :] + self._R[..., body, :, :] @ p
+
+    def rotation(self, name: str) -> np.ndarray:
+        """Rotation of a body or frame, (3, 3) or (B, 3, 3); its columns are the body's axes."""
+        body, R, _ = self.system.place(name)
+        return self._R[..., body, :, :] @ R
+
+    def velocity(self, name: str) -> np.ndarray:
+        """[angular; linear] of a body or frame at its own origin, (6,) or (B, 6), rad/s and m/s."""
+        body = self.system.place(name)[0]
+        v = self._v[..., body, :].copy()
+        v[..., 3:] += np.cross(v[..., :3], self.position(name) - self.point(name))
+        return v
+
+    def point(self, name: str) -> np.ndarray:
+        """The moving point of a body's component, about which spatial vectors are taken, (3,) or (B, 3), m."""
+        body = self.system.place(name)[0]
+        if body == 0:
+            return np.zeros_like(self._o[..., 0, :])
+        return self._point[..., self.system.arrays["component"][body], :]
+
+    def jacobian(self, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
+        """6 x nu: [angular; linear] velocity of a point of a body (in body coordinates) for each speed."""
+        body, R, p = self.system.place(name)
+        at = R @ np.asarray(point, float) + p
+        lever = self._o[..., body, :] + self._R[..., body, :, :] @ at - self.point(name)
+        J = np.zeros((*self._S.shape[:-2], 6, self.system.nu))
+        j = int(self.system.arrays["dof"][body + 1]) - 1 if body else -1
+        while j >= 0:
+            S = self._S[..., j, :]
+            J[..., :3, j] = S[..., :3]
+            J[..., 3:, j] = S[..., 3:] + np.cross(S[..., :3], lever)
+            j = int(self.system.arrays["up"][j])
+        return J
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies in joules; numbers, or (B,) arrays for a batch. Potential is that of gravity, zero at the world origin."""
+
+    kinetic: Any
+    potential: Any
+    elastic: Any
+
+    @property
+    def total(self) -> Any:
+        return self.kinetic + self.potential + self.elastic
+
+
+def kinematics(system: System, q: ArrayLike, u: ArrayLike | None = None, *, threads: int | None = None) -> Kinematics:
+    """Positions, rotations and velocities of all bodies and frames."""
+    Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
+    return Kinematics(system, evaluate(survey, survey_workspace, system, [Q, U], survey_rows(system), threads))
+
+
+def jacobian(system: System, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """6 x nu (or (B, 6, nu)), world axes, about the point, which is given in body coordinates (m)."""
+    at = np.asarray(point, float)
+    if at.shape != (3,) or not np.isfinite(at).all():
+        raise ModelError("point is not a point of the body", expected="3 finite numbers (m)", got=repr(point))
+    return kinematics(system, q).jacobian(body, at)
+
+
+def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> Energy:
+    """Kinetic, potential (gravity) and elastic energy, J."""
+    both = kinematics(system, q, u, threads=threads)._energies
+    kinetic, potential = (both[..., n] if both.ndim > 1 else float(both[n]) for n in (0, 1))
+    return Energy(kinetic, potential, 0.0 * kinetic)
+
+
+def momentum(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> np.ndarray:
+    """[angular about the world origin (N m s); linear (N s)], (6,) or (B, 6), world axes."""
+    return kinematics(system, q, u, threads=threads)._momentum

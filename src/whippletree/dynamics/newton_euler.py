@@ -1,0 +1,69 @@
+"""Recursive Newton-Euler inverse dynamics of a tree, O(n).
+
+Paper    [luh1980] On-line computational scheme for mechanical manipulators; [jain1992] eqs (44)-(45)
+         with no modes.
+Symbols  f = f_m, a = alpha_m, S = H', tau = T of jain1992.
+Differs  one common frame, so Phi is 1; gravity and the velocity products are the bias acceleration b.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, kernel, put, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.spatial import add, axpy, cross_force, dot, load3, load6, mul_rigid, store6, sub
+from ..system.system import System
+
+SUPPORTS = {"trees", "loops", "couplings", "lanes"}
+
+
+def workspace(system: System, lanes: int = 1) -> Any:
+    """Scratch for :func:`torques`."""
+    return scratch(kinematics_rows(system) + 12 * system.nb + block_rows(system), lanes)
+
+
+@kernel
+def balance(m, k, udot, wrench, f, x, tau):
+    """tau that gives udot"""
+    for n in range(6):
+        put(x, n, 0.0)
+    for i in range(1, m.nb):  # ground to tips: a = b + x, f = I a + v x* I v - wrench
+        xi = load6(x, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            xi = axpy(get(udot, j), load6(k.S, j), xi)
+        store6(x, i, xi)
+        mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
+        fi = add(mul_rigid(mass, h, J, add(load6(k.b, i), xi)), cross_force(v, mul_rigid(mass, h, J, v)))
+        if wrench.shape[0] > 0:
+            fi = sub(fi, load6(wrench, i))
+        store6(f, i, fi)
+    for i in range(m.nb - 1, 0, -1):  # tips to ground: tau = S . f
+        fi = load6(f, i)
+        for j in range(m.dof[i], m.dof[i + 1]):
+            put(tau, j, dot(load6(k.S, j), fi) + m.armature[j] * get(udot, j))
+        p = m.parent[i]
+        if p > 0:
+            store6(f, p, add(load6(f, p), fi))
+
+
+@entry
+def torques(packed, q, u, udot, wrench, buffer, tau, start, stop):
+    """tau of the states start to stop. Returns a sum that is finite if all is well."""
+    m = unpack(packed)
+    if mismatch(m, q, u, udot, tau):
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    f, n = take(buffer, n, 6 * m.nb)
+    x, n = take(buffer, n, 6 * m.nb)
+    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        out = target(tau, block.out)
+        balance(m, k, gather(udot, s, block.x), gather(wrench, s, block.wrench), f, x, out)
+        scatter(out, s, tau)
+        total += checksum(out)
+    return total

@@ -1,0 +1,179 @@
+"""The innovations factors of the mass matrix, its inverse, and O(n) solves for any number of right-hand sides.
+
+Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators, eqs (51)-(56)
+         with no modes: M = (1 + H Phi K) D (1 + H Phi K)', M^-1 = (1 - H Psi K)' D^-1 (1 - H Psi K).
+Symbols  P = IA, D = 1/d, G = U d, epsilon, nu and z as the paper.
+Differs  one common frame, so Phi is 1 between bodies and (H Phi K)_lj = S_l . U_j d_j for l inboard of j;
+         freedoms are numbered from ground, so the factor is unit upper triangular where the paper's,
+         numbered from the tip, is lower.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.blocks import checksum, gather, scatter, states_per_block, target
+from ..kernels.kinematics import kinematics_rows, place, take_kinematics
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.spatial import (
+    add,
+    add21,
+    add_rigid,
+    axpy,
+    dot,
+    load3,
+    load6,
+    load21,
+    mul,
+    scale,
+    store6,
+    store21,
+    sub_outer,
+)
+from ..system.system import System
+
+SUPPORTS = {"trees", "lanes"}
+
+
+class Factors(NamedTuple):
+    P: Any  # (nb, 21) articulated inertia of the children; rows of leaves stay zero
+    U: Any  # (nu, 6)  P S
+    d: Any  # (nu)     1 / D
+    z: Any  # (nb, 6)  force of the children
+    x: Any  # (nb, 6)  acceleration
+    nu: Any  # (nu)    d epsilon
+
+
+def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
+    """Scratch for the entries below; they return ``columns`` vectors of length nu for each state."""
+    nb, nu = system.nb, system.nu
+    return scratch(kinematics_rows(system) + 33 * nb + 8 * nu + system.nq + nu * columns, lanes)
+
+
+@inline
+def take_factors(m, buffer, n):
+    P, n = take(buffer, n, 21 * m.nb)
+    U, n = take(buffer, n, 6 * m.nu)
+    d, n = take(buffer, n, m.nu)
+    z, n = take(buffer, n, 6 * m.nb)
+    x, n = take(buffer, n, 6 * m.nb)
+    nu, n = take(buffer, n, m.nu)
+    return Factors(P, U, d, z, x, nu), n
+
+
+@kernel
+def factorize(m, k, w):
+    """P, D and G, eq. (51), from the tips to ground"""
+    for i in range(m.nb - 1, 0, -1):
+        P = add_rigid(load21(w.P, i), m.mass[i], load3(k.h, i), load6(k.J, i))
+        for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
+            S = load6(k.S, j)
+            U = mul(P, S)
+            d = 1.0 / (dot(S, U) + m.armature[j])
+            P = sub_outer(P, d, U)  # P+ = (1 - G H) P
+            store6(w.U, j, U)
+            put(w.d, j, d)
+        p = m.parent[i]
+        if p > 0:
+            store21(w.P, p, P if m.first[i] else add21(load21(w.P, p), P))
+
+
+@kernel
+def solve(m, k, w, rhs, first, stride, out):
+    """M x = rhs, eq. (56): two sweeps over the factors. Rows first, first + stride, ... of rhs and out."""
+    for n in range(6 * m.nb):
+        put(w.z, n, 0.0)
+    for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K) rhs, then D^-1
+        z = load6(w.z, i)
+        for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
+            nu = get(w.d, j) * (get(rhs, first + stride * j) - dot(load6(k.S, j), z))
+            z = axpy(nu, load6(w.U, j), z)  # z+ = z + G epsilon
+            put(w.nu, j, nu)
+        store6(w.z, m.parent[i], add(load6(w.z, m.parent[i]), z))
+    for n in range(6):
+        put(w.x, n, 0.0)
+    for i in range(1, m.nb):  # (1 - H Psi K)'
+        x = load6(w.x, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            xj = get(w.nu, j) - get(w.d, j) * dot(load6(w.U, j), x)
+            x = axpy(xj, load6(k.S, j), x)
+            put(out, first + stride * j, xj)
+        store6(w.x, i, x)
+
+
+@entry
+def solutions(packed, q, rhs, buffer, out, start, stop):
+    """M^-1 rhs of the states start to stop; rhs and out hold (nu, k) numbers row by row."""
+    m = unpack(packed)
+    if q.shape[-1] != m.nq or rhs.shape[-1] != out.shape[-1] or rhs.shape[-1] % max(m.nu, 1):
+        return np.nan
+    columns = rhs.shape[-1] // max(m.nu, 1)
+    k, n = take_kinematics(m, buffer)
+    w, n = take_factors(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    rhs_block, n = take(buffer, n, rhs.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w)
+        right = gather(rhs, s, rhs_block)
+        result = target(out, rhs_block)
+        for c in range(columns):
+            solve(m, k, w, right, c, columns, result)
+        scatter(result, s, out)
+        total += checksum(result)
+    return total
+
+
+@entry
+def inverses(packed, q, buffer, out, start, stop):
+    """M^-1 (nu nu, row by row) of the states start to stop, by nu solves."""
+    m = unpack(packed)
+    if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu:
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    w, n = take_factors(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    block, n = take(buffer, n, m.nu * m.nu)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w)
+        result = target(out, block)
+        for j in range(m.nu * m.nu):
+            put(result, j, 0.0)
+        for j in range(m.nu):
+            put(result, j * m.nu + j, 1.0)
+            solve(m, k, w, result, j, m.nu, result)
+        scatter(result, s, out)
+        total += checksum(result)
+    return total
+
+
+@entry
+def innovations(packed, q, buffer, out, start, stop):
+    """(1 + H Phi K) row by row, then D: nu nu + nu numbers for each of the states start to stop."""
+    m = unpack(packed)
+    if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu + m.nu:
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    w, n = take_factors(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    block, n = take(buffer, n, m.nu * m.nu + m.nu)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w)
+        result = target(out, block)
+        for j in range(m.nu):
+            put(result, j * m.nu + j, 1.0)
+            put(result, m.nu * m.nu + j, 1.0 / get(w.d, j))
+            G = scale(get(w.d, j), load6(w.U, j))
+            l = m.up[j]
+            while l >= 0:
+                put(result, l * m.nu + j, dot(load6(k.S, l), G))
+                l = m.up[l]
+        scatter(result, s, out)
+        total += checksum(result)
+    return total

@@ -1,0 +1,61 @@
+"""The two exceptions a user meets, both in one form: what, expected, got, where, hint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class WhippletreeError(Exception):
+    """Base of everything Whippletree raises on purpose.
+
+    Attributes
+    ----------
+    what : what is wrong, in one sentence that names the part.
+    expected, got : what should have stood there, and what stood there.
+    where : file and line, or the part of the model.
+    hint : what to change.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        expected: object = None,
+        got: object = None,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.what, self.expected, self.got, self.where, self.hint = what, expected, got, where, hint
+        parts = (("expected", expected), ("got", got), ("where", where), ("hint", hint))
+        lines = [what] + [f"  {label}: {value}" for label, value in parts if value is not None]
+        super().__init__("\n".join(lines))
+
+
+class ModelError(WhippletreeError, ValueError):
+    """The input is wrong: a model, a file, a state or an argument (exit code 2)."""
+
+
+class SimulationError(WhippletreeError, RuntimeError):
+    """The input was right and the computation failed (exit code 1)."""
+
+
+class MissingExtra(ModelError, ImportError):
+    """A feature needs a package that is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed",
+            hint=f"pip install 'whippletree[{extra}]'",
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the closest known name, or lists the few there are."""
+    known = [str(k) for k in known]
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    if known and len(known) <= 12:
+        return "known: " + ", ".join(known)
+    return None

@@ -1,0 +1,266 @@
+"""Models as TOML: ``[bodies.crank]``, ``[joints.pin]``, ``[frames.tool]`` and ``[couplings.gear]`` tables."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from ..errors import ModelError, nearest
+from ..model import Limits, Model, Visual, check, shapes
+from ..model.pose import IDENTITY
+from .lines import KeyPath, Lines
+from .paths import Roots
+from .toml_writer import dumps
+
+__all__ = ["dumps", "loads"]
+
+DEEPEST = 40  # tables inside tables
+# a key of so many parts takes tomllib quadratic time, and no model needs it
+LONG_KEY = re.compile(
+    r"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+)" + f"{{{DEEPEST}}}", re.ASCII
+)
+
+
+class Table(BaseModel):
+    """Pydantic checks which keys a table has and which of them are tables; values are checked by the Model."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class VisualTable(Table):
+    shape: str
+    size: Any = None
+    at: Any = IDENTITY
+    color: Any = None
+    path: str | None = None
+
+
+class BodyTable(Table):
+    mass: Any
+    com: Any = (0.0, 0.0, 0.0)
+    inertia: Any = (0.0, 0.0, 0.0)
+    idealized: bool = False
+    visuals: list[VisualTable] = []
+
+
+class LimitsTable(Table):
+    lower: Any = None
+    upper: Any = None
+    velocity: Any = None
+    effort: Any = None
+
+
+class JointTable(Table):
+    kind: str
+    parent: str
+    child: str
+    axis: Any = None
+    axis2: Any = None
+    at: Any = IDENTITY
+    child_at: Any = IDENTITY
+    pitch: Any = None
+    armature: Any = 0.0
+    damping: Any = 0.0
+    friction: Any = 0.0
+    limits: LimitsTable | None = None
+
+
+class FrameTable(Table):
+    body: str
+    at: Any = IDENTITY
+
+
+class CouplingTable(Table):
+    of: str
+    ratio: Any = 1.0
+    offset: Any = 0.0
+
+
+class FileTable(Table):
+    name: str = "model"
+    gravity: Any = (0.0, 0.0, -9.81)
+    bodies: dict[str, dict[str, Any]] = {}
+    joints: dict[str, dict[str, Any]] = {}
+    frames: dict[str, dict[str, Any]] = {}
+    couplings: dict[str, dict[str, Any]] = {}
+
+
+SHAPES: dict[str, Callable[..., dict[str, Any]]] = {
+    f.__name__: f for f in (shapes.point, shapes.rod, shapes.box, shapes.sphere, shapes.cylinder, shapes.mesh)
+}
+
+
+def _shape_table(shape: Callable[..., Any]) -> type[Table]:
+    """The arguments of a shape as a table: ``shape = "rod"`` beside them."""
+    arguments = inspect.signature(shape).parameters.values()
+    fields: dict[str, Any] = {p.name: (Any, ... if p.default is p.empty else p.default) for p in arguments}
+    return create_model(f"{shape.__name__.title()}Table", __base__=Table, shape=(str, ...), **fields)
+
+
+SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
+
+# what tomllib's shortest complaints mostly come from
+SLIPS = {
+    "Invalid value": "a text needs quotes, and a list needs brackets",
+    "Cannot overwrite a value": "the key stands twice",
+}
+EXPECTED = {
+    "string_type": "a text in quotes",
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "list_type": "a list of tables",
+}
+
+
+def loads(text: str, source: str, packages: Sequence[str | os.PathLike[str]] = ()) -> Model:
+    """The Model that ``text`` describes; ``source`` is the file it came from, for messages and for mesh files."""
+    return _Reader(text, source, packages).model()
+
+
+class _Reader:
+    def __init__(self, text: str, source: str, packages: Sequence[str | os.PathLike[str]]) -> None:
+        self.source, self.roots = source, Roots(Path(source).parent, packages)
+        self.data = _parse(text, source)
+        self.lines = Lines(text)
+
+    def model(self) -> Model:
+        top = self._table((), self.data, FileTable, "the file")
+        model = Model(top.name, top.gravity, where=self._where(("gravity",)))
+        model.where = self._where(())
+        for section, add in (("bodies", self._body), ("joints", self._joint), ("frames", self._frame)):
+            for name, table in getattr(top, section).items():
+                self._add(model, (section, name), table, add)
+        for name, table in top.couplings.items():
+            self._add(model, ("couplings", name), table, self._coupling)
+        return model
+
+    def _add(self, model: Model, path: KeyPath, table: dict[str, Any], add: Callable[..., None]) -> None:
+        """Add one part; a complaint of the Model gets the line of the key it names."""
+        try:
+            add(model, path, table)
+        except ModelError as error:
+            about = re.sub(r"'[^']*'", "", error.what.partition(": ")[2])
+            key = next((word for word in re.findall(r"\w+", about) if word in table), None)
+            if key is None or error.where not in (None, self._where(path)):
+                raise
+            details = {"expected": error.expected, "got": error.got, "hint": error.hint}
+            raise ModelError(error.what, where=self._where((*path, key)), **details) from None
+
+    def _body(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        name, where = str(path[1]), self._where(path)
+        label = f"body '{name}'"
+        if "shape" in table:
+            shape = check.known(table["shape"], SHAPES, f"{label}: shape", where)
+            arguments = self._table(path, table, SHAPE_TABLES[shape], label).model_dump(exclude={"shape"})
+            if "path" in arguments:
+                name_of_file = check.text(arguments["path"], f"{label}: path", where)
+                arguments["path"] = self.roots.find(name_of_file, label, where)
+            try:
+                model.body(name, **SHAPES[shape](**arguments), where=where)
+            except ModelError as error:
+                what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
+                raise ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint) from None
+            return
+        t = self._table(path, table, BodyTable, label)
+        visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
+        model.body(name, mass=t.mass, com=t.com, inertia=t.inertia, idealized=t.idealized, visuals=visuals, where=where)
+
+    def _visual(self, t: Any, label: str, path: KeyPath) -> Visual:
+        where = self._where(path)
+        sizes = {"box": 3, "sphere": 1, "cylinder": 2, "mesh": 3}
+        count = sizes[check.known(t.shape, sizes, f"{label}: shape", where)]
+        if (t.path is None) == (t.shape == "mesh"):
+            raise ModelError(
+                f"{label}: a {t.shape} " + ("needs the path of its file" if t.path is None else "takes no path"),
+                where=where,
+            )
+        size = (1.0, 1.0, 1.0) if t.size is None and t.shape == "mesh" else t.size
+        if size is None:
+            raise ModelError(f"{label}: key 'size' is missing", where=where)
+        color = None if t.color is None else check.numbers(t.color, 4, f"{label}: color", where)
+        return Visual(
+            t.shape,
+            check.numbers(size, count, f"{label}: size", where),
+            check.pose(t.at, f"{label}: at", where),
+            color,  # type: ignore[arg-type]
+            None if t.path is None else self.roots.find(t.path, label, where),
+        )
+
+    def _joint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        t = self._table(path, table, JointTable, f"joint '{path[1]}'")
+        values = {key: getattr(t, key) for key in JointTable.model_fields if key != "limits"}
+        limits = None if t.limits is None else Limits(**t.limits.model_dump())
+        model.joint(str(path[1]), **values, limits=limits, where=self._where(path))
+
+    def _frame(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        t = self._table(path, table, FrameTable, f"frame '{path[1]}'")
+        model.frame(str(path[1]), t.body, t.at, where=self._where(path))
+
+    def _coupling(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        t = self._table(path, table, CouplingTable, f"coupling of '{path[1]}'")
+        model.couple(str(path[1]), t.of, ratio=t.ratio, offset=t.offset, where=self._where(path))
+
+    def _where(self, path: KeyPath) -> str:
+        return f"{self.source}:{self.lines.of(path)}"
+
+    def _table(self, path: KeyPath, table: dict[str, Any], schema: type[Table], label: str) -> Any:
+        """The table with its defaults, or one complaint: unknown keys first, since a slip also leaves one missing."""
+        try:
+            return schema.model_validate(table)
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_context=False)
+        worst = min(problems, key=lambda p: p["type"] != "extra_forbidden")
+        inner = tuple(worst["loc"])
+        key, where = ".".join(map(str, inner)), self._where((*path, *inner))
+        if worst["type"] == "extra_forbidden":
+            known, key = _fields(schema, inner[:-1]), key[:80]
+            raise ModelError(f"{label}: key '{key}' is not known", where=where, hint=nearest(str(inner[-1]), known))
+        if worst["type"] == "missing":
+            raise ModelError(f"{label}: key '{key}' is missing", where=where)
+        expected = EXPECTED.get(worst["type"], worst["msg"])
+        if schema is FileTable and worst["type"] == "dict_type":
+            expected = f"tables with names, as [{inner[0]}.a]"
+        raise ModelError(
+            f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
+        )
+
+
+def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:
+    """The keys of the table at ``path`` inside ``schema``."""
+    inner: dict[str, type[BaseModel]] = {"visuals": VisualTable, "limits": LimitsTable}
+    for key in path:
+        schema = inner.get(str(key), schema)
+    return list(schema.model_fields)
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    long = LONG_KEY.search(text)
+    if long:
+        where = f"{source}:{text.count(chr(10), 0, long.start()) + 1}"
+        raise ModelError("the file is nested too deep", expected=f"at most {DEEPEST} levels", where=where)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, place = str(error).rpartition(" (at ")
+        at = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+        line, column = at.groups() if at else (str(text.count("\n") + 1), "")
+        raise ModelError(
+            f"the file is not valid TOML: {what or error}",
+            where=f"{source}:{line}" + (f", column {column}" if column else ", the end of the file"),
+            hint=SLIPS.get(what),
+        ) from None
+    except ValueError:  # int() takes no more than some thousand digits
+        digits = re.search(r"\d[\d_]{4000}", text)
+        line = str(text.count("\n", 0, digits.start() if digits else 0) + 1)
+        raise ModelError("the file has an integer of too many digits", where=f"{source}:{line}") from None
+    except RecursionError:
+        raise ModelError("the file is nested too deep", expected=f"at most {DEEPEST} levels", where=source) from None
+    return data

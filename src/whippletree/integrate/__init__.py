@@ -1,0 +1,1 @@
+"""Through time: one method per file, each in INTEGRATORS."""

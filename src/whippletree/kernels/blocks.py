@@ -1,0 +1,145 @@
+"""Between the arrays a user passes and what a kernel computes on: one state where it lies, a batch in lanes."""
+
+from typing import Any, NamedTuple
+
+from numba.extending import overload
+
+from .lanes import LANES, inline, take
+
+ALWAYS = {"forceinline": True, "_nrt": False}
+PLAIN = {"_nrt": False}
+
+
+class Block(NamedTuple):
+    """Room for the inputs and outputs of LANES states."""
+
+    q: Any  # (nq)
+    u: Any  # (nu)
+    x: Any  # (nu)          the third input: tau or udot
+    out: Any  # (nu)
+    wrench: Any  # (6 nb), or empty: no wrenches
+
+
+def block_rows(system: Any) -> int:
+    return system.nq + 3 * system.nu + 6 * system.nb
+
+
+@inline
+def take_block(m, buffer, n, wrench_rows):
+    q, n = take(buffer, n, m.nq)
+    u, n = take(buffer, n, m.nu)
+    x, n = take(buffer, n, m.nu)
+    out, n = take(buffer, n, m.nu)
+    wrench, n = take(buffer, n, wrench_rows)
+    return Block(q, u, x, out, wrench), n
+
+
+@inline
+def mismatch(m, q, u, x, out):
+    """Whether an array does not fit the System; the Python layer then says which."""
+    return q.shape[-1] != m.nq or u.shape[-1] != m.nu or x.shape[-1] != m.nu or out.shape[-1] != m.nu
+
+
+def checksum(values):
+    """A number that is finite only if all values are."""
+
+
+@overload(checksum, jit_options=PLAIN)
+def _checksum(values):
+    if values.ndim == 1:
+
+        def one(values):
+            total = 0.0
+            for j in range(values.shape[0]):
+                total += values[j] * 0.0
+            return total
+
+        return one
+
+    def many(values):
+        total = 0.0
+        for j in range(values.shape[0]):
+            for lane in range(LANES):
+                total += values[j, lane] * 0.0
+        return total
+
+    return many
+
+
+def states_per_block(buffer):
+    """States that one pass over a buffer holds: 1, or LANES."""
+
+
+def gather(states, first, buffer):
+    """The states from row ``first`` on, as the buffer's kernel wants them.
+
+    One state (1-D) is used where it lies. A batch ``(B, n)`` is copied into the buffer, transposed
+    into lanes; past its end the last state stands in.
+    """
+
+
+def scatter(buffer, first, states):
+    """The way back: store lanes as rows ``first`` on of a batch. One state already lies in place."""
+
+
+def target(states, buffer):
+    """Where a kernel writes its result: one state's own array, or the buffer."""
+
+
+@overload(states_per_block, jit_options=ALWAYS)
+def _states_per_block(buffer):
+    count = 1 if buffer.ndim == 1 else LANES
+    return lambda buffer: count
+
+
+@overload(target, jit_options=ALWAYS)
+def _target(states, buffer):
+    if states.ndim == 1:
+        return lambda states, buffer: states
+    return lambda states, buffer: buffer
+
+
+@overload(gather, jit_options=PLAIN)
+def _gather(states, first, buffer):
+    if states.ndim == 1:
+        return lambda states, first, buffer: states
+
+    if buffer.ndim == 1:
+
+        def one_row(states, first, buffer):
+            for j in range(states.shape[1]):
+                buffer[j] = states[first, j]
+            return buffer
+
+        return one_row
+
+    def rows(states, first, buffer):
+        last = states.shape[0] - 1
+        for lane in range(LANES):
+            row = min(first + lane, last)
+            for j in range(states.shape[1]):
+                buffer[j, lane] = states[row, j]
+        return buffer
+
+    return rows
+
+
+@overload(scatter, jit_options=PLAIN)
+def _scatter(buffer, first, states):
+    if states.ndim == 1:
+        return lambda buffer, first, states: None
+
+    if buffer.ndim == 1:
+
+        def one_row(buffer, first, states):
+            for j in range(states.shape[1]):
+                states[first, j] = buffer[j]
+
+        return one_row
+
+    def rows(buffer, first, states):
+        for lane in range(min(LANES, states.shape[0] - first)):
+            for j in range(states.shape[1]):
+                states[first + lane, j] = buffer[j, lane]
+
+    return rows

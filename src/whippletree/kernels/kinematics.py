@@ -1,0 +1,173 @@
+"""All that follows from (q, u), in world axes about the moving point of each component (docs/notation.md).
+
+Going outward, a body's frame, freedoms, inertia, velocity and bias acceleration follow from its
+parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is ``a = b + x`` with
+``x = x_p + S u'``: what algorithms solve for has no velocity in it and starts from zero at ground.
+"""
+
+from typing import Any, NamedTuple
+
+from .joints import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
+from .lanes import get, inline, kernel, put, take
+from .rotation import column, turn_z
+from .spatial import (
+    add,
+    add3,
+    axpy,
+    cross_motion,
+    load3,
+    load6,
+    load9,
+    matmul,
+    mul33,
+    scale,
+    scale3,
+    store3,
+    store6,
+    store9,
+)
+from .trig import sincos
+
+
+class Kinematics(NamedTuple):
+    R: Any  # (nb, 9)     rotation of the body in the world
+    o: Any  # (nb, 3)     its origin, from the component's point
+    S: Any  # (nu, 6)     column of each freedom
+    J: Any  # (nb, 6)     inertia about the component's point
+    h: Any  # (nb, 3)     mass times centre of mass, from the component's point
+    point: Any  # (nc, 3) the component's point in the world
+    v: Any  # (nb, 6)     spatial velocity
+    b: Any  # (nb, 6)     acceleration at u' = 0, less gravity: a = b + (what u' adds)
+
+
+def kinematics_rows(system: Any) -> int:
+    """Numbers that one state's Kinematics takes."""
+    return 33 * system.nb + 6 * system.nu + 3 * system.nc
+
+
+@inline
+def take_kinematics(m, buffer):
+    """Kinematics at the start of a buffer, and where the rest starts."""
+    R, n = take(buffer, 0, 9 * m.nb)
+    o, n = take(buffer, n, 3 * m.nb)
+    S, n = take(buffer, n, 6 * m.nu)
+    J, n = take(buffer, n, 6 * m.nb)
+    h, n = take(buffer, n, 3 * m.nb)
+    point, n = take(buffer, n, 3 * m.nc)
+    v, n = take(buffer, n, 6 * m.nb)
+    b, n = take(buffer, n, 6 * m.nb)
+    return Kinematics(R, o, S, J, h, point, v, b), n
+
+
+@inline
+def place_ground(m, k):
+    """Ground stands at the origin; a component's point is at its first joint until that joint moves it."""
+    for n in range(9):
+        put(k.R, n, 1.0 if n % 4 == 0 else 0.0)
+    for n in range(3):
+        put(k.o, n, 0.0)
+        put(k.h, n, 0.0)
+    for n in range(6):
+        put(k.J, n, 0.0)
+    for n in range(3 * m.nc):
+        put(k.point, n, m.base[n])
+
+
+@inline
+def rest_ground(m, k):
+    """Ground is at rest, and rises at -gravity"""
+    for n in range(3):
+        put(k.v, n, 0.0)
+        put(k.v, n + 3, 0.0)
+        put(k.b, n, 0.0)
+        put(k.b, n + 3, -m.gravity[n])
+
+
+@inline
+def place_body(m, q, k, i):
+    """Frame, freedoms and inertia of one body"""
+    p = m.parent[i]
+    Rp = load9(k.R, p)
+    R = matmul(Rp, load9(m.Rt, i))
+    o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, i)))
+    if m.kind[i] == REVOLUTE:
+        s, c = sincos(get(q, m.position[i]))
+        R = turn_z(R, s, c)
+        put_turn(k.S, m.dof[i], 1.0, column(R, 2), o)
+    else:
+        R, o = place_other(m, q, k, i, R, o)
+    store9(k.R, i, R)
+    store3(k.o, i, o)
+    com = add3(o, mul33(R, load3(m.com, i)))
+    h = scale3(m.mass[i], com)
+    store3(k.h, i, h)
+    store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
+
+
+@inline
+def turn_inertia(R, I):
+    """R I R'"""
+    T = matmul(R, (I[0], I[1], I[2], I[1], I[3], I[4], I[2], I[4], I[5]))
+    return (
+        T[0] * R[0] + T[1] * R[1] + T[2] * R[2],
+        T[0] * R[3] + T[1] * R[4] + T[2] * R[5],
+        T[0] * R[6] + T[1] * R[7] + T[2] * R[8],
+        T[3] * R[3] + T[4] * R[4] + T[5] * R[5],
+        T[3] * R[6] + T[4] * R[7] + T[5] * R[8],
+        T[6] * R[6] + T[7] * R[7] + T[8] * R[8],
+    )
+
+
+@inline
+def shift_inertia(J, h, c):
+    """J + m (c.c 1 - c c'), h = m c"""
+    xx, yy, zz = h[0] * c[0], h[1] * c[1], h[2] * c[2]
+    return (
+        J[0] + yy + zz,
+        J[1] - h[0] * c[1],
+        J[2] - h[0] * c[2],
+        J[3] + xx + zz,
+        J[4] - h[1] * c[2],
+        J[5] + xx + yy,
+    )
+
+
+@inline
+def move_body(m, u, k, i):
+    """Velocity and bias acceleration of one body"""
+    j = m.dof[i]
+    vp, bp = load6(k.v, m.parent[i]), load6(k.b, m.parent[i])
+    vJ = scale(get(u, j), load6(k.S, j))
+    for n in range(j + 1, m.dof[i + 1]):
+        vJ = axpy(get(u, n), load6(k.S, n), vJ)
+    b = add(bp, cross_motion(vp, vJ))
+    if m.kind[i] == UNIVERSAL or m.kind[i] == PLANAR:
+        b = add(b, turning_axis(m, u, k, i, vJ))
+    store6(k.v, i, add(vp, vJ))
+    store6(k.b, i, b)
+
+
+@kernel
+def turning_axis(m, u, k, i, vJ):
+    """The last freedom's axis is carried by the freedoms before it: (S_1 u_1 + ...) x S_n u_n"""
+    n = m.dof[i + 1] - 1
+    last = scale(get(u, n), load6(k.S, n))
+    return scale(m.sign[i], cross_motion(vJ, last))
+
+
+@kernel
+def place(m, q, k):
+    """Positions only"""
+    place_ground(m, k)
+    for i in range(1, m.nb):
+        place_body(m, q, k, i)
+
+
+@kernel
+def place_and_move(m, q, u, k):
+    """Positions and velocities"""
+    place_ground(m, k)
+    rest_ground(m, k)
+    for i in range(1, m.nb):
+        place_body(m, q, k, i)
+        move_body(m, u, k, i)

@@ -1,0 +1,265 @@
+"""One SIMD register as a number: the type ``Lanes``, and how kernels load, store and view memory.
+
+A kernel written with :func:`get` and :func:`put` computes on floats when its arrays are 1-D, and
+on registers of ``LANES`` doubles, one state per lane, when they are ``(n, LANES)``. One source
+serves one state and a batch (docs/decisions/0002-lanes.md).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils, config
+from numba.core.imputils import lower_builtin, lower_cast
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, models, register_model
+from numba.misc.appdirs import user_cache_dir
+
+
+def host_lanes() -> int:
+    """Doubles in one register of this host: 8 with AVX-512, 4 with AVX2, else 2; WHIPPLETREE_LANES overrides.
+
+    1 turns registers off: a batch then runs state by state on floats.
+    """
+    asked = os.environ.get("WHIPPLETREE_LANES", "")
+    if asked in ("1", "2", "4", "8"):
+        return int(asked)
+    try:
+        features = llvm.get_host_cpu_features()
+    except RuntimeError:
+        return 1
+    return 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
+
+
+LANES = host_lanes()
+
+# Fused multiply-add is welcome; NaN and infinity must survive, so that a singular pivot shows.
+FLAGS = ("contract", "nsz")
+
+
+# ---------------------------------------------------------------- compiling and the disk cache
+
+
+def _cache_folder() -> Path:
+    """A folder named by the content of all kernel sources: Numba itself would not see a changed callee."""
+    package = Path(__file__).parent.parent
+    digest = sha256(f"{numba.__version__} {LANES}".encode())
+    for room in ("kernels", "system", "dynamics", "integrate"):
+        for source in sorted((package / room).glob("*.py")):
+            digest.update(source.read_bytes())
+    root = os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree")
+    return Path(root) / digest.hexdigest()[:16]
+
+
+CACHE_FOLDER = _cache_folder()
+
+
+def kernels_cached() -> bool:
+    """Whether compiled kernels of these sources are on disk; if not, the first run compiles for some seconds."""
+    return any(CACHE_FOLDER.rglob("*.nbi"))
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that Python calls: cached on disk, without the GIL."""
+    saved, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
+    try:
+        return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False, cache=True)(function)
+    except RuntimeError:  # no folder to cache in can be written to
+        return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+    finally:
+        config.CACHE_DIR = saved
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only other kernels call."""
+    return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+
+
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of a few lines that is always placed into its caller."""
+    return njit(forceinline=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+
+
+# ---------------------------------------------------------------- the type
+
+
+class LanesType(types.Number):
+    """A register of LANES doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Lanes{LANES}")
+
+    def unify(self, context: Any, other: Any) -> Any:
+        return self if isinstance(other, types.Float | types.Integer) else None
+
+    def can_convert_from(self, context: Any, other: Any) -> Any:
+        return Conversion.safe if isinstance(other, types.Float | types.Integer) else None
+
+
+lanes_type = LanesType()
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, numba_type: Any) -> None:
+        super().__init__(manager, numba_type, VECTOR)
+
+
+def splat(builder: Any, value: Any) -> Any:
+    """All lanes equal to one double."""
+    undefined = ir.Constant(VECTOR, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def llvm_call(builder: Any, name: str, args: list[Any]) -> Any:
+    """Call an LLVM arithmetic function (sqrt, fma, ...) on doubles or on registers."""
+    number = args[0].type
+    suffix = "f64" if isinstance(number, ir.DoubleType) else f"v{LANES}f64"
+    shape = ir.FunctionType(number, [number] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, shape, f"llvm.{name}.{suffix}"), args)
+
+
+@lower_cast(types.Float, LanesType)
+@lower_cast(types.Integer, LanesType)
+def _cast(context: Any, builder: Any, from_type: Any, to_type: Any, value: Any) -> Any:
+    return splat(builder, context.cast(builder, value, from_type, types.float64))
+
+
+def _arithmetic(op: Any, instruction: str) -> None:
+    @infer_global(op)
+    class Typing(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            some = any(isinstance(a, LanesType) for a in args)
+            if len(args) == 2 and some and all(isinstance(a, LanesType | types.Float | types.Integer) for a in args):
+                return signature(lanes_type, lanes_type, lanes_type)
+            return None
+
+    @lower_builtin(op, LanesType, LanesType)
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args, flags=FLAGS)
+
+
+for _op, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+    _arithmetic(_op, _instruction)
+
+
+def _unary(op: Any, lower: Any) -> None:
+    @infer_global(op)
+    class Typing(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            if len(args) == 1 and isinstance(args[0], LanesType):
+                return signature(lanes_type, lanes_type)
+            return None
+
+    lower_builtin(op, LanesType)(lower)
+
+
+_unary(operator.neg, lambda context, builder, sig, args: builder.fneg(args[0]))
+_unary(math.sqrt, lambda context, builder, sig, args: llvm_call(builder, "sqrt", args))
+
+
+# ---------------------------------------------------------------- memory
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """The address of element ``index`` of a 1-D array, or of row ``index`` of an (n, LANES) array."""
+    data = context.make_array(array_type)(context, builder, array).data
+    if array_type.ndim == 1:
+        return builder.gep(data, [index])
+    row = builder.gep(data, [builder.mul(index, ir.Constant(index.type, LANES))])
+    return builder.bitcast(row, VECTOR.as_pointer())
+
+
+@intrinsic
+def get(typing_context: Any, array: Any, index: Any) -> Any:
+    """A float from a 1-D array, a register from an (n, LANES) array."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(_pointer(context, builder, sig.args[0], *args), align=8)
+
+    return (types.float64 if array.ndim == 1 else lanes_type)(array, types.intp), generate
+
+
+@intrinsic
+def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.store(args[2], _pointer(context, builder, sig.args[0], args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.float64 if array.ndim == 1 else lanes_type), generate
+
+
+@inline
+def put(array, index, value):
+    """Store a float or a register; a float goes to all lanes."""
+    _store(array, index, value)
+
+
+@intrinsic
+def view(typing_context: Any, buffer: Any, start: Any, count: Any) -> Any:
+    """Rows ``start`` to ``start + count`` of a buffer, borrowed: no reference is counted, nothing allocated."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array_type = sig.args[0]
+        source = context.make_array(array_type)(context, builder, args[0])
+        return _borrow(context, builder, array_type, source.data, args[1], args[2])
+
+    return buffer(buffer, types.intp, types.intp), generate
+
+
+@intrinsic
+def view_integers(typing_context: Any, buffer: Any, start: Any, count: Any) -> Any:
+    """Like :func:`view`, of a 1-D buffer of doubles whose 64 bits are integers."""
+    integers = types.Array(types.int64, 1, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        source = context.make_array(sig.args[0])(context, builder, args[0])
+        data = builder.bitcast(source.data, ir.IntType(64).as_pointer())
+        return _borrow(context, builder, integers, data, args[1], args[2])
+
+    return integers(buffer, types.intp, types.intp), generate
+
+
+@inline
+def take(buffer, start, count):
+    """The next ``count`` rows of a buffer, and where the rest starts."""
+    return view(buffer, start, count), start + count
+
+
+def _borrow(context: Any, builder: Any, array_type: Any, data: Any, start: Any, count: Any) -> Any:
+    word = start.type
+    width = ir.Constant(word, 1 if array_type.ndim == 1 else LANES)
+    eight = ir.Constant(word, 8)
+    shape = [count] if array_type.ndim == 1 else [count, width]
+    strides = [eight] if array_type.ndim == 1 else [builder.mul(width, eight), eight]
+    result = context.make_array(array_type)(context, builder)
+    result.meminfo = ir.Constant(result.meminfo.type, None)
+    result.parent = ir.Constant(result.parent.type, None)
+    result.nitems = builder.mul(count, width)
+    result.itemsize = eight
+    result.data = builder.gep(data, [builder.mul(start, width)])
+    result.shape = ir.Constant(ir.ArrayType(word, len(shape)), ir.Undefined)
+    result.strides = ir.Constant(ir.ArrayType(word, len(shape)), ir.Undefined)
+    for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
+        result.shape = builder.insert_value(result.shape, extent, axis)
+        result.strides = builder.insert_value(result.strides, stride, axis)
+    return result._getvalue()
+
+
+def scratch(rows: int, lanes: int = 1) -> np.ndarray:
+    """Zeroed memory for ``rows`` floats, or for as many registers when ``lanes`` is LANES > 1."""
+    return np.zeros(rows) if lanes == 1 else np.zeros((rows, lanes))

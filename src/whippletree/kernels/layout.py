@@ -1,0 +1,102 @@
+"""The System as kernels see it: flat arrays packed into one, so that a call from Python passes a single pointer.
+
+``pack`` and ``unpack`` are the two sides of one layout; tests/test_system.py holds them together.
+Why one packed array: docs/decisions/0003-system-into-kernels.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .lanes import inline, take, view_integers
+
+KIND = {
+    "revolute": 0,
+    "prismatic": 1,
+    "screw": 2,
+    "cylindrical": 3,
+    "universal": 4,
+    "planar": 5,
+    "spherical": 6,
+    "free": 7,
+}
+
+
+class Arrays(NamedTuple):
+    """Body i owns rows dof[i]:dof[i+1] of u and position[i]:position[i+1] of q. Body 0 is ground."""
+
+    nb: Any  # number of bodies, ground included
+    nu: Any  # length of u
+    nq: Any  # length of q
+    nc: Any  # number of components: what hangs together once ground is taken away
+    parent: Any  # (nb)     parent[i] < i
+    kind: Any  # (nb)       joint kind, see KIND
+    position: Any  # (nb+1) first row of q
+    dof: Any  # (nb+1)      first row of u
+    component: Any  # (nb)
+    up: Any  # (nu)         next freedom towards ground, -1 where there is none
+    first: Any  # (nb)      1 if the body is the first of its siblings to be met going inward
+    Rt: Any  # (nb, 9)      rotation of the joint's frame in the parent
+    pt: Any  # (nb, 3)      its position in the parent; zero for children of ground
+    base: Any  # (nc, 3)    position of the component's first joint in the world
+    mass: Any  # (nb)
+    com: Any  # (nb, 3)     centre of mass in the body
+    inertia: Any  # (nb, 6) about the centre of mass, body axes: xx xy xz yy yz zz
+    pitch: Any  # (nb)
+    sign: Any  # (nb)       -1 if the user's child is the parent in the tree
+    armature: Any  # (nu)
+    gravity: Any  # (3)
+
+
+def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
+    """Numbers in each array, in packing order."""
+    counts = {"parent": nb, "kind": nb, "position": nb + 1, "dof": nb + 1, "component": nb, "first": nb, "up": nu}
+    counts |= {"Rt": 9 * nb, "pt": 3 * nb, "base": 3 * nc, "mass": nb, "com": 3 * nb, "inertia": 6 * nb}
+    return counts | {"pitch": nb, "sign": nb, "armature": nu, "gravity": 3}
+
+
+def pack(arrays: dict[str, np.ndarray], nb: int, nu: int, nq: int, nc: int) -> np.ndarray:
+    """All arrays behind a header of four counts, integers by their bits; read-only."""
+    parts = [np.array([nb, nu, nq, nc], np.int64).view(float)]
+    for name, count in lengths(nb, nu, nc).items():
+        part = np.ascontiguousarray(arrays[name]).ravel()
+        if part.size != count:
+            raise AssertionError(f"{name}: {part.size} numbers, layout has {count}")
+        parts.append(part.astype(np.int64).view(float) if part.dtype.kind in "iub" else part.astype(float))
+    packed = np.concatenate(parts)
+    return packed
+
+
+@inline
+def take_integers(packed, start, count):
+    return view_integers(packed, start, count), start + count
+
+
+@inline
+def unpack(packed):
+    """The arrays of a packed System, as views."""
+    counts, n = take_integers(packed, 0, 4)
+    nb, nu, nq, nc = counts[0], counts[1], counts[2], counts[3]
+    parent, n = take_integers(packed, n, nb)
+    kind, n = take_integers(packed, n, nb)
+    position, n = take_integers(packed, n, nb + 1)
+    dof, n = take_integers(packed, n, nb + 1)
+    component, n = take_integers(packed, n, nb)
+    first, n = take_integers(packed, n, nb)
+    up, n = take_integers(packed, n, nu)
+    Rt, n = take(packed, n, 9 * nb)
+    pt, n = take(packed, n, 3 * nb)
+    base, n = take(packed, n, 3 * nc)
+    mass, n = take(packed, n, nb)
+    com, n = take(packed, n, 3 * nb)
+    inertia, n = take(packed, n, 6 * nb)
+    pitch, n = take(packed, n, nb)
+    sign, n = take(packed, n, nb)
+    armature, n = take(packed, n, nu)
+    gravity, n = take(packed, n, 3)
+    return Arrays(
+        nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
+        Rt, pt, base, mass, com, inertia, pitch, sign, armature, gravity,
+    )  # fmt: skip

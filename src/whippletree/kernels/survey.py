@@ -1,0 +1,68 @@
+"""Poses, velocities, freedoms, energy and momentum of a state, for the user's eyes."""
+
+from typing import Any
+
+import numpy as np
+
+from .blocks import checksum, gather, scatter, states_per_block, target
+from .kinematics import kinematics_rows, place_and_move, take_kinematics
+from .lanes import entry, get, put, scratch, take
+from .layout import unpack
+from .spatial import add, add3, angular, cross, dot, dot3, join, linear, load3, load6, load9, mul_rigid, scale3, store3, store6, store9
+
+
+def survey_rows(system: Any) -> int:
+    """Numbers in one survey: 18 for each body (R, world position, v), 6 for each freedom, 3 for each component, 8."""
+    return 18 * system.nb + 6 * system.nu + 3 * system.nc + 8
+
+
+def survey_workspace(system: Any, lanes: int = 1) -> Any:
+    return scratch(kinematics_rows(system) + system.nq + system.nu + survey_rows(system), lanes)
+
+
+@entry
+def survey(packed, q, u, buffer, out, start, stop):
+    """R (nb, 9), position (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6), kinetic and potential energy."""
+    m = unpack(packed)
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 8:
+        return np.nan
+    k, n = take_kinematics(m, buffer)
+    q_block, n = take(buffer, n, m.nq)
+    u_block, n = take(buffer, n, m.nu)
+    block, n = take(buffer, n, out.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        speeds = gather(u, s, u_block)
+        place_and_move(m, gather(q, s, q_block), speeds, k)
+        result = target(out, block)
+        R, n = take(result, 0, 9 * m.nb)
+        position, n = take(result, n, 3 * m.nb)
+        v, n = take(result, n, 6 * m.nb)
+        S, n = take(result, n, 6 * m.nu)
+        point, n = take(result, n, 3 * m.nc)
+        momentum, n = take(result, n, 6)
+        kinetic, potential, p = get(k.v, 0), get(k.v, 0), load6(k.v, 0)  # ground's own: zero
+        store9(R, 0, load9(k.R, 0))
+        store3(position, 0, load3(k.o, 0))
+        store6(v, 0, load6(k.v, 0))
+        for i in range(1, m.nb):
+            origin = load3(k.point, m.component[i])
+            store9(R, i, load9(k.R, i))
+            store3(position, i, add3(load3(k.o, i), origin))
+            store6(v, i, load6(k.v, i))
+            h = load3(k.h, i)
+            Iv = mul_rigid(m.mass[i], h, load6(k.J, i), load6(k.v, i))
+            kinetic = kinetic + 0.5 * dot(load6(k.v, i), Iv)
+            potential = potential - dot3(load3(m.gravity, 0), add3(h, scale3(m.mass[i], origin)))
+            p = add(p, join(add3(angular(Iv), cross(origin, linear(Iv))), linear(Iv)))
+        for j in range(m.nu):
+            store6(S, j, load6(k.S, j))
+            kinetic = kinetic + 0.5 * m.armature[j] * get(speeds, j) * get(speeds, j)
+        for c in range(m.nc):
+            store3(point, c, load3(k.point, c))
+        put(result, n, kinetic)
+        put(result, n + 1, potential)
+        store6(momentum, 0, p)
+        scatter(result, s, out)
+        total += checksum(result)
+    return total

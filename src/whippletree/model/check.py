@@ -1,0 +1,262 @@
+"""Every complaint about a model, in one room. Each function returns the checked value or raises ModelError."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
+
+if TYPE_CHECKING:
+    from .model import Body, Joint, Model
+
+LONGEST_NAME = 200
+LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
+UNIT_TOLERANCE = 1e-6  # written numbers of 7 digits pass; the quaternion is then normalized
+
+
+def text(value: Any, what: str, where: str | None = None) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ModelError(f"{what} is not a name", expected="a text of at least one character", got=repr(value), where=where)
+    if len(value) > LONGEST_NAME or not value.isprintable():
+        raise ModelError(
+            f"{what} cannot be used",
+            expected=f"at most {LONGEST_NAME} printable characters",
+            got=repr(value[:40]) + ("..." if len(value) > 40 else ""),
+            where=where,
+        )
+    return value
+
+
+def new_name(name: Any, what: str, taken: Collection[str], where: str | None = None) -> str:
+    text(name, f"{what} name", where)
+    if name in taken:
+        hint = "'ground' is the fixed world, and is always there" if name == "ground" else "give each a name of its own"
+        raise ModelError(f"{what} '{name}' stands twice", where=where, hint=hint)
+    return name
+
+
+def known(name: Any, names: Iterable[str], what: str, where: str | None = None) -> str:
+    names = list(names)
+    if name not in names:
+        raise ModelError(f"{what} '{name}' is not known", where=where, hint=nearest(str(name), names))
+    return name
+
+
+def number(value: Any, what: str, *, low: float | None = None, where: str | None = None) -> float:
+    expected = "a finite number" if low is None else f"a finite number >= {low:g}"
+    if isinstance(value, bool | str | bytes):
+        raise ModelError(f"{what} is not a number", expected=expected, got=repr(value), where=where)
+    try:
+        x = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is not a number", expected=expected, got=repr(value)[:80], where=where) from None
+    if math.isnan(x) or math.isinf(x):
+        raise ModelError(f"{what} is not finite", expected=expected, got=x, where=where)
+    if abs(x) > LARGEST_NUMBER:
+        raise ModelError(f"{what} is too large to compute with", expected=f"at most {LARGEST_NUMBER:g}", got=x, where=where)
+    if low is not None and x < low:
+        raise ModelError(f"{what} is too small", expected=expected, got=x, where=where)
+    return x
+
+
+def numbers(value: Any, count: int, what: str, where: str | None = None) -> tuple[float, ...]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
+        raise ModelError(f"{what} is not a list of numbers", expected=f"{count} numbers", got=repr(value)[:80], where=where)
+    if len(value) != count:
+        raise ModelError(f"{what} has the wrong length", expected=f"{count} numbers", got=f"{len(value)}", where=where)
+    return tuple(number(x, what, where=where) for x in value)
+
+
+def vector(value: Any, what: str, where: str | None = None) -> Vector:
+    x, y, z = numbers(value, 3, what, where)
+    return (x, y, z)
+
+
+def quaternion(value: Any, what: str, where: str | None = None) -> Quaternion:
+    w, x, y, z = numbers(value, 4, what, where)
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    if abs(length - 1.0) > UNIT_TOLERANCE:
+        raise ModelError(
+            f"{what} is not a unit quaternion",
+            expected="[w, x, y, z] of length 1",
+            got=f"{list((w, x, y, z))} of length {length:.9g}",
+            where=where,
+            hint="the scalar part comes first" if length else "no rotation is [1, 0, 0, 0]",
+        )
+    return (w / length, x / length, y / length, z / length)
+
+
+def pose(value: Any, what: str, where: str | None = None) -> Pose:
+    """A Pose from a Pose, a point, a dict, or a 4 x 4 matrix."""
+    if isinstance(value, Pose):
+        if value is IDENTITY:
+            return value
+        return Pose(vector(value.position, what, where), quaternion(value.quaternion, what, where))
+    if isinstance(value, Mapping):
+        for key in value:
+            known(key, ("position", "quaternion", "rpy"), f"{what}: entry", where)
+        if "quaternion" in value and "rpy" in value:
+            raise ModelError(f"{what} has two rotations", expected="'quaternion' or 'rpy'", got="both", where=where)
+        turn: Quaternion = IDENTITY.quaternion
+        if "quaternion" in value:
+            turn = quaternion(value["quaternion"], f"{what}: quaternion", where)
+        elif "rpy" in value:
+            turn = quaternion_from_rpy(vector(value["rpy"], f"{what}: rpy", where))
+        return Pose(vector(value.get("position", (0.0, 0.0, 0.0)), f"{what}: position", where), turn)
+    if np.shape(value) == (4, 4):
+        return _pose_from_matrix(np.asarray(value, float), what, where)
+    return Pose(vector(value, what, where))
+
+
+def _pose_from_matrix(matrix: np.ndarray, what: str, where: str | None) -> Pose:
+    rotation = matrix[:3, :3]
+    proper = np.isfinite(matrix).all() and np.linalg.det(rotation) > 0
+    if not proper or not np.allclose(rotation @ rotation.T, np.eye(3), atol=UNIT_TOLERANCE):
+        raise ModelError(f"{what} is not a rotation", expected="a 4 x 4 matrix with an orthonormal 3 x 3 block", got=rotation.tolist(), where=where)
+    return Pose(vector(matrix[:3, 3], what, where), quaternion_from_matrix(rotation))
+
+
+AXES: dict[str, Vector] = {
+    "x": (1.0, 0.0, 0.0),
+    "y": (0.0, 1.0, 0.0),
+    "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0),
+    "-y": (0.0, -1.0, 0.0),
+    "-z": (0.0, 0.0, -1.0),
+}
+
+
+def axis(value: Any, what: str, where: str | None = None) -> Vector:
+    if isinstance(value, str):
+        if value.removeprefix("+") not in AXES:
+            raise ModelError(f"{what} is not known", expected="x, y, z, -x, -y, -z or 3 numbers", got=repr(value), where=where)
+        return AXES[value.removeprefix("+")]
+    x, y, z = vector(value, what, where)
+    length = math.sqrt(x * x + y * y + z * z)
+    if length == 0.0:
+        raise ModelError(f"{what} has no direction", expected="3 numbers that are not all zero", got=[x, y, z], where=where)
+    return (x / length, y / length, z / length)
+
+
+def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> tuple[Vector, Vector]:
+    """Both axes of a joint, with their defaults; complains where the kind has none."""
+    takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(kind, 1)
+    for count, given, key in ((1, first, "axis"), (2, second, "axis2")):
+        if given is not None and takes < count:
+            raise ModelError(f"{label}: a {kind} joint takes no {key}", got=given, where=where, hint=f"leave {key} out, or choose another kind")
+    a = axis(first if first is not None else ("x" if takes == 2 else "z"), f"{label}: axis", where)
+    b = axis(second if second is not None else "y", f"{label}: axis2", where)
+    if takes == 2 and abs(sum(p * q for p, q in zip(a, b, strict=True))) > UNIT_TOLERANCE:
+        raise ModelError(f"{label}: the axes of a universal joint must be perpendicular", got=f"axis {list(a)}, axis2 {list(b)}", where=where)
+    return a, b
+
+
+def pitch(kind: str, value: Any, label: str, where: str | None) -> float:
+    if kind == "screw":
+        if value is None:
+            raise ModelError(f"{label}: a screw needs a pitch", expected="metres per radian", got="none", where=where)
+        return number(value, f"{label}: pitch", where=where)
+    if value is not None and value != 0:
+        raise ModelError(f"{label}: a {kind} joint takes no pitch", got=value, where=where, hint="only a screw has one")
+    return 0.0
+
+
+def inertia_matrix(value: Any, label: str, where: str | None = None) -> tuple[Vector, Vector, Vector]:
+    what, forms = f"{label}: inertia", "3 principal moments or a symmetric 3 x 3 matrix (kg m^2)"
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or len(value) != 3:
+        raise ModelError(f"{what} has the wrong shape", expected=forms, got=repr(value)[:80], where=where)
+    if np.ndim(value[0]) == 0:
+        x, y, z = vector(value, what, where)
+        return ((x, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, z))
+    rows = tuple(vector(row, what, where) for row in value)
+    scale = max(abs(x) for row in rows for x in row)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if abs(rows[i][j] - rows[j][i]) > 1e-9 * scale:
+            raise ModelError(f"{what} is not symmetric", expected=forms, got=[list(r) for r in rows], where=where)
+    return (rows[0], rows[1], rows[2])
+
+
+def body(b: Body) -> None:
+    """Mass and inertia that a solid can have; ``idealized`` bodies need only be non-negative."""
+    label = f"body '{b.name}'"
+    if b.mass < 0 or (b.mass == 0 and not b.idealized):
+        raise ModelError(
+            f"{label}: mass must be positive",
+            expected="a number > 0 (kg)",
+            got=b.mass,
+            where=b.where,
+            hint=None if b.mass < 0 else "a body that is only a frame or an idealization takes idealized=True",
+        )
+    moments = np.linalg.eigvalsh(np.array(b.inertia))
+    slack = 1e-9 * max(abs(moments).max(), 1e-300)  # rounding of the eigenvalues, and of printed inertias
+    printed = "principal moments " + ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < -slack:
+        raise ModelError(
+            f"{label}: inertia is not positive definite",
+            expected="no negative principal moment (kg m^2)",
+            got=printed,
+            where=b.where,
+            hint="inertia is taken about the centre of mass, in body axes",
+        )
+    if not b.idealized and moments[2] > moments[0] + moments[1] + slack:
+        raise ModelError(
+            f"{label}: inertia breaks the triangle inequality",
+            expected="the largest principal moment at most the sum of the other two",
+            got=printed,
+            where=b.where,
+            hint="inertia is taken about the centre of mass; idealized=True admits it as it is",
+        )
+
+
+def joint(j: Joint) -> None:
+    if j.parent == j.child:
+        raise ModelError(f"joint '{j.name}' joins '{j.parent}' to itself", where=j.where, hint="parent and child are two bodies")
+
+
+def whole(model: Model) -> None:
+    """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
+    bodies = {"ground", *model.bodies}
+    if not model.bodies:
+        raise ModelError(f"model '{model.name}' has no bodies", where=model.where, hint="add one with model.body(...) or a [[bodies]] table")
+    for j in model.joints.values():
+        known(j.parent, bodies, f"joint '{j.name}': parent", j.where)
+        known(j.child, bodies, f"joint '{j.name}': child", j.where)
+    for f in model.frames.values():
+        known(f.body, bodies, f"frame '{f.name}': body", f.where)
+    for c in model.couplings.values():
+        for name in (c.joint, c.of):
+            known(name, model.joints, f"coupling of '{c.joint}': joint", c.where)
+            if model.joints[name].kind not in ("revolute", "prismatic", "screw"):
+                raise ModelError(
+                    f"coupling of '{c.joint}': joint '{name}' has not one freedom",
+                    expected="a revolute, prismatic or screw joint",
+                    got=model.joints[name].kind,
+                    where=c.where,
+                )
+    _joined_to_ground(model)
+
+
+def _joined_to_ground(model: Model) -> None:
+    neighbours: dict[str, list[str]] = {name: [] for name in ("ground", *model.bodies)}
+    for j in model.joints.values():
+        neighbours[j.parent].append(j.child)
+        neighbours[j.child].append(j.parent)
+    reached, waiting = {"ground"}, ["ground"]
+    while waiting:
+        for name in neighbours[waiting.pop()]:
+            if name not in reached:
+                reached.add(name)
+                waiting.append(name)
+    for b in model.bodies.values():
+        if b.name not in reached:
+            alone = not neighbours[b.name]
+            raise ModelError(
+                f"body '{b.name}' is " + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
+                where=b.where,
+                hint=f"let it float: joint('{b.name}_free', 'free', 'ground', '{b.name}')",
+            )

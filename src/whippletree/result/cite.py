@@ -1,0 +1,37 @@
+"""The references of what a run used, from the header lines of the modules it used."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+_ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}", re.MULTILINE | re.DOTALL)
+_PAPER = re.compile(r"^Paper\b.*(?:\n[ \t]+.*)*", re.MULTILINE)  # the line, and the indented ones that go on
+_FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.MULTILINE)
+
+
+@cache
+def bibliography() -> dict[str, str]:
+    """Every entry of references.bib by its key."""
+    text = resources.files("whippletree").joinpath("references.bib").read_text("utf-8")
+    return {match[1]: match[0] for match in _ENTRY.finditer(text)}
+
+
+def keys(header: str) -> list[str]:
+    """The citation keys of the Paper lines of a module's docstring."""
+    return [key for paper in _PAPER.findall(header) for key in re.findall(r"\[([\w-]+)\]", paper)]
+
+
+def entries(*headers: str | None) -> list[str]:
+    """BibTeX entries that these docstrings name, each once."""
+    wanted = dict.fromkeys(key for header in headers for key in keys(header or ""))
+    return [bibliography()[key] for key in wanted]
+
+
+def sentence(entry: str) -> str:
+    """One readable line of a BibTeX entry."""
+    text = entry.replace(r"{\o}", "ø")
+    fields = {key: re.sub(r"[{}]", "", value).replace("--", "–") for key, value in _FIELD.findall(text)}
+    order = ("author", "title", "journal", "booktitle", "institution", "publisher", "volume", "number", "pages", "year")
+    return ", ".join(fields[key] for key in order if key in fields) + "."

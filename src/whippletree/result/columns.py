@@ -1,0 +1,79 @@
+"""Names, units and labels of everything a Result holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ..system.system import System
+
+# (label, unit) of each coordinate and each speed of a joint kind; one unlabelled entry is a plain number
+_QUATERNION = (("qw", "1"), ("qx", "1"), ("qy", "1"), ("qz", "1"))
+_POINT = (("x", "m"), ("y", "m"), ("z", "m"))
+_TURN = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
+_MOVE = (("vx", "m/s"), ("vy", "m/s"), ("vz", "m/s"))
+COORDINATES: dict[str, tuple[tuple[str, str], ...]] = {
+    "fixed": (),
+    "revolute": (("", "rad"),),
+    "prismatic": (("", "m"),),
+    "screw": (("", "rad"),),
+    "cylindrical": (("angle", "rad"), ("displacement", "m")),
+    "universal": (("angle1", "rad"), ("angle2", "rad")),
+    "planar": (("x", "m"), ("y", "m"), ("angle", "rad")),
+    "spherical": _QUATERNION,
+    "free": _POINT + _QUATERNION,
+}
+SPEEDS: dict[str, tuple[tuple[str, str], ...]] = {
+    kind: tuple((label, unit + "/s") for label, unit in entries) for kind, entries in COORDINATES.items()
+} | {"spherical": _TURN, "free": _TURN + _MOVE}
+
+
+class Quantity(NamedTuple):
+    """What stands behind one name: the labels of its last axis, their units, and a sentence."""
+
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    long_name: str
+
+
+_WORLD = "world axes"
+PLACES: dict[str, Quantity] = {
+    "position": Quantity(("x", "y", "z"), ("m",) * 3, f"position of the origin, {_WORLD}"),
+    "rotation": Quantity((), ("1",), f"rotation matrix; its columns are the axes of the body in {_WORLD}"),
+    "velocity": Quantity(
+        ("wx", "wy", "wz", "vx", "vy", "vz"),
+        ("rad/s",) * 3 + ("m/s",) * 3,
+        f"angular velocity and velocity of the origin, {_WORLD}",
+    ),
+}
+TOTALS: dict[str, Quantity] = {
+    "time": Quantity(("",), ("s",), "time"),
+    "energy": Quantity(("",), ("J",), "total energy"),
+    "energy.kinetic": Quantity(("",), ("J",), "kinetic energy"),
+    "energy.potential": Quantity(("",), ("J",), "potential energy of gravity"),
+    "momentum": Quantity(
+        ("Lx", "Ly", "Lz", "px", "py", "pz"),
+        ("kg m^2/s",) * 3 + ("kg m/s",) * 3,
+        f"angular momentum about the world origin and linear momentum, {_WORLD}",
+    ),
+}
+
+
+def joint_quantity(kind: str, letter: str) -> Quantity:
+    """The quantity of ``<joint>.q``, ``.u`` or ``.udot`` for a joint kind."""
+    table = COORDINATES if letter == "q" else SPEEDS
+    dot = "/s" if letter == "udot" else ""
+    labels = tuple(label for label, _ in table[kind])
+    units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in table[kind])
+    said = {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
+    return Quantity(labels, units, f"{said} of a {kind} joint: child relative to parent")
+
+
+def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:
+    """Names ("hinge", "base.qw") and units of the columns of q, u or udot."""
+    names, units = [], []
+    for joint in system.joints:
+        quantity = joint_quantity(system.model.joints[joint].kind, letter)
+        names += [f"{joint}.{label}" if label else joint for label in quantity.labels]
+        units += quantity.units
+    return names, units

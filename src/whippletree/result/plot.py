@@ -1,0 +1,188 @@
+"""Pictures of a run: names over time, and the mechanism as sticks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .result import Result
+from .whole_file import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".png", ".pdf")
+MOST_LINES = 12  # more lines in one picture cannot be told apart
+ANGLES = {"rad": "angle", "rad/s": "angular velocity", "rad/s^2": "angular acceleration"}
+MEANING = ANGLES | {
+    "m": "length",
+    "m/s": "velocity",
+    "m/s^2": "acceleration",
+    "J": "energy",
+    "1": "component",
+    "s": "time",
+    "kg m^2/s": "angular momentum",
+    "kg m/s": "momentum",
+}
+LINES = ("-", "--", "-.", ":")
+
+
+def picture_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if its ending is one we can draw."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise ModelError(f"'{path}' is not the name of a picture", expected="a name ending in " + ", ".join(FORMATS))
+    return Path(path)
+
+
+def plot(
+    run: Result, names: Sequence[str] = (), path: str | os.PathLike[str] | None = None, *, shown: bool = True
+) -> Figure:
+    """Draw ``names`` over time; without names the mechanism beside its coordinates and energies.
+
+    Without a path the figure is one of pyplot, unless it is not to be shown.
+    """
+    if path is not None:
+        picture_path(path)
+    chosen = list(names) or default_names(run)
+    panels = _panels(run, chosen)
+    sticks = not names and bool(run.places)
+    figure = _figure((11 if sticks else 7, max(3.0, 2.1 * len(panels))), shown=shown and path is None)
+    grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
+    first: Any = None
+    for row, (unit, lines) in enumerate(panels.items()):
+        axes = figure.add_subplot(grid[row, -1], sharex=first)
+        first = first or axes
+        _lines(axes, run.t, unit, lines)
+        axes.tick_params(labelbottom=row == len(panels) - 1)
+    axes.set_xlabel("time (s)")
+    if sticks:
+        draw(run, axes=figure.add_subplot(grid[:, 0]))
+    figure.suptitle(run.system.name)
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
+def default_names(run: Result) -> list[str]:
+    """The coordinates of the first joints, and the energies."""
+    few, columns = [], 0
+    for joint in run.system.joints:
+        index = run.system.q_index(joint)
+        columns += index.stop - index.start
+        if columns > MOST_LINES:
+            break
+        few.append(f"{joint}.q")
+    return [*few, "energy.kinetic", "energy.potential", "energy"]
+
+
+def _panels(run: Result, names: Sequence[str]) -> dict[str, list[tuple[str, np.ndarray]]]:
+    """Lines (label, values) by unit, in the order they were asked for."""
+    panels: dict[str, list[tuple[str, np.ndarray]]] = {}
+    for name in names:
+        quantity = run.quantity(name)
+        values = run[name].reshape(len(run), -1)
+        labels = quantity.labels or tuple(f"{i}{j}" for i in "xyz" for j in "xyz")
+        units = quantity.units * (len(labels) // len(quantity.units))
+        for k, (label, unit) in enumerate(zip(labels, units, strict=True)):
+            shown = f"{name} {label}" if label else name
+            panels.setdefault(unit, []).append((shown, values[:, k]))
+    return panels
+
+
+def _lines(axes: Axes, t: np.ndarray, unit: str, lines: list[tuple[str, np.ndarray]]) -> None:
+    for k, (label, values) in enumerate(lines):
+        # a cycle of ten colours, then another dash: lines stay apart in print and for every eye
+        axes.plot(t, values, LINES[(k // 10) % len(LINES)], color=f"C{k % 10}", linewidth=1.3, label=label)
+    known = MEANING.get(unit)
+    axes.set_ylabel(f"{known} ({unit})" if known else f"({unit})")
+    axes.grid(alpha=0.3)
+    axes.margins(x=0)
+    if len(lines) <= 2 * MOST_LINES:
+        # beside the axes, so that it never hides a line
+        axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2, frameon=False)
+
+
+def draw(run: Result, *, pictures: int = 10, axes: Axes | None = None) -> Figure:
+    """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
+    if axes is None:
+        axes = _figure((6, 6), shown=True).add_subplot()
+    moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
+    ends = _sticks(run, moments)  # (sticks, 2, moments, 3)
+    across, up = _view(ends.reshape(-1, 3), run.system.gravity)
+    masses = _mass_centres(run, moments)
+    for m in range(moments.size):
+        share = (m + 1) / moments.size
+        shade = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
+        x, y = ends[:, :, m, across].T, ends[:, :, m, up].T
+        axes.plot(x, y, "-", linewidth=1.0 + 1.5 * (m == moments.size - 1), solid_capstyle="round", **shade)
+        axes.plot(masses[:, m, across], masses[:, m, up], "o", markersize=4, markeredgewidth=0, **shade)
+    tip = run[f"{run.places[-1]}.position"]
+    axes.plot(tip[:, across], tip[:, up], color="#d1495b", linewidth=0.9, alpha=0.8, label=f"path of {run.places[-1]}")
+    axes.legend(fontsize="x-small", loc="best", frameon=False)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel(f"{'xyz'[across]} (m)")
+    axes.set_ylabel(f"{'xyz'[up]} (m)")
+    axes.grid(alpha=0.3)
+    axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
+    return axes.figure  # type: ignore[return-value]
+
+
+def _sticks(run: Result, moments: np.ndarray) -> np.ndarray:
+    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre."""
+    model = run.system.model
+    held: dict[str, Any] = {}
+    points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
+    for joint in model.joints.values():
+        held.setdefault(joint.child, joint.child_at.position)
+        points[joint.parent].append(joint.at.position)
+    for frame in model.frames.values():
+        points[frame.body].append(frame.at.position)
+    sticks = []
+    for body in model.bodies.values():
+        start = held.get(body.name, (0.0, 0.0, 0.0))
+        for end in (*points[body.name], body.com):
+            if end != start:
+                sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
+    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
+
+
+def _mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
+    return np.array([_world(run, b.name, b.com, moments) for b in run.system.model.bodies.values()])
+
+
+def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
+    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
+
+
+def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:
+    """World axes for across and up: against gravity if there is any, and the widest of the others."""
+    spread = np.ptp(points, axis=0) if len(points) else np.ones(3)
+    up = int(np.argmax(np.abs(gravity))) if np.any(gravity) else int(np.argsort(spread)[1])
+    spread[up] = -1.0
+    return int(np.argmax(spread)), up
+
+
+def _figure(size: tuple[float, float], *, shown: bool) -> Figure:
+    """A figure of pyplot when someone may look at it on screen, else one that needs no display."""
+    if shown:
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=size, layout="constrained")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a picture whole; SVG keeps its text as text."""
+    import matplotlib
+
+    target = picture_path(path)
+    with matplotlib.rc_context({"svg.fonttype": "none"}), whole_file(target, "the picture") as part:
+        figure.savefig(part, format=target.suffix.lower()[1:], dpi=150)

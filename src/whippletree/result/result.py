@@ -1,0 +1,184 @@
+"""Result: a run as labelled arrays over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from .columns import PLACES, TOTALS, Quantity, joint_quantity
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from ..system.system import System
+
+BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 150 bytes each
+
+
+class Result:
+    """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
+
+    ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
+    ``.velocity`` of a body or named frame, in world axes; ``run["energy"]``, ``["momentum"]``,
+    ``["time"]``. ``names()`` lists them all. Angles are radians, the rest is SI.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        t: Any,
+        q: Any,
+        u: Any,
+        udot: Any = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.system = system
+        self.t = np.asarray(t, float)
+        times = self.t.size
+        self.q = _shaped(q, (times, system.nq), "q", system)
+        self.u = _shaped(u, (times, system.nu), "u", system)
+        self._udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
+        self.attrs: dict[str, Any] = dict(attrs or {})
+        self._kept: dict[str, np.ndarray] = {"time": self.t}
+
+    def names(self) -> list[str]:
+        """Every name this result answers to."""
+        joints = [f"{joint}.{letter}" for joint in self.system.joints for letter in ("q", "u", "udot")]
+        places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
+        return [*TOTALS, *joints, *places]
+
+    @property
+    def places(self) -> list[str]:
+        """Bodies (without ground) and named frames."""
+        return [*self.system.bodies[1:], *self.system.model.frames]
+
+    def quantity(self, name: str) -> Quantity:
+        """Labels, units and meaning of a name."""
+        if name in TOTALS:
+            return TOTALS[name]
+        owner, _, what = name.rpartition(".")
+        if what in ("q", "u", "udot") and owner in self.system.joints:
+            return joint_quantity(self.system.model.joints[owner].kind, what)
+        if what in PLACES and owner in self.places:
+            return PLACES[what]
+        raise ModelError(
+            f"result of '{self.system.name}' has no '{name}'",
+            expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
+            + ", ".join(TOTALS),
+            hint=nearest(name, self.names()) or "names() lists them all",
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The array behind a name: (T,) for a number, (T, n) for a vector, (T, 3, 3) for a rotation."""
+        if name not in self._kept:
+            self.quantity(name)
+            self._kept[name] = self._compute(name)
+        return self._kept[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def _compute(self, name: str) -> np.ndarray:
+        owner, _, what = name.rpartition(".")
+        if what in PLACES and owner in self.places:
+            return np.concatenate([getattr(k, what)(owner) for k in self._kinematics()])
+        if what in ("q", "u", "udot") and owner in self.system.joints:
+            index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
+            values = {"q": self.q, "u": self.u}.get(what)
+            values = self.udot[:, index] if values is None else values[:, index]
+            return values[:, 0] if values.shape[1] == 1 else values
+        import whippletree as wt
+
+        if name == "momentum":
+            return wt.momentum(self.system, self.q, self.u)
+        energy = wt.energy(self.system, self.q, self.u)
+        self._kept |= {"energy.kinetic": energy.kinetic, "energy.potential": energy.potential}
+        self._kept["energy"] = energy.total
+        return self._kept[name]
+
+    @cached_property
+    def udot(self) -> np.ndarray:
+        """Accelerations (T, nu)."""
+        if self._udot is not None:
+            return self._udot
+        import whippletree as wt
+
+        return wt.forward_dynamics(self.system, self.q, self.u, algorithm=self.attrs.get("algorithm", "auto"))
+
+    def _kinematics(self) -> Iterator[Any]:
+        """Kinematics of all times, in pieces that fit in memory; a single piece is kept."""
+        import whippletree as wt
+
+        size = max(1, BODIES_AT_ONCE // self.system.nb)
+        if self.t.size <= size:
+            if not hasattr(self, "_piece"):
+                self._piece = wt.kinematics(self.system, self.q, self.u)
+            yield self._piece
+            return
+        for i in range(0, self.t.size, size):
+            yield wt.kinematics(self.system, self.q[i : i + size], self.u[i : i + size])
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """The run as xarray: q, u, udot, position (of bodies and frames), energies; units in the attributes."""
+        from .netcdf import dataset
+
+        return dataset(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run and its model to a NetCDF file, which is there whole or not at all."""
+        from .netcdf import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a file that :meth:`save` wrote."""
+        from .netcdf import load_result
+
+        return load_result(path)
+
+    def plot(self, *names: str, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw names over time, one axes per unit; without names the mechanism, its coordinates and energies.
+
+        ``path`` (.svg, .png or .pdf) writes the picture. Without it the figure is one of pyplot,
+        so a notebook shows it, and ``matplotlib.pyplot.show()`` does.
+        """
+        from .plot import plot
+
+        return plot(self, names, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML page: the model, the picture, how it was computed, the references."""
+        from .report import report
+
+        report(self, path)
+
+    def __repr__(self) -> str:
+        span = f"{self.t.size} times from {self.t[0]:g} to {self.t[-1]:g} s" if self.t.size else "no times"
+        how = [f"{key} {self.attrs[key]}" for key in ("algorithm", "integrator", "step") if key in self.attrs]
+        names = self.names()
+        examples = [*[n for n in names if n.endswith((".q", ".position"))][:3], "energy"]
+        asked = ", ".join(f'["{n}"]' for n in examples)
+        return (
+            f"<Result of '{self.system.name}': {span}"
+            + (f"; {', '.join(how)}" if how else "")
+            + f"\n  {len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies"
+            + f"; {asked} ... names() lists all {len(names)}>"
+        )
+
+
+def _shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:
+    array = np.asarray(value, float)
+    if array.shape != shape:
+        raise ModelError(f"{what} of a result of '{system.name}' has the wrong shape", expected=shape, got=array.shape)
+    return array

@@ -1,0 +1,1 @@
+"""The System: a model compiled to flat arrays."""

@@ -1,0 +1,157 @@
+"""Model to System: check, find the tree, and lay everything into flat arrays.
+
+A system body's own frame is the frame of the joint that carries it, turned so that the joint's axis
+is z; kernels then need no fixed transform behind the joint. Welded bodies share a system body.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.layout import KIND
+from ..model import GROUND, JOINT_KINDS, Joint, Model, Pose, check
+from .system import System
+from .topology import Topology, find_topology
+
+PRINCIPAL = {(1.0, 0.0, 0.0): 0, (0.0, 1.0, 0.0): 1, (0.0, 0.0, 1.0): 2}
+
+
+def compile_model(model: Model) -> System:
+    """Check the whole model and make its System."""
+    check.whole(model)
+    topology = find_topology(model)
+    turn, shift = _model_bodies_in_system_bodies(model, topology)
+    arrays = _tree_arrays(model, topology, turn, shift)
+    _add_inertias(model, topology, turn, shift, arrays)
+    return System(model, topology, arrays, turn, shift)
+
+
+def in_plane_axes(axis: tuple[float, float, float]) -> np.ndarray:
+    """Rotation (3 x 3) whose third column is ``axis``; the other two span the plane of a planar joint.
+
+    Cyclic for x, y and z: the columns are (y, z, x), (z, x, y) and (x, y, z). For any other axis with
+    z > 0, the shortest rotation that takes z to it. For the opposite axes (-x, -y, -z, z < 0) the
+    rotation of the axis, turned half round its first column.
+    """
+    if axis in PRINCIPAL:
+        return np.roll(np.eye(3), -(PRINCIPAL[axis] + 1), axis=1)
+    x, y, z = axis
+    opposite = (-x + 0.0, -y + 0.0, -z + 0.0)
+    if opposite in PRINCIPAL or z < 0:
+        return in_plane_axes(opposite) * [1.0, -1.0, -1.0]
+    f = 1.0 / (1.0 + z)
+    return np.array([[1 - f * x * x, -f * x * y, x], [-f * x * y, 1 - f * y * y, y], [-x, -y, z]])
+
+
+def _joint_frame(joint: Joint, turned: bool) -> np.ndarray:
+    """Rotation of the frame in which the kernels know the joint's kind."""
+    if joint.kind == "universal":
+        x, y = np.array(joint.axis), np.array(joint.axis2)
+        y = y - x * (x @ y)
+        y /= np.linalg.norm(y)
+        return np.column_stack([x, y, np.cross(x, y)])
+    if joint.kind in ("spherical", "free", "fixed"):
+        return np.eye(3)
+    frame = in_plane_axes(joint.axis)
+    if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x
+        return frame * [1.0, -1.0, -1.0]
+    return frame
+
+
+def _rotation_and_position(pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+    return pose.rotation(), np.array(pose.position)
+
+
+def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+    """Pose (turn, shift) of every model body in the frame of its system body; row 0 is ground."""
+    names = [GROUND, *model.bodies]
+    row = {name: n for n, name in enumerate(names)}
+    turn = np.tile(np.eye(3), (len(names), 1, 1))  # first in the frame of the group's first body
+    shift = np.zeros((len(names), 3))
+    for joint, backward in topology.welds:
+        (R1, p1), (R2, p2) = _rotation_and_position(joint.at), _rotation_and_position(joint.child_at)
+        R = R1 @ R2.T  # child in parent: at * child_at^-1
+        p = p1 - R @ p2
+        inboard, outboard = joint.parent, joint.child
+        if backward:
+            inboard, outboard, R, p = outboard, inboard, R.T, -(R.T @ p)
+        turn[row[outboard]] = turn[row[inboard]] @ R
+        shift[row[outboard]] = turn[row[inboard]] @ p + shift[row[inboard]]
+    nb = len(topology.edges) + 1
+    frame_R, frame_p = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
+    for i, edge in enumerate(topology.edges, start=1):
+        joint = edge.joint
+        body, pose = (joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)
+        R, p = _rotation_and_position(pose)
+        n = row[body]
+        frame_R[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
+        frame_p[i] = turn[n] @ p + shift[n]
+    body_of = np.array([topology.group[name] for name in names])
+    R = frame_R[body_of]
+    return np.einsum("nji,njk->nik", R, turn), np.einsum("nji,nj->ni", R, shift - frame_p[body_of])
+
+
+def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray) -> dict[str, np.ndarray]:
+    row = {name: n for n, name in enumerate([GROUND, *model.bodies])}
+    nb = len(topology.edges) + 1
+    sizes = np.array([(0, 0)] + [JOINT_KINDS[e.joint.kind] for e in topology.edges])
+    parent = np.array([0] + [e.parent for e in topology.edges])
+    on_ground = np.flatnonzero(parent[1:] == 0) + 1
+    component = np.zeros(nb, int)
+    component[on_ground] = np.arange(len(on_ground))
+    for i in range(1, nb):
+        if parent[i]:
+            component[i] = component[parent[i]]
+    arrays = {
+        "parent": parent,
+        "kind": np.array([0] + [KIND[e.joint.kind] for e in topology.edges]),
+        "position": np.concatenate([[0], np.cumsum(sizes[:, 0])]),
+        "dof": np.concatenate([[0], np.cumsum(sizes[:, 1])]),
+        "component": component,
+        "first": np.zeros(nb, bool),
+        "pitch": np.array([0.0] + [e.joint.pitch for e in topology.edges]),
+        "sign": np.array([1.0] + [-1.0 if e.turned else 1.0 for e in topology.edges]),
+        "armature": np.repeat([0.0] + [e.joint.armature for e in topology.edges], sizes[:, 1]),
+        "gravity": np.array(model.gravity),
+    }
+    dof = arrays["dof"]
+    arrays["up"] = np.arange(dof[-1]) - 1  # within a joint, and on from its first freedom to the parent's last
+    arrays["up"][dof[1:-1]] = np.where(parent[1:] > 0, dof[parent[1:] + 1], 0) - 1
+    last_child = np.zeros(nb, int)
+    last_child[parent[1:]] = np.arange(1, nb)  # the highest numbered child wins: it is met first going inward
+    arrays["first"][last_child[last_child > 0]] = True
+    Rt, pt = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
+    for i, edge in enumerate(topology.edges, start=1):
+        joint = edge.joint
+        body, pose = (joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)
+        R, p = _rotation_and_position(pose)
+        n = row[body]
+        Rt[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
+        pt[i] = turn[n] @ p + shift[n]
+    arrays["base"] = pt[on_ground]
+    pt[on_ground] = 0.0
+    return arrays | {"Rt": Rt, "pt": pt}
+
+
+def _add_inertias(
+    model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray, arrays: dict[str, np.ndarray]
+) -> None:
+    """Mass, centre of mass and inertia about it of every system body, from the model bodies that ride on it."""
+    nb = len(topology.edges) + 1
+    bodies = list(model.bodies.values())
+    on = np.array([topology.group[b.name] for b in bodies])
+    R = turn[1:]
+    mass = np.array([b.mass for b in bodies])
+    com = np.einsum("nij,nj->ni", R, np.array([b.com for b in bodies])) + shift[1:]
+    inertia = np.einsum("nij,njk,nlk->nil", R, np.array([b.inertia for b in bodies]), R)
+    total, moment = np.zeros(nb), np.zeros((nb, 3))
+    np.add.at(total, on, mass)
+    np.add.at(moment, on, mass[:, None] * com)
+    centre = moment / np.where(total > 0, total, 1.0)[:, None]
+    d = com - centre[on]
+    about = inertia + mass[:, None, None] * (np.einsum("ni,ni->n", d, d)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :])
+    tensor = np.zeros((nb, 3, 3))
+    np.add.at(tensor, on, about)
+    total[0], centre[0], tensor[0] = 0.0, 0.0, 0.0  # ground does not move
+    upper = np.triu_indices(3)
+    arrays |= {"mass": total, "com": centre, "inertia": tensor[:, upper[0], upper[1]]}

@@ -1,0 +1,122 @@
+"""The System: a model compiled to flat arrays. Immutable; body 0 is ground."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from ..kernels.layout import pack
+from ..model import GROUND, JOINT_KINDS, Model
+from .topology import Topology
+
+
+class System:
+    """What every algorithm takes. Made by :meth:`Model.compile`.
+
+    Attributes
+    ----------
+    name, model : the model's name, and the model itself.
+    nb, nq, nu : number of system bodies (ground included, welded bodies counted once), length of q and of u.
+    bodies : names of the model's bodies, ``"ground"`` first.
+    joints : names of the joints of the spanning tree, in the order of q and u.
+    cut_joints : names of the joints that close loops.
+    q0 : (nq) neutral configuration: zeros, and identity quaternions.
+    gravity : (3) m/s^2, world axes.
+    features : what an algorithm must support: ``"trees"``, and ``"loops"`` or ``"couplings"`` where there are any.
+    arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
+    packed : the same in one array, as kernels take them.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        topology: Topology,
+        arrays: Mapping[str, np.ndarray],
+        turn: np.ndarray,
+        shift: np.ndarray,
+    ) -> None:
+        self.model, self.name, self.topology = model, model.name, topology
+        self.arrays = {name: _frozen(array) for name, array in arrays.items()}
+        self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
+        self.nq, self.nu = int(arrays["position"][-1]), int(arrays["dof"][-1])
+        self.packed = pack(self.arrays, self.nb, self.nu, self.nq, self.nc)
+        self.bodies: tuple[str, ...] = (GROUND, *model.bodies)
+        self.joints: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
+        self.cut_joints: tuple[str, ...] = tuple(joint.name for joint in topology.cuts)
+        self.gravity = _frozen(arrays["gravity"])
+        self.q0 = _frozen(self._neutral())
+        loops, couplings = {"loops"} if topology.cuts else set(), {"couplings"} if model.couplings else set()
+        self.features: frozenset[str] = frozenset({"trees"} | loops | couplings)
+        self._turn, self._shift = _frozen(turn), _frozen(shift)
+        self._row = {name: n for n, name in enumerate(self.bodies)}
+        self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
+        self.pool: dict[tuple[str, int, int], list[np.ndarray]] = {}  # scratch that waits for its next use
+        self.ready: list[np.ndarray] = []  # scratch of the fastest path
+
+    def _neutral(self) -> np.ndarray:
+        q = np.zeros(self.nq)
+        for edge, n in zip(self.topology.edges, self.arrays["position"][1:-1], strict=True):
+            if edge.joint.kind in ("spherical", "free"):
+                q[n + JOINT_KINDS[edge.joint.kind][0] - 4] = 1.0
+        return q
+
+    def q_index(self, joint: str) -> slice:
+        """Rows of q that hold a joint's coordinates."""
+        i = self._joint_body(joint)
+        return slice(int(self.arrays["position"][i]), int(self.arrays["position"][i + 1])) if i else slice(0, 0)
+
+    def u_index(self, joint: str) -> slice:
+        """Rows of u, udot and tau that hold a joint's speeds, accelerations and forces."""
+        i = self._joint_body(joint)
+        return slice(int(self.arrays["dof"][i]), int(self.arrays["dof"][i + 1])) if i else slice(0, 0)
+
+    def _joint_body(self, joint: str) -> int:
+        if joint in self._carried:
+            return self._carried[joint]
+        if joint in self.cut_joints:
+            raise ModelError(
+                f"joint '{joint}' closes a loop: its coordinates follow from the others and have no rows in q",
+                hint="tree joints are listed in system.joints",
+            )
+        if joint in self.model.joints:
+            return 0  # welded: no rows
+        raise ModelError(f"joint '{joint}' is not known", hint=nearest(joint, self.joints))
+
+    def place(self, name: str) -> tuple[int, np.ndarray, np.ndarray]:
+        """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there."""
+        if name in self._row:
+            n = self._row[name]
+            return self.topology.group[name], self._turn[n], self._shift[n]
+        if name in self.model.frames:
+            frame = self.model.frames[name]
+            body, R, p = self.place(frame.body)
+            return body, R @ frame.at.rotation(), R @ np.array(frame.at.position) + p
+        known = (*self.bodies, *self.model.frames)
+        raise ModelError(f"body or frame '{name}' is not known", hint=nearest(name, known))
+
+    def mechanical(self, i: int) -> str:
+        """A system body's joint and bodies, for messages."""
+        edge = self.topology.edges[i - 1]
+        return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{edge.joint.parent if edge.turned else edge.joint.child}'"
+
+    def explain(self) -> str:
+        """Bodies, freedoms, loops, and the algorithm that ``auto`` takes and why, as text."""
+        from .explain import explain
+
+        return explain(self)
+
+    def __repr__(self) -> str:
+        loops = f", {len(self.cut_joints)} loops" if self.cut_joints else ""
+        return f"System('{self.name}': {len(self.bodies) - 1} bodies, nq={self.nq}, nu={self.nu}{loops})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"pool": {}, "ready": []}
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    frozen = np.array(array)
+    frozen.setflags(write=False)
+    return frozen

@@ -1,0 +1,90 @@
+"""Counts the arithmetic of an algorithm: its own source, run by Python on numbers that count.
+
+    NUMBA_DISABLE_JIT=1 python count_operations.py articulated 100 200 400
+
+prints the additions, multiplications and divisions of forward dynamics of branched trees of so many bodies.
+"""
+
+import sys
+
+import numpy as np
+
+import whippletree as wt
+from whippletree.kernels import lanes, trig
+from zoo import random_model, random_state
+
+KINDS = ("revolute", "spherical", "universal", "free", "planar")
+
+
+class Number:
+    """A float that counts what is done with it."""
+
+    __array_ufunc__ = None  # so that NumPy's scalars leave the operation to us
+    __slots__ = ("x",)
+    count = 0
+
+    def __init__(self, x):
+        self.x = float(x)
+
+    def __float__(self):
+        return self.x
+
+
+def counted(name):
+    def operation(self, other):
+        Number.count += 1
+        return Number(getattr(self.x, name)(float(other)))
+
+    return operation
+
+
+for operator in ("add", "sub", "mul", "truediv"):
+    for name in (f"__{operator}__", f"__r{operator}__"):
+        setattr(Number, name, counted(name))
+Number.__neg__ = lambda self: Number(-self.x)
+
+
+def put(array, index, value):
+    array[index] = float(value)
+
+
+def sincos(x):
+    return Number(np.sin(float(x))), Number(np.cos(float(x)))
+
+
+PLAIN = {  # what only compiled code can do, said in Python for one state
+    lanes.get: lambda array, index: Number(array[index]),
+    lanes.put: put,
+    lanes.view: lambda buffer, start, count: buffer[start : start + count],
+    lanes.view_integers: lambda buffer, start, count: buffer[start : start + count].view(np.int64),
+    lanes.states_per_block: lambda buffer: 1,
+    lanes.gather: lambda states, first, buffer: states,
+    lanes.scatter: lambda buffer, first, states: None,
+    lanes.target: lambda states, buffer: states,
+    trig.sincos: sincos,
+}
+
+
+def interpret():
+    """Every module of the package that took one of these names takes the plain one."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("whippletree."):
+            for name, value in list(vars(module).items()):
+                if callable(value) and value in PLAIN:
+                    setattr(module, name, PLAIN[value])
+
+
+def operations(algorithm, bodies):
+    """Operations of one evaluation."""
+    system = random_model(np.random.default_rng(bodies), bodies, KINDS).compile()
+    q, u, tau = random_state(system, np.random.default_rng(1))
+    udot, module = np.empty(system.nu), wt.ALGORITHMS[algorithm]
+    Number.count = 0
+    module.accelerations(system.packed, q, u, tau, np.zeros(0), module.workspace(system), udot, 0, 1)
+    assert np.isfinite(udot).all()
+    return Number.count
+
+
+if __name__ == "__main__":
+    interpret()
+    print(*(operations(sys.argv[1], int(n)) for n in sys.argv[2:]))
