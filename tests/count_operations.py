@@ -10,7 +10,6 @@ import sys
 import numpy as np
 
 import whippletree as wt
-from whippletree.kernels import lanes, trig
 from zoo import random_model, random_state
 
 KINDS = ("revolute", "spherical", "universal", "free", "planar")
@@ -52,26 +51,26 @@ def sincos(x):
     return Number(np.sin(float(x))), Number(np.cos(float(x)))
 
 
-PLAIN = {  # what only compiled code can do, said in Python for one state
-    lanes.get: lambda array, index: Number(array[index]),
-    lanes.put: put,
-    lanes.view: lambda buffer, start, count: buffer[start : start + count],
-    lanes.view_integers: lambda buffer, start, count: buffer[start : start + count].view(np.int64),
-    lanes.states_per_block: lambda buffer: 1,
-    lanes.gather: lambda states, first, buffer: states,
-    lanes.scatter: lambda buffer, first, states: None,
-    lanes.target: lambda states, buffer: states,
-    trig.sincos: sincos,
+# what only compiled code can do, said in Python for one state
+PLAIN = {
+    "get": lambda array, index: Number(array[index]),
+    "put": put,
+    "view": lambda buffer, start, count: buffer[start : start + count],
+    "view_integers": lambda buffer, start, count: buffer[start : start + count].view(np.int64),
+    "lane_sum": float,
+    "states_per_block": lambda buffer: 1,
+    "gather": lambda states, first, buffer: states,
+    "scatter": lambda buffer, first, states: None,
+    "target": lambda states, buffer: states,
+    "sincos": sincos,
 }
 
 
 def interpret():
-    """Every module of the package that took one of these names takes the plain one."""
+    """Every module of the package that knows one of these names gets the plain one."""
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("whippletree."):
-            for name, value in list(vars(module).items()):
-                if callable(value) and value in PLAIN:
-                    setattr(module, name, PLAIN[value])
+            vars(module).update({name: plain for name, plain in PLAIN.items() if name in vars(module)})
 
 
 def operations(algorithm, bodies):
@@ -86,5 +85,6 @@ def operations(algorithm, bodies):
 
 
 if __name__ == "__main__":
+    wt.forward_dynamics  # noqa: B018  imports what it names
     interpret()
     print(*(operations(sys.argv[1], int(n)) for n in sys.argv[2:]))

@@ -207,13 +207,13 @@ def test_the_bar_waits_a_second_and_needs_a_terminal(monkeypatch):
     clock = iter([0.0, 0.5, 1.5])
     monkeypatch.setattr(cli.time, "monotonic", lambda: next(clock, 2.0))
     monkeypatch.setattr(cli.sys.stderr, "isatty", lambda: True, raising=False)
-    with cli.Bar("run") as bar:
+    with cli.Bar("run", 1.0) as bar:
         bar(0.1)
         assert bar.shown is None
         bar(0.2)
         assert bar.shown is not None
     monkeypatch.setattr(cli.sys.stderr, "isatty", lambda: False, raising=False)
-    with cli.Bar("run") as bar:
+    with cli.Bar("run", 1.0) as bar:
         bar.start = -10.0
         bar(0.5)
         assert bar.shown is None

@@ -38,7 +38,7 @@ def memory(system, workspace):
     return sum(array.nbytes for array in arrays)
 
 
-@pytest.mark.parametrize("bodies", [1000, 10_000])
+@pytest.mark.parametrize("bodies", [1000, 3000])
 def test_a_body_takes_at_most_two_kilobytes(bodies):
     system = chain(bodies).compile()
     assert memory(system, wt.ALGORITHMS["articulated"].workspace(system, 1)) / bodies <= 2000

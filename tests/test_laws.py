@@ -15,10 +15,10 @@ def case(request):
     return case_of(request.param)
 
 
-def floats(name):
-    """Does the whole mechanism hang on ground by one free joint?"""
+def floats(name, outward=False):
+    """Does the whole mechanism hang on ground by one free joint (written from ground to body)?"""
     roots = [j for j in ZOO[name]().joints.values() if "ground" in (j.parent, j.child)]
-    return len(roots) == 1 and roots[0].kind == "free"
+    return len(roots) == 1 and roots[0].kind == "free" and (not outward or roots[0].parent == "ground")
 
 
 def derivative(f, h):
@@ -162,7 +162,7 @@ def test_integration_along_constant_speeds_is_exact(case):
     assert error(wt.integrate(system, q, u, 0.8), there) < 1e-13
 
 
-@pytest.mark.parametrize("name", [n for n in ZOO if floats(n)])
+@pytest.mark.parametrize("name", [n for n in ZOO if floats(n, outward=True)])
 def test_mass_matrix_does_not_feel_where_a_floating_system_is(name):
     """Speeds are in body axes: moving and turning the whole changes neither kinetic energy nor mass matrix."""
     case = case_of(name)

@@ -19,10 +19,10 @@ ROOMS = [
     "kernels",
     "system",
     "dynamics",
+    "result",
     "integrate",
     "analysis",
     "cluster",
-    "result",
     "bench",
     "cli",
 ]

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import whippletree as wt
+from bridge import solve_tolerance
 from zoo import DATA, chain3d, data, floating_tree, puma560, rod_chain
 
 TREES = [a for a, module in wt.ALGORITHMS.items() if "trees" in module.SUPPORTS]
@@ -48,6 +49,11 @@ def test_puma560_equals_the_published_digits():
     close(wt.mass_matrix(system, qn), known["inertia_qn_with_rotor"], tol)
 
 
+def fits(n, algorithm):
+    """The dense matrix of 1024 freedoms has a condition that leaves no digit to compare."""
+    return algorithm != "composite" or n <= 128
+
+
 def falling_rods(n):
     """Angular accelerations of n level rods at rest, by the closed form of P07.
 
@@ -58,25 +64,24 @@ def falling_rods(n):
     return np.diff(g * (1 + A * lam**i + C * lam ** (n - i)))
 
 
-@pytest.mark.parametrize("algorithm", TREES)
-@pytest.mark.parametrize("n", [1, 2, 4, 16, 128, 1024])
+@pytest.mark.parametrize(("n", "algorithm"), [(n, a) for n in (1, 2, 4, 16, 128, 1024) for a in TREES if fits(n, a)])
 def test_level_rods_fall_by_the_closed_form(n, algorithm):
-    if algorithm == "composite" and n > 128:
-        pytest.skip("a dense matrix of 1024 freedoms")
     system = rod_chain(n).compile()
     udot = wt.forward_dynamics(system, np.zeros(n), np.zeros(n), algorithm=algorithm)
-    absolute = np.cumsum(udot)
-    close(absolute, falling_rods(n), P07["tolerance"]["part_a"])
+    absolute, tol = np.cumsum(udot), P07["tolerance"]["part_a"]
+    if algorithm == "composite":  # a solve with the matrix itself, whose condition grows with the fourth power of n
+        tol = max(tol, solve_tolerance(wt.mass_matrix(system, np.zeros(n))))
+    close(absolute, falling_rods(n), tol)
     listed = P07["part_a"]["relative_joint_acc_first"][str(n)]
-    close(udot[: len(listed)], listed, P07["tolerance"]["part_a"])
-    close(absolute.sum(), P07["part_a"]["tip_acc"][str(n)], P07["tolerance"]["part_a"])
+    close(udot[: len(listed)], listed, tol)
+    close(absolute.sum(), P07["part_a"]["tip_acc"][str(n)], tol * n)
 
 
-@pytest.mark.parametrize("algorithm", TREES)
-@pytest.mark.parametrize(("n", "tol"), [(6, 1e-11), (16, 1e-11), (64, 1e-8), (128, 1e-8), (1024, 1e-6)])
+LONGER = ((6, 1e-11), (16, 1e-11), (64, 1e-8), (128, 1e-8), (1024, 1e-6))
+
+
+@pytest.mark.parametrize(("n", "tol", "algorithm"), [(n, t, a) for n, t in LONGER for a in TREES if fits(n, a)])
 def test_chain_of_turning_axes_equals_the_table(n, tol, algorithm):
-    if algorithm == "composite" and n > 128:
-        pytest.skip("a dense matrix of 1024 freedoms")
     table = np.genfromtxt(DATA / "p07_chain3d.csv", delimiter=",", names=True)
     expected, i = table[f"udot_N{n}"][:n], np.arange(1, n + 1)
     system = chain3d(n).compile()
@@ -101,27 +106,12 @@ def flight():
     def rate(t, y):
         q, u = y[: system.nq], y[system.nq :]
         udot = wt.forward_dynamics(system, q, u, spring @ q)
-        return np.concatenate([q_rate(system, q, u), udot])
+        return np.concatenate([wt.coordinate_rates(system, q, u), udot])
 
     table = np.genfromtxt(DATA / "p08_tree.csv", delimiter=",", names=True)
     y = np.concatenate([q, u])
     run = solve_ivp(rate, (0, 10), y, method="DOP853", rtol=1e-12, atol=1e-13, t_eval=table["t"])
     return system, table, run.y[: system.nq].T, run.y[system.nq :].T
-
-
-def q_rate(system, q, u):
-    """qdot of a free base and hinges: position turns with the base, qdot = q * (0, omega) / 2."""
-    out = np.empty(system.nq)
-    for name in system.joints:
-        x, y = q[system.q_index(name)], u[system.u_index(name)]
-        if len(x) == 1:
-            out[system.q_index(name)] = y
-        else:
-            w, p = x[3], x[4:]
-            turn = 2 * (np.outer(p, p) + w * np.cross(np.eye(3), -p)) + (w * w - p @ p) * np.eye(3)
-            quaternion = 0.5 * np.concatenate([[-p @ y[:3]], w * y[:3] + np.cross(p, y[:3])])
-            out[system.q_index(name)] = np.concatenate([turn @ y[3:] / (w * w + p @ p), quaternion])
-    return out
 
 
 def arms(system, x, index):

@@ -318,7 +318,7 @@ def other(name: str, parent: str, child: str) -> str:
         ('<child link="b"/>', "<child/>", 9, "joint 'j': <child> has no attribute 'link'"),
         ("0 0 2", "0 0 0", 10, "joint 'j': axis has no direction"),
         ("0 0 2", "0 2", 10, "joint 'j': axis xyz has the wrong length"),
-        ("</joint>", '<limit lower="1" upper="0"/></joint>', 11, "joint 'j': limits: lower is above upper"),
+        ("</joint>", '<limit lower="1" upper="0"/></joint>', 7, "joint 'j': limits: lower is above upper"),
         ("</joint>", '<limit effort="nan"/></joint>', 11, "joint 'j': limit effort is not finite"),
         ("</joint>", '<dynamics damping="-1"/></joint>', 7, "joint 'j': damping is too small"),
         ("</joint>", '<origin rpy="0 0 x"/></joint>', 11, "joint 'j': origin rpy is not a number"),

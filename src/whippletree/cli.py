@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
+from . import __version__
 from .errors import ModelError, WhippletreeError
 
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ def _version(
     version: Annotated[bool, typer.Option("--version", help="print the version and stop", is_eager=True)] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as installed
-
-        print(f"whippletree {installed('whippletree')}")
+        print(f"whippletree {__version__}")
         raise typer.Exit
 
 
@@ -138,8 +137,7 @@ def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator
     """Print the references (BibTeX) of what a run of this model uses."""
     from .result import cite as references
 
-    used = references.used({"algorithm": algorithm, "integrator": integrator}, _system(model, base))
-    print("\n\n".join(references.entries(*used)))
+    print("\n\n".join(references.used(_system(model, base), algorithm, integrator)))
 
 
 @app.command(short_help="Draw a result over time.")
@@ -219,30 +217,30 @@ def _simulate(system: System, until: float, **options: Any) -> Any:
     import whippletree as wt
 
     _announce_compiling()
-    with Bar(f"simulating {system.name}") as bar:
+    with Bar(f"simulating {system.name}", until) as bar:
         return wt.simulate(system, until, progress=bar, **options)
 
 
 class Bar:
-    """A progress bar on a terminal, from the second second on; called with the fraction done."""
+    """A progress bar on a terminal, from the second second on; called with how far the work has come."""
 
-    def __init__(self, title: str) -> None:
-        self.title, self.start = title, time.monotonic()
+    def __init__(self, title: str, total: float) -> None:
+        self.title, self.total, self.start = title, total, time.monotonic()
         self.shown: Any = None
 
     def __enter__(self) -> Bar:
         return self
 
-    def __call__(self, fraction: float) -> None:
+    def __call__(self, reached: float) -> None:
         if self.shown is None and sys.stderr.isatty() and time.monotonic() - self.start > 1.0:
             from rich.console import Console
             from rich.progress import Progress
 
             self.shown = Progress(console=Console(stderr=True), transient=True)
             self.shown.start()
-            self.shown.add_task(self.title, total=1.0)
+            self.shown.add_task(self.title, total=self.total)
         if self.shown is not None:
-            self.shown.update(self.shown.task_ids[0], completed=fraction)
+            self.shown.update(self.shown.task_ids[0], completed=reached)
 
     def __exit__(self, *_: object) -> None:
         if self.shown is not None:

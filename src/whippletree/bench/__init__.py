@@ -55,10 +55,7 @@ def run(
         datetime.now(UTC).isoformat(timespec="seconds"),
         rounds,
         machine(),
-        versions(
-            {"whippletree": "whippletree", "numpy": "numpy", "numba": "numba"}
-            | {n: peers.PEERS[n].package for n in names}
-        ),
+        versions({"numpy": "numpy", "numba": "numba"} | {n: peers.PEERS[n].package for n in names}),
     )
     for name in [n for n in names if peers.installed(n) is None]:
         names.remove(name)

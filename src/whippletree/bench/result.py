@@ -87,8 +87,10 @@ def machine() -> dict[str, Any]:
 
 
 def versions(packages: dict[str, str]) -> dict[str, str]:
-    """Versions of Python and of the installed packages, given as name: distribution."""
-    found = {"python": platform.python_version()}
+    """Versions of ours, of Python and of the installed packages, given as name: distribution."""
+    import whippletree
+
+    found = {OURS: whippletree.__version__, "python": platform.python_version()}
     for name, package in packages.items():
         try:
             found[name] = version(package)

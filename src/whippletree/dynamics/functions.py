@@ -14,15 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from ..kernels.lanes import LANES
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, newton_euler, operators
 from .choose import ALGORITHMS, choose
-from .evaluate import NO_WRENCH, evaluate, prepare, states, wrench_array
-
-_one_state = articulated.accelerations
-_empty = np.empty
+from .evaluate import NO_WRENCH, evaluate, quick, states, wrench_array
 
 
 def forward_dynamics(
@@ -42,27 +38,13 @@ def forward_dynamics(
     batch may use (0: all).
     """
     if algorithm == "auto" and wrenches is None and threads is None and tau is not None:
-        try:  # the fast path; `ready` holds scratch only once the checks below have passed
-            buffer = system.ready.pop()
-        except IndexError:
-            pass
-        else:
-            udot = _empty(system.nu)
-            try:
-                total = _one_state(system.packed, q, u, tau, NO_WRENCH, buffer, udot, 0, 1)
-            except TypeError:
-                total = None
-            system.ready.append(buffer)
-            if total == 0.0:
-                return udot
-    name = choose(system, algorithm)
-    module = ALGORITHMS[name]
+        result = quick(articulated.accelerations, system, system.nu, q, u, tau, NO_WRENCH)
+        if result is not None:
+            return result
+    module = ALGORITHMS[choose(system, algorithm)]
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     f = wrench_array(system, wrenches, Q, None if Q.ndim == 1 else Q.shape[0])
-    udot = evaluate(module.accelerations, module.workspace, system, [Q, U, T, f], system.nu, threads)
-    if Q.ndim == 1 and module is articulated and not system.ready:
-        system.ready.append(module.workspace(system, 1))
-    return udot
+    return evaluate(module.accelerations, module.workspace, system, [Q, U, T, f], system.nu, threads)
 
 
 def inverse_dynamics(
@@ -75,6 +57,10 @@ def inverse_dynamics(
     threads: int | None = None,
 ) -> np.ndarray:
     """Joint forces ``tau`` (N m, N) that give the accelerations ``udot``."""
+    if wrenches is None and threads is None:
+        result = quick(newton_euler.torques, system, system.nu, q, u, udot, NO_WRENCH)
+        if result is not None:
+            return result
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     f = wrench_array(system, wrenches, Q, None if Q.ndim == 1 else Q.shape[0])
     return evaluate(newton_euler.torques, newton_euler.workspace, system, [Q, U, A, f], system.nu, threads)
@@ -87,6 +73,9 @@ def bias_force(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | Non
 
 def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """The mass matrix of the spanning tree, ``(nu, nu)`` or ``(B, nu, nu)``."""
+    result = quick(composite.mass_matrices, system, system.nu**2, q)
+    if result is not None:
+        return result.reshape(system.nu, system.nu)
     return _matrix(composite.mass_matrices, composite.workspace, system, q, threads)
 
 
@@ -124,7 +113,6 @@ def _operator_workspace(columns: int) -> Any:
     def workspace(system: System, lanes: int) -> np.ndarray:
         return operators.workspace(system, lanes, columns)
 
-    workspace.__module__ = operators.__name__
     return workspace
 
 

@@ -122,7 +122,7 @@ def solutions(packed, q, rhs, buffer, out, start, stop):
         for c in range(columns):
             solve(m, k, w, right, c, columns, result)
         scatter(result, s, out)
-        total += checksum(result)
+        total += checksum(w.d)
     return total
 
 
@@ -147,7 +147,7 @@ def inverses(packed, q, buffer, out, start, stop):
             put(result, j * m.nu + j, 1.0)
             solve(m, k, w, result, j, m.nu, result)
         scatter(result, s, out)
-        total += checksum(result)
+        total += checksum(w.d)
     return total
 
 
@@ -175,5 +175,5 @@ def innovations(packed, q, buffer, out, start, stop):
                 put(result, l * m.nu + j, dot(load6(k.S, l), G))
                 l = m.up[l]
         scatter(result, s, out)
-        total += checksum(result)
+        total += checksum(w.d)
     return total

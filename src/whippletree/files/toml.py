@@ -151,8 +151,7 @@ class _Reader:
             key = next((word for word in re.findall(r"\w+", about) if word in table), None)
             if key is None or error.where not in (None, self._where(path)):
                 raise
-            details = {"expected": error.expected, "got": error.got, "hint": error.hint}
-            raise ModelError(error.what, where=self._where((*path, key)), **details) from None
+            raise _moved(error, error.what, self._where((*path, key))) from None
 
     def _body(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         name, where = str(path[1]), self._where(path)
@@ -167,7 +166,7 @@ class _Reader:
                 model.body(name, **SHAPES[shape](**arguments), where=where)
             except ModelError as error:
                 what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
-                raise ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint) from None
+                raise _moved(error, what, where) from None
             return
         t = self._table(path, table, BodyTable, label)
         visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
@@ -229,8 +228,19 @@ class _Reader:
         if schema is FileTable and worst["type"] == "dict_type":
             expected = f"tables with names, as [{inner[0]}.a]"
         raise ModelError(
-            f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
+            f"{label}: '{key}' has the wrong type", expected=expected, got=_shown(worst["input"]), where=where
         )
+
+
+def _moved(error: ModelError, what: str, where: str) -> ModelError:
+    return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except ValueError:  # an integer of thousands of digits
+        return "an integer of too many digits"
 
 
 def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:

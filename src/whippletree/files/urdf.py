@@ -191,7 +191,7 @@ def _limits(limit: Element, kind: str, label: str) -> Limits:
     for key in ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort"):
         x = limit.numbers(key, 1, label, finite=False)[0] if key in limit.attributes else math.inf
         values[key] = None if math.isinf(x) else x
-    return check.limits(Limits(**values), label, limit.where) or Limits()
+    return Limits(**values)
 
 
 def _color(material: Element) -> RGBA | None:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from .lanes import LANES, inline, take
+from .lanes import LANES, get, inline, lane_sum, take
 
 ALWAYS = {"forceinline": True, "_nrt": False}
 PLAIN = {"_nrt": False}
@@ -40,30 +40,13 @@ def mismatch(m, q, u, x, out):
     return q.shape[-1] != m.nq or u.shape[-1] != m.nu or x.shape[-1] != m.nu or out.shape[-1] != m.nu
 
 
+@inline
 def checksum(values):
-    """A number that is finite only if all values are."""
-
-
-@overload(checksum, jit_options=PLAIN)
-def _checksum(values):
-    if values.ndim == 1:
-
-        def one(values):
-            total = 0.0
-            for j in range(values.shape[0]):
-                total += values[j] * 0.0
-            return total
-
-        return one
-
-    def many(values):
-        total = 0.0
-        for j in range(values.shape[0]):
-            for lane in range(LANES):
-                total += values[j, lane] * 0.0
-        return total
-
-    return many
+    """Zero if all values are finite, otherwise not a number"""
+    total = 0.0
+    for j in range(values.shape[0]):
+        total += lane_sum(0.0 * get(values, j))
+    return total
 
 
 def states_per_block(buffer):

@@ -11,6 +11,7 @@ import math
 import operator
 import os
 from collections.abc import Callable
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,19 @@ def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
 def put(array, index, value):
     """Store a float or a register; a float goes to all lanes."""
     _store(array, index, value)
+
+
+@intrinsic
+def lane_sum(typing_context: Any, value: Any) -> Any:
+    """The sum over lanes; a float is its own."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if value is types.float64:
+            return args[0]
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), n)) for n in range(LANES)]
+        return reduce(builder.fadd, parts)
+
+    return types.float64(value), generate
 
 
 @intrinsic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +12,27 @@ from ..errors import ModelError, nearest
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
 
 if TYPE_CHECKING:
-    from .model import Body, Joint, Model
+    from .model import Body, Joint, Limits, Model
 
 LONGEST_NAME = 200
 LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
 UNIT_TOLERANCE = 1e-6  # written numbers of 7 digits pass; the quaternion is then normalized
+UNIT_ROUNDING = 1e-15  # what normalizing leaves; such a length is 1, so that a written unit vector is read back exactly
+
+
+def shown(value: Any) -> str:
+    """The value as a message prints it: short, whatever it is."""
+    try:
+        return repr(value)[:80]
+    except ValueError:  # an integer of thousands of digits
+        return "an integer too long to print"
 
 
 def text(value: Any, what: str, where: str | None = None) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ModelError(f"{what} is not a name", expected="a text of at least one character", got=repr(value), where=where)
+        raise ModelError(
+            f"{what} is not a name", expected="a text of at least one character", got=repr(value), where=where
+        )
     if len(value) > LONGEST_NAME or not value.isprintable():
         raise ModelError(
             f"{what} cannot be used",
@@ -34,16 +45,16 @@ def text(value: Any, what: str, where: str | None = None) -> str:
 
 def new_name(name: Any, what: str, taken: Collection[str], where: str | None = None) -> str:
     text(name, f"{what} name", where)
-    if name in taken:
+    if name in taken or (name == "ground" and what in ("body", "frame")):
         hint = "'ground' is the fixed world, and is always there" if name == "ground" else "give each a name of its own"
         raise ModelError(f"{what} '{name}' stands twice", where=where, hint=hint)
     return name
 
 
-def known(name: Any, names: Iterable[str], what: str, where: str | None = None) -> str:
-    names = list(names)
-    if name not in names:
-        raise ModelError(f"{what} '{name}' is not known", where=where, hint=nearest(str(name), names))
+def known(name: Any, names: Collection[str], what: str, where: str | None = None) -> str:
+    if not isinstance(name, str) or name not in names:
+        short = str(name)[:80]
+        raise ModelError(f"{what} '{short}' is not known", where=where, hint=nearest(short, names))
     return name
 
 
@@ -54,11 +65,13 @@ def number(value: Any, what: str, *, low: float | None = None, where: str | None
     try:
         x = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} is not a number", expected=expected, got=repr(value)[:80], where=where) from None
+        raise ModelError(f"{what} is not a number", expected=expected, got=shown(value), where=where) from None
     if math.isnan(x) or math.isinf(x):
         raise ModelError(f"{what} is not finite", expected=expected, got=x, where=where)
     if abs(x) > LARGEST_NUMBER:
-        raise ModelError(f"{what} is too large to compute with", expected=f"at most {LARGEST_NUMBER:g}", got=x, where=where)
+        raise ModelError(
+            f"{what} is too large to compute with", expected=f"at most {LARGEST_NUMBER:g}", got=x, where=where
+        )
     if low is not None and x < low:
         raise ModelError(f"{what} is too small", expected=expected, got=x, where=where)
     return x
@@ -66,7 +79,7 @@ def number(value: Any, what: str, *, low: float | None = None, where: str | None
 
 def numbers(value: Any, count: int, what: str, where: str | None = None) -> tuple[float, ...]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
-        raise ModelError(f"{what} is not a list of numbers", expected=f"{count} numbers", got=repr(value)[:80], where=where)
+        raise ModelError(f"{what} is not a list of numbers", expected=f"{count} numbers", got=shown(value), where=where)
     if len(value) != count:
         raise ModelError(f"{what} has the wrong length", expected=f"{count} numbers", got=f"{len(value)}", where=where)
     return tuple(number(x, what, where=where) for x in value)
@@ -84,10 +97,12 @@ def quaternion(value: Any, what: str, where: str | None = None) -> Quaternion:
         raise ModelError(
             f"{what} is not a unit quaternion",
             expected="[w, x, y, z] of length 1",
-            got=f"{list((w, x, y, z))} of length {length:.9g}",
+            got=f"{[w, x, y, z]} of length {length:.9g}",
             where=where,
             hint="the scalar part comes first" if length else "no rotation is [1, 0, 0, 0]",
         )
+    if abs(length - 1.0) <= UNIT_ROUNDING:
+        return (w, x, y, z)
     return (w / length, x / length, y / length, z / length)
 
 
@@ -108,8 +123,8 @@ def pose(value: Any, what: str, where: str | None = None) -> Pose:
         elif "rpy" in value:
             turn = quaternion_from_rpy(vector(value["rpy"], f"{what}: rpy", where))
         return Pose(vector(value.get("position", (0.0, 0.0, 0.0)), f"{what}: position", where), turn)
-    if np.shape(value) == (4, 4):
-        return _pose_from_matrix(np.asarray(value, float), what, where)
+    if isinstance(value, Sequence | np.ndarray) and len(value) == 4 and isinstance(value[0], Sequence | np.ndarray):
+        return _pose_from_matrix(np.array([numbers(row, 4, what, where) for row in value]), what, where)
     return Pose(vector(value, what, where))
 
 
@@ -117,7 +132,12 @@ def _pose_from_matrix(matrix: np.ndarray, what: str, where: str | None) -> Pose:
     rotation = matrix[:3, :3]
     proper = np.isfinite(matrix).all() and np.linalg.det(rotation) > 0
     if not proper or not np.allclose(rotation @ rotation.T, np.eye(3), atol=UNIT_TOLERANCE):
-        raise ModelError(f"{what} is not a rotation", expected="a 4 x 4 matrix with an orthonormal 3 x 3 block", got=rotation.tolist(), where=where)
+        raise ModelError(
+            f"{what} is not a rotation",
+            expected="a 4 x 4 matrix with an orthonormal 3 x 3 block",
+            got=rotation.tolist(),
+            where=where,
+        )
     return Pose(vector(matrix[:3, 3], what, where), quaternion_from_matrix(rotation))
 
 
@@ -134,12 +154,18 @@ AXES: dict[str, Vector] = {
 def axis(value: Any, what: str, where: str | None = None) -> Vector:
     if isinstance(value, str):
         if value.removeprefix("+") not in AXES:
-            raise ModelError(f"{what} is not known", expected="x, y, z, -x, -y, -z or 3 numbers", got=repr(value), where=where)
+            raise ModelError(
+                f"{what} is not known", expected="x, y, z, -x, -y, -z or 3 numbers", got=repr(value), where=where
+            )
         return AXES[value.removeprefix("+")]
     x, y, z = vector(value, what, where)
-    length = math.sqrt(x * x + y * y + z * z)
+    length = math.hypot(x, y, z)
     if length == 0.0:
-        raise ModelError(f"{what} has no direction", expected="3 numbers that are not all zero", got=[x, y, z], where=where)
+        raise ModelError(
+            f"{what} has no direction", expected="3 numbers that are not all zero", got=[x, y, z], where=where
+        )
+    if abs(length - 1.0) <= UNIT_ROUNDING:
+        return (x, y, z)
     return (x / length, y / length, z / length)
 
 
@@ -148,11 +174,20 @@ def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> t
     takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(kind, 1)
     for count, given, key in ((1, first, "axis"), (2, second, "axis2")):
         if given is not None and takes < count:
-            raise ModelError(f"{label}: a {kind} joint takes no {key}", got=given, where=where, hint=f"leave {key} out, or choose another kind")
+            raise ModelError(
+                f"{label}: a {kind} joint takes no {key}",
+                got=given,
+                where=where,
+                hint=f"leave {key} out, or choose another kind",
+            )
     a = axis(first if first is not None else ("x" if takes == 2 else "z"), f"{label}: axis", where)
     b = axis(second if second is not None else "y", f"{label}: axis2", where)
     if takes == 2 and abs(sum(p * q for p, q in zip(a, b, strict=True))) > UNIT_TOLERANCE:
-        raise ModelError(f"{label}: the axes of a universal joint must be perpendicular", got=f"axis {list(a)}, axis2 {list(b)}", where=where)
+        raise ModelError(
+            f"{label}: the axes of a universal joint must be perpendicular",
+            got=f"axis {list(a)}, axis2 {list(b)}",
+            where=where,
+        )
     return a, b
 
 
@@ -169,7 +204,7 @@ def pitch(kind: str, value: Any, label: str, where: str | None) -> float:
 def inertia_matrix(value: Any, label: str, where: str | None = None) -> tuple[Vector, Vector, Vector]:
     what, forms = f"{label}: inertia", "3 principal moments or a symmetric 3 x 3 matrix (kg m^2)"
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or len(value) != 3:
-        raise ModelError(f"{what} has the wrong shape", expected=forms, got=repr(value)[:80], where=where)
+        raise ModelError(f"{what} has the wrong shape", expected=forms, got=shown(value), where=where)
     if np.ndim(value[0]) == 0:
         x, y, z = vector(value, what, where)
         return ((x, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, z))
@@ -193,7 +228,8 @@ def body(b: Body) -> None:
             hint=None if b.mass < 0 else "a body that is only a frame or an idealization takes idealized=True",
         )
     moments = np.linalg.eigvalsh(np.array(b.inertia))
-    slack = 1e-9 * max(abs(moments).max(), 1e-300)  # rounding of the eigenvalues, and of printed inertias
+    # rounding of the eigenvalues and of printed inertias, and a radius of gyration of a micrometre, which is none
+    slack = 1e-9 * abs(moments).max() + 1e-12 * b.mass
     printed = "principal moments " + ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] < -slack:
         raise ModelError(
@@ -213,22 +249,46 @@ def body(b: Body) -> None:
         )
 
 
+def limits(value: Limits | None, label: str, where: str | None = None) -> Limits | None:
+    if value is None:
+        return None
+    for key, low in (("lower", None), ("upper", None), ("velocity", 0.0), ("effort", 0.0)):
+        if getattr(value, key) is not None:
+            setattr(value, key, number(getattr(value, key), f"{label}: limits: {key}", low=low, where=where))
+    if value.lower is not None and value.upper is not None and value.lower > value.upper:
+        raise ModelError(
+            f"{label}: limits: lower is above upper",
+            expected="lower <= upper",
+            got=f"lower {value.lower:g}, upper {value.upper:g}",
+            where=where,
+        )
+    return value
+
+
 def joint(j: Joint) -> None:
     if j.parent == j.child:
-        raise ModelError(f"joint '{j.name}' joins '{j.parent}' to itself", where=j.where, hint="parent and child are two bodies")
+        raise ModelError(
+            f"joint '{j.name}' joins '{j.parent}' to itself", where=j.where, hint="parent and child are two bodies"
+        )
 
 
 def whole(model: Model) -> None:
     """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
-    bodies = {"ground", *model.bodies}
+    bodies = dict.fromkeys(("ground", *model.bodies))  # in order, for the hints
     if not model.bodies:
-        raise ModelError(f"model '{model.name}' has no bodies", where=model.where, hint="add one with model.body(...) or a [[bodies]] table")
+        raise ModelError(
+            f"model '{model.name}' has no bodies",
+            where=model.where,
+            hint="add one with model.body(...) or a [bodies.name] table",
+        )
     for j in model.joints.values():
         known(j.parent, bodies, f"joint '{j.name}': parent", j.where)
         known(j.child, bodies, f"joint '{j.name}': child", j.where)
     for f in model.frames.values():
         known(f.body, bodies, f"frame '{f.name}': body", f.where)
     for c in model.couplings.values():
+        if c.joint == c.of:
+            raise ModelError(f"coupling of '{c.joint}' is to itself", where=c.where, hint="couple it to another joint")
         for name in (c.joint, c.of):
             known(name, model.joints, f"coupling of '{c.joint}': joint", c.where)
             if model.joints[name].kind not in ("revolute", "prismatic", "screw"):
@@ -256,7 +316,8 @@ def _joined_to_ground(model: Model) -> None:
         if b.name not in reached:
             alone = not neighbours[b.name]
             raise ModelError(
-                f"body '{b.name}' is " + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
+                f"body '{b.name}' is "
+                + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
                 where=b.where,
                 hint=f"let it float: joint('{b.name}_free', 'free', 'ground', '{b.name}')",
             )

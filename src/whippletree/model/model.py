@@ -57,7 +57,7 @@ class Body:
     inertia: tuple[Vector, Vector, Vector] = ((0.0,) * 3,) * 3  # type: ignore[assignment]
     idealized: bool = False
     visuals: tuple[Visual, ...] = ()
-    where: str | None = None
+    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     limits: Limits | None = None
-    where: str | None = None
+    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Frame:
     name: str
     body: str
     at: Pose = IDENTITY
-    where: str | None = None
+    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Coupling:
     of: str
     ratio: float = 1.0
     offset: float = 0.0
-    where: str | None = None
+    where: str | None = field(default=None, compare=False)
 
 
 @dataclass
@@ -130,15 +130,15 @@ class Model:
     name: str = "model"
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
     where: str | None = field(default=None, compare=False)
+    bodies: dict[str, Body] = field(default_factory=dict, init=False)
+    joints: dict[str, Joint] = field(default_factory=dict, init=False)
+    frames: dict[str, Frame] = field(default_factory=dict, init=False)
+    couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        check.text(self.name, "model name")
+        check.text(self.name, "model name", self.where)
         self.gravity = check.vector(self.gravity, "gravity", where=self.where)
         self.ground = Body(GROUND)
-        self.bodies: dict[str, Body] = {}
-        self.joints: dict[str, Joint] = {}
-        self.frames: dict[str, Frame] = {}
-        self.couplings: dict[str, Coupling] = {}
 
     def body(
         self,
@@ -152,7 +152,7 @@ class Model:
         where: str | None = None,
     ) -> Body:
         """Add a body. ``inertia`` is about the centre of mass: 3 principal moments or 3 x 3 (kg m^2)."""
-        check.new_name(name, "body", {GROUND, *self.bodies}, where)
+        check.new_name(name, "body", self.bodies, where)
         label = f"body '{name}'"
         body = Body(
             name,
@@ -209,7 +209,7 @@ class Model:
             check.number(armature, f"{label}: armature", low=0.0, where=where),
             check.number(damping, f"{label}: damping", low=0.0, where=where),
             check.number(friction, f"{label}: friction", low=0.0, where=where),
-            limits,
+            check.limits(limits, label, where),
             where,
         )
         check.joint(joint)
@@ -218,7 +218,7 @@ class Model:
 
     def frame(self, name: str, body: Body | str, at: Any = IDENTITY, *, where: str | None = None) -> Frame:
         """Name a place on a body, for outputs and Jacobians."""
-        check.new_name(name, "frame", {GROUND, *self.bodies, *self.frames}, where)
+        check.new_name(name, "frame", self.frames if name not in self.bodies else self.bodies, where)
         frame = Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
         self.frames[name] = frame
         return frame

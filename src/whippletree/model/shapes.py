@@ -112,10 +112,12 @@ def _cylinder_inertia(mass: float, radius: float, length: float, axis: Vector) -
 def _from_z(axis: Vector) -> tuple[float, float, float, float]:
     """The shortest rotation that takes z, the axis of a drawn cylinder, to ``axis``."""
     x, y, z = axis
-    if z < -1.0 + 1e-12:
-        return (0.0, 1.0, 0.0, 0.0)
-    w = math.sqrt(0.5 * (1.0 + z))
-    return (w, -0.5 * y / w, 0.5 * x / w, 0.0)
+    sine = math.hypot(x, y)
+    if sine == 0.0:
+        return IDENTITY.quaternion if z > 0.0 else (0.0, 1.0, 0.0, 0.0)
+    half = 0.5 * math.atan2(sine, z)
+    turn = math.sin(half) / sine
+    return check.quaternion((math.cos(half), -turn * y, turn * x, 0.0), "axis")
 
 
 def _closed_surface(path: Path) -> Any:

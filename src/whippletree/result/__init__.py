@@ -1,6 +1,5 @@
 """Results: labelled arrays over time, files, plots and reports."""
 
-from .netcdf import load_result
-from .result import Result
+from .result import Result, load_result
 
 __all__ = ["Result", "load_result"]

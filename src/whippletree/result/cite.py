@@ -6,6 +6,10 @@ import re
 from functools import cache
 from importlib import resources
 
+from ..dynamics.choose import ALGORITHMS, choose
+from ..errors import ModelError, nearest
+from ..system.system import System
+
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}", re.MULTILINE | re.DOTALL)
 _PAPER = re.compile(r"^Paper\b.*(?:\n[ \t]+.*)*", re.MULTILINE)  # the line, and the indented ones that go on
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.MULTILINE)
@@ -27,6 +31,15 @@ def entries(*headers: str | None) -> list[str]:
     """BibTeX entries that these docstrings name, each once."""
     wanted = dict.fromkeys(key for header in headers for key in keys(header or ""))
     return [bibliography()[key] for key in wanted]
+
+
+def used(system: System, algorithm: str = "auto", integrator: str = "rk4") -> list[str]:
+    """BibTeX entries of a run of this system."""
+    from ..integrate.simulate import INTEGRATORS
+
+    if integrator not in INTEGRATORS:
+        raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
+    return entries(ALGORITHMS[choose(system, algorithm)].__doc__, INTEGRATORS[integrator].__doc__)
 
 
 def sentence(entry: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import __version__
 from ..errors import ModelError, WhippletreeError
 from ..files import toml
 from ..model import Model
@@ -69,15 +70,16 @@ def _attrs(long_name: str, unit: str) -> dict[str, str]:
 
 def _header(run: Result) -> dict[str, Any]:
     """What a stranger needs to know about the file, and to compute the run again."""
-    from importlib.metadata import version
+    import numba
+    import xarray as xr
 
     model = toml.dumps(_without_meshes(run.system.model))
     given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
     return given | {
         "title": run.system.name,
         "whippletree": CONVENTIONS,
-        "version": version("whippletree"),
-        "versions": ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "xarray")),
+        "version": __version__,
+        "versions": f"numpy {np.__version__}, numba {numba.__version__}, xarray {xr.__version__}",
         "model": model,
         "model_sha256": sha256(model.encode()).hexdigest(),
     }
@@ -102,7 +104,7 @@ def save(run: Result, path: str | os.PathLike[str]) -> None:
         data.to_netcdf(part, engine="h5netcdf", encoding=checked)
 
 
-def load_result(path: str | os.PathLike[str]) -> Result:
+def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; the model is compiled again from the text stored in it."""
     where = str(path)
     if not Path(path).is_file():
@@ -116,6 +118,8 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         run = Result(system, arrays["time"], arrays["q"], arrays["u"], arrays["udot"], attrs)
     except WhippletreeError as e:
         raise _damaged(where, e.what) from None
+    if not len(run):
+        raise _damaged(where, "it holds no moments")
     if not all(np.isfinite(a).all() for a in arrays.values()):
         raise _damaged(where, "it holds numbers that are not finite")
     return run

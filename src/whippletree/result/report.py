@@ -53,12 +53,14 @@ def report(run: Result, path: str | os.PathLike[str]) -> None:
         run=_table(_facts(run)),
         state=_table(end_state(run)),
         model=escape(run.system.explain()),
-        references="\n".join(
-            f"<li>{escape(cite.sentence(entry))}</li>" for entry in cite.entries(*cite.used(run.attrs))
-        ),
+        references="\n".join(f"<li>{escape(cite.sentence(entry))}</li>" for entry in _references(run)),
     )
     with whole_file(path, "the report") as part:
         part.write_text(page, "utf-8")
+
+
+def _references(run: Result) -> list[str]:
+    return cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "rk4"))
 
 
 def _picture(run: Result) -> str:

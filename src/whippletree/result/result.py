@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.functions import energy, forward_dynamics, kinematics, momentum
 from ..errors import ModelError, nearest
 from .columns import PLACES, TOTALS, Quantity, joint_quantity
 
@@ -96,13 +97,10 @@ class Result:
             values = {"q": self.q, "u": self.u}.get(what)
             values = self.udot[:, index] if values is None else values[:, index]
             return values[:, 0] if values.shape[1] == 1 else values
-        import whippletree as wt
-
         if name == "momentum":
-            return wt.momentum(self.system, self.q, self.u)
-        energy = wt.energy(self.system, self.q, self.u)
-        self._kept |= {"energy.kinetic": energy.kinetic, "energy.potential": energy.potential}
-        self._kept["energy"] = energy.total
+            return momentum(self.system, self.q, self.u)
+        e = energy(self.system, self.q, self.u)
+        self._kept |= {"energy.kinetic": e.kinetic, "energy.potential": e.potential, "energy": e.total}
         return self._kept[name]
 
     @cached_property
@@ -110,22 +108,18 @@ class Result:
         """Accelerations (T, nu)."""
         if self._udot is not None:
             return self._udot
-        import whippletree as wt
-
-        return wt.forward_dynamics(self.system, self.q, self.u, algorithm=self.attrs.get("algorithm", "auto"))
+        return forward_dynamics(self.system, self.q, self.u, algorithm=self.attrs.get("algorithm", "auto"))
 
     def _kinematics(self) -> Iterator[Any]:
         """Kinematics of all times, in pieces that fit in memory; a single piece is kept."""
-        import whippletree as wt
-
         size = max(1, BODIES_AT_ONCE // self.system.nb)
         if self.t.size <= size:
             if not hasattr(self, "_piece"):
-                self._piece = wt.kinematics(self.system, self.q, self.u)
+                self._piece = kinematics(self.system, self.q, self.u)
             yield self._piece
             return
         for i in range(0, self.t.size, size):
-            yield wt.kinematics(self.system, self.q[i : i + size], self.u[i : i + size])
+            yield kinematics(self.system, self.q[i : i + size], self.u[i : i + size])
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -143,8 +137,6 @@ class Result:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read a file that :meth:`save` wrote."""
-        from .netcdf import load_result
-
         return load_result(path)
 
     def plot(self, *names: str, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -175,6 +167,13 @@ class Result:
             + f"\n  {len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies"
             + f"; {asked} ... names() lists all {len(names)}>"
         )
+
+
+def load_result(path: str | os.PathLike[str]) -> Result:
+    """Read a file that :meth:`Result.save` wrote; the model stored in it is compiled again."""
+    from .netcdf import load
+
+    return load(path)
 
 
 def _shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:

@@ -53,8 +53,9 @@ class System:
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
-        self.pool: dict[tuple[str, int, int], list[np.ndarray]] = {}  # scratch that waits for its next use
-        self.ready: list[np.ndarray] = []  # scratch of the fastest path
+        # scratch that waits for its next use: of one state, and of batches
+        self.ready: dict[Any, list[np.ndarray]] = {}
+        self.pool: dict[Any, list[np.ndarray]] = {}
 
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)
@@ -113,7 +114,7 @@ class System:
         return f"System('{self.name}': {len(self.bodies) - 1} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"pool": {}, "ready": []}
+        return self.__dict__ | {"ready": {}, "pool": {}}
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

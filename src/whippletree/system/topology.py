@@ -64,10 +64,10 @@ def _weld(model: Model) -> Topology:
     at = _neighbours(names, [j for j in model.joints.values() if j.kind == "fixed"])
     topology = Topology({})
     used: set[str] = set()
-    for root in names:
+    for number, root in enumerate(names):
         if root in topology.group:
             continue
-        topology.group[root] = number = len(set(topology.group.values())) if at[root] else len(topology.group)
+        topology.group[root] = number
         waiting = [root]
         while waiting:
             body = waiting.pop()
