@@ -8,7 +8,7 @@ m = wt.Model("free flyer", gravity=(0, 0, 0))
 hub = m.body("hub", **wt.box(mass=50.0, size=(1.0, 0.6, 0.6)))
 m.joint("base", "free", m.ground, hub)
 for side, y in (("left", 0.3), ("right", -0.3)):
-    arm = m.body(f"{side} arm", **wt.rod(mass=4.0, length=1.2, axis="x"))
+    arm = m.body(f"{side} arm", **wt.rod(mass=4.0, length=1.2, axis="x", radius=0.04))
     m.joint(f"{side} shoulder", "spherical", hub, arm, at=(0.5, y, 0))
 system = m.compile()
 

@@ -287,8 +287,9 @@ class Reference:
         rotors = 0.5 * self.armature @ self.vector(u) ** 2
         return rotors + sum(0.5 * (b.mass * c.v @ c.v + c.w @ I @ c.w) for b, I, c in solids)
 
-    def potential(self, q):
-        return -sum(b.mass * np.array(self.model.gravity) @ c.r for b, _, c in self._solids(self.motion(q)))
+    def potential(self, q, without=()):
+        solids = [(b, c) for b, _, c in self._solids(self.motion(q)) if b.name not in without]
+        return -sum(b.mass * np.array(self.model.gravity) @ c.r for b, c in solids)
 
     def momentum(self, q, u):
         """[angular about the world origin; linear] of all bodies."""

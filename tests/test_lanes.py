@@ -99,7 +99,8 @@ def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(shape):
             for function, got in ((mpmath.sin, si), (mpmath.cos, ci)):
                 exact = function(mpmath.mpf(float(value)))
                 ulp = math.ulp(float(exact))
-                assert abs(float((mpmath.mpf(float(got)) - exact) / ulp)) < 1.5, (value, function)
+                error = abs(float((mpmath.mpf(float(got)) - exact) / ulp))
+                assert error < 2.0, (value, function)  # two roundings of the reduced angle, two of the polynomial
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

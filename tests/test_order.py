@@ -21,9 +21,9 @@ def mobile():
     return model.compile()
 
 
-def end_state(system, integrator, step):
+def end_state(system, integrator, step, algorithm="auto"):
     start = {"free": [0.4, -0.3, 0.6, 0.2, 0.1, -0.3], "spherical": [0.5, 0.4, -0.6], "universal": [0.7, -0.5]}
-    run = wt.simulate(system, 0.5, u=start, integrator=integrator, step=step)
+    run = wt.simulate(system, 0.5, u=start, integrator=integrator, step=step, algorithm=algorithm)
     last = [np.atleast_1d(np.asarray(run[f"{name}.{x}"])[-1]).ravel() for name in system.joints for x in ("q", "u")]
     return np.concatenate(last)
 
@@ -36,3 +36,9 @@ def test_order_of_the_integrator(integrator, order):
     orders = np.log2(np.divide(jumps[:-1], jumps[1:]))
     assert jumps[-1] > 1e-12  # still error of the method, not rounding
     assert abs(orders[-1] - order) < 0.1, orders
+
+
+@pytest.mark.parametrize("algorithm", wt.ALGORITHMS)
+def test_every_algorithm_takes_the_same_path(algorithm):
+    system = mobile()
+    assert np.abs(end_state(system, "rk4", 0.01, algorithm) - end_state(system, "rk4", 0.01)).max() < 1e-11

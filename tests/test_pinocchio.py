@@ -24,9 +24,15 @@ TREES = [a for a, module in wt.ALGORITHMS.items() if "trees" in module.SUPPORTS]
 ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
 FILES = {str(path.relative_to(ROBOTS)): path for path in sorted(ROBOTS.rglob("*.urdf"))}
 
-# What the wheel holds and a strict reader refuses, with the reason
+# What the wheel holds and a strict reader refuses, with the words of the reason (an unknown joint is one mimicked)
+NEGATIVE = "inertia is not positive definite"  # -3.5e-8 kg m^2, of an antenna
 REFUSED = {
-    "ur_description/urdf/ur3.urdf": "has no links",  # a bare xacro template
+    "alex_description/urdf/alex_psyonic_hands.urdf": "joint 'index_q1' is not known",
+    "romeo_description/urdf/romeo_laas_small.urdf": "the mesh path leads out of the model's folder",
+    "tiago_description/robots/tiago.urdf": NEGATIVE,
+    "tiago_description/robots/tiago_dual.urdf": NEGATIVE,
+    "tiago_description/robots/tiago_no_hand.urdf": NEGATIVE,
+    "ur_description/urdf/ur3.urdf": "has no links",
 }
 
 
@@ -97,9 +103,13 @@ class Robot:
     def forward(self, q, u, tau):
         return pin.aba(self.pin, self.data, self.q(q), self.v(u), self.v(tau))[self.order]
 
+    def frame(self, body):
+        link = "ground" if body == "ground_link" else body  # a body cannot be called ground
+        return self.pin.getFrameId(link, pin.FrameType.BODY)
+
     def jacobian(self, q, body):
-        k = self.pin.getFrameId(body, pin.FrameType.BODY)
-        J = pin.computeFrameJacobian(self.pin, self.data, self.q(q), k, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        where = self.frame(body)
+        J = pin.computeFrameJacobian(self.pin, self.data, self.q(q), where, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
         J = J.reshape(6, self.pin.nv)
         return np.vstack([J[3:], J[:3]])[:, self.order]
 
@@ -109,10 +119,12 @@ def robot_of(name, free):
     return Robot(FILES[name], free)
 
 
-@pytest.fixture(params=[(name, free) for name in FILES for free in (False, True) if name not in REFUSED], ids=str)
+KEPT = [(name, free) for name in FILES for free in (False, True) if name not in REFUSED]
+
+
+@pytest.fixture(params=KEPT, ids=lambda p: f"{p[0]}-{'free' if p[1] else 'fixed'}")
 def robot(request):
-    name, free = request.param
-    robot = robot_of(name, free)
+    robot = robot_of(*request.param)
     if robot.system.nu == 0:
         pytest.skip("nothing moves")
     return robot
@@ -147,18 +159,27 @@ def test_robot_equals_pinocchio(robot):
 
 def compare_accelerations(robot, q, u, tau, M, b):
     condition = np.linalg.cond(M).max()
+    if condition > 1 / EPS:
+        return refuses_singular(robot, q, u, tau, M)
     expected = np.array([robot.forward(*state) for state in zip(q, u, tau, strict=True)])
+    tol = max(TOL, 10 * EPS * condition)
     for algorithm in TREES:
         got = wt.forward_dynamics(robot.system, q, u, tau, algorithm=algorithm)
         one = wt.forward_dynamics(robot.system, q[0], u[0], tau[0], algorithm=algorithm)
-        if condition > 1 / EPS:  # a freedom that moves no mass: no answer is right
-            assert not np.isfinite(expected).all() or np.abs(expected).max() > 1e6
-            continue
         residual = (M @ got[..., None])[..., 0] + b - tau
         scale = np.abs(M).max() * np.abs(got).max() + np.abs(b).max() + np.abs(tau).max()
-        assert np.abs(residual).max() / scale < 1e-10
-        assert error(got, expected) < max(TOL, 100 * EPS * condition)
-        assert error(one, expected[0]) < max(TOL, 100 * EPS * condition)
+        assert np.abs(residual).max() / scale < TOL
+        assert error(got, expected) < tol
+        assert error(one, expected[0]) < tol
+
+
+def refuses_singular(robot, q, u, tau, M):
+    """Freedoms that move no mass have no acceleration: the message names one of them."""
+    massless = [n for n in robot.system.joints if not np.diagonal(M[0])[robot.system.u_index(n)].any()]
+    for algorithm in TREES:
+        with pytest.raises(wt.SimulationError, match="is singular") as caught:
+            wt.forward_dynamics(robot.system, q[0], u[0], tau[0], algorithm=algorithm)
+        assert any(f"'{name}'" in str(caught.value) for name in massless)
 
 
 def test_robot_jacobians_and_places_equal_pinocchio(robot):
@@ -168,7 +189,7 @@ def test_robot_jacobians_and_places_equal_pinocchio(robot):
     pin.framesForwardKinematics(robot.pin, robot.data, robot.q(q))
     bodies = list(system.model.bodies)
     for name in bodies:
-        place = robot.data.oMf[robot.pin.getFrameId(name, pin.FrameType.BODY)]
+        place = robot.data.oMf[robot.frame(name)]
         assert np.abs(k.position(name) - place.translation).max() < TOL
         assert np.abs(k.rotation(name) - place.rotation).max() < TOL
     for name in bodies[:: max(1, len(bodies) // 5)] + bodies[-1:]:

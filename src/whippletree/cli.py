@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from . import __version__
-from .errors import ModelError, WhippletreeError
+from .errors import ModelError, SimulationError, WhippletreeError
 
 if TYPE_CHECKING:
     from .system.system import System
@@ -23,11 +23,11 @@ class Commands(typer.core.TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("stopped")
+        except KeyboardInterrupt as e:
+            say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
             raise typer.Exit(130) from None
         except WhippletreeError as e:
-            say(f"error: {e}")
+            say("\n  ".join([f"error: {e}", *getattr(e, "__notes__", ())]))
             raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
@@ -101,7 +101,14 @@ def run(
         picture_path(picture)
     options = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     system = _system(model, base)
-    result = _simulate(system, until, algorithm=algorithm, integrator=integrator, **options)
+    try:
+        result = _simulate(system, until, algorithm=algorithm, integrator=integrator, **options)
+    except (SimulationError, KeyboardInterrupt) as e:
+        if output is not None and len(getattr(e, "partial", ())) > 1:
+            kept = output.with_suffix(".partial" + output.suffix)
+            e.partial.save(kept)  # type: ignore[union-attr]
+            e.add_note(f"kept: {kept}, which ends at t = {e.partial.t[-1]:.6g} s")  # type: ignore[union-attr]
+        raise
     if output is not None:
         result.save(output)
     for picture in plot:

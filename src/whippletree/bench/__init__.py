@@ -45,7 +45,7 @@ def run(
     """
     if family not in families.FAMILIES:
         raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.FAMILIES))
-    planned, names = families.sizes(sizes, family), peers.known(against)
+    planned, names = families.sizes(sizes, family), peers.known(against if family != "scaling" else ())
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
     listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes

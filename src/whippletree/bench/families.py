@@ -25,9 +25,7 @@ ROBOTS: dict[str, tuple[str, str | None]] = {
     "solo12": ("solo_description/robots/solo12.urdf", "free"),
     "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "free"),
     "g1": ("g1_description/urdf/g1_29dof_rev_1_0.urdf", "free"),
-    "icub": ("icub_description/robots/icub.urdf", "free"),
     "centauro": ("centauro_description/urdf/centauro.urdf", "free"),
-    "tiago_dual": ("tiago_description/robots/tiago_dual.urdf", None),
 }
 
 PLANNED: dict[str, tuple[Any, ...]] = {
@@ -101,7 +99,8 @@ def robot(name: str) -> Model:
 
     sizes([name], "robot")
     path, base = ROBOTS[name]
-    return wt.load(robots_folder() / path, base=base)
+    folder = robots_folder()
+    return wt.load(folder / path, base=base, packages=[folder.parent])
 
 
 def robots_folder() -> Path:
@@ -135,7 +134,7 @@ def _body(model: Model, rng: np.random.Generator, k: int) -> None:
     sides, R = rng.uniform(0.1, 0.4, 3), Pose(quaternion=_unit(rng, 4)).rotation()
     mass = 700.0 * sides.prod()
     moments = mass / 12.0 * ((sides**2).sum() - sides**2)
-    model.body(f"b{k}", mass=mass, com=rng.normal(size=3) * 0.1, inertia=_symmetric(R * moments @ R.T))
+    model.body(f"b{k}", mass=mass, com=(rng.normal(size=3) * 0.1).tolist(), inertia=_symmetric(R * moments @ R.T))
 
 
 def _symmetric(x: np.ndarray) -> np.ndarray:

@@ -59,8 +59,9 @@ def _turn(run: Callable[[], Any], count: int) -> float:
 
 
 def _calls_in_a_turn(run: Callable[[], Any]) -> int:
+    """So many that a turn takes TURN; every guess is timed thrice, lest one interruption make turns of a single call."""
     run()
     count = 1
-    while count < MOST and (spent := _turn(run, count) * count) < TURN:
+    while count < MOST and (spent := min(_turn(run, count) for _ in range(3)) * count) < TURN:
         count = min(MOST, max(2 * count, int(count * TURN / max(spent, 1e-7))))
     return count

@@ -72,25 +72,30 @@ def kernels_cached() -> bool:
     return any(CACHE_FOLDER.rglob("*.nbi"))
 
 
+# Kernels allocate nothing, so nothing counts references; and Python sees only their entries.
+OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy", "_nrt": False}
+INNER: dict[str, Any] = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that Python calls: cached on disk, without the GIL."""
     saved, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False, cache=True)(function)
+        return njit(nogil=True, cache=True, **OPTIONS)(function)
     except RuntimeError:  # no folder to cache in can be written to
-        return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+        return njit(nogil=True, **OPTIONS)(function)
     finally:
         config.CACHE_DIR = saved
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only other kernels call."""
-    return njit(nogil=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+    return njit(**INNER)(function)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of a few lines that is always placed into its caller."""
-    return njit(forceinline=True, fastmath=set(FLAGS), error_model="numpy", _nrt=False)(function)
+    return njit(forceinline=True, **INNER)(function)
 
 
 # ---------------------------------------------------------------- the type

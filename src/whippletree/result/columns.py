@@ -71,7 +71,8 @@ def joint_quantity(kind: str, letter: str) -> Quantity:
 
 def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:
     """Names ("hinge", "base.qw") and units of the columns of q, u or udot."""
-    names, units = [], []
+    names: list[str] = []
+    units: list[str] = []
     for joint in system.joints:
         quantity = joint_quantity(system.model.joints[joint].kind, letter)
         names += [f"{joint}.{label}" if label else joint for label in quantity.labels]

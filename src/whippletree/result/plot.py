@@ -108,17 +108,19 @@ def _lines(axes: Axes, t: np.ndarray, unit: str, lines: list[tuple[str, np.ndarr
         axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2, frameon=False)
 
 
-def draw(run: Result, *, pictures: int = 10, axes: Axes | None = None) -> Figure:
+def draw(run: Result, *, pictures: int | None = None, axes: Axes | None = None) -> Figure:
     """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
     if axes is None:
         axes = _figure((6, 6), shown=True).add_subplot()
+    bodies = len(run.system.bodies) - 1
+    pictures = pictures or max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
     moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
     ends = _sticks(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     masses = _mass_centres(run, moments)
     for m in range(moments.size):
         share = (m + 1) / moments.size
-        shade = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
+        shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
         x, y = ends[:, :, m, across].T, ends[:, :, m, up].T
         axes.plot(x, y, "-", linewidth=1.0 + 1.5 * (m == moments.size - 1), solid_capstyle="round", **shade)
         axes.plot(masses[:, m, across], masses[:, m, up], "o", markersize=4, markeredgewidth=0, **shade)

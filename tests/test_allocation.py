@@ -1,0 +1,68 @@
+"""Compiled loops allocate nothing: 1 and 100 evaluations take the same memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+
+import whippletree as wt
+from whippletree.integrate import rk4
+from zoo import random_state, tree
+
+
+def allocations(call):
+    """Blocks that compiled code asked for, and the peak of what Python and NumPy did, in bytes."""
+    call()  # compiles, and fills what is kept
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    tracemalloc.start()
+    call()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    return after.alloc - before.alloc, after.mi_alloc - before.mi_alloc, peak
+
+
+@pytest.fixture(scope="module")
+def system():
+    return tree().compile()
+
+
+def compare(one, many):
+    """Nothing by compiled code; by Python the same for both, within a few small objects."""
+    assert one[:2] == many[:2] == (0, 0)
+    assert abs(many[2] - one[2]) < 1000
+
+
+@pytest.mark.parametrize("algorithm", wt.ALGORITHMS)
+def test_batch_of_states_allocates_like_one_block(system, algorithm):
+    module, most = wt.ALGORITHMS[algorithm], 100 * wt.LANES
+    q, u, tau = random_state(system, np.random.default_rng(0), most)
+    wt.forward_dynamics(system, q, u, tau, algorithm=algorithm)  # compiles for batches
+    udot, none, work = np.empty_like(u), np.zeros((most, 0)), module.workspace(system, wt.LANES)
+    runs = [
+        allocations(lambda stop=stop: module.accelerations(system.packed, q, u, tau, none, work, udot, 0, stop))
+        for stop in (wt.LANES, most)
+    ]
+    compare(*runs)
+
+
+@pytest.mark.parametrize("algorithm", rk4.CODES)
+def test_steps_allocate_nothing(system, algorithm):
+    """The compiled time loop, with 4 evaluations a step: one step against a hundred."""
+    q, u, tau = random_state(system, np.random.default_rng(1))
+    work, Q, U = rk4.workspace(system, algorithm), np.empty((1, system.nq)), np.empty((1, system.nu))
+
+    def march(steps):
+        x, y = q.copy(), u.copy()
+        rk4.march(system.packed, x, y, tau, 1e-4, steps, rk4.CODES[algorithm], work, Q, U)
+
+    compare(allocations(lambda: march(1)), allocations(lambda: march(100)))
+
+
+@pytest.mark.parametrize("algorithm", wt.ALGORITHMS)
+def test_kernels_are_compiled_without_a_memory_manager(algorithm):
+    """With it off, Numba refuses to compile anything that allocates."""
+    assert wt.ALGORITHMS[algorithm].accelerations.targetoptions["_nrt"] is False
