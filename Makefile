@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/whippletree
 MODEL ?= models/whippletree.toml
-UNTIL ?= 6
+START ?= --q hook=0.3 --q left_pin=0.7 --q right_pin=-0.9
+UNTIL ?= 3
 FAMILY ?= chain
 
 .PHONY: demo test lint bench docs clean
@@ -12,7 +13,7 @@ FAMILY ?= chain
 
 demo: $(VENV)/.core                ## simulate a model: plots, NetCDF file and HTML report in demo/
 	@mkdir -p demo
-	$(RUN) run $(MODEL) --until $(UNTIL) -o demo/demo.nc --plot demo/demo.svg --plot demo/demo.png --report demo/demo.html
+	$(RUN) run $(MODEL) --until $(UNTIL) $(START) -o demo/demo.nc --plot demo/demo.svg --plot demo/demo.png --report demo/demo.html
 	@echo "look at demo/demo.html (report), demo/demo.png and demo/demo.svg (plot), demo/demo.nc (numbers)"
 
 test: lint $(VENV)/.test           ## all the checks

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 import whippletree as wt
+from whippletree.kernels.lanes import LINE
 from zoo import random_model, random_state
 
 KINDS = ("revolute", "spherical", "universal", "free", "planar")
@@ -47,8 +48,8 @@ def put(array, index, value):
     array[index] = float(value)
 
 
-def sincos(x):
-    return Number(np.sin(float(x))), Number(np.cos(float(x)))
+def sincos_all(angles, sines, cosines):
+    sines[:], cosines[:] = np.sin(angles), np.cos(angles)
 
 
 # what only compiled code can do, said in Python for one state
@@ -62,7 +63,8 @@ PLAIN = {
     "gather": lambda states, first, buffer: states,
     "scatter": lambda buffer, first, states: None,
     "target": lambda states, buffer: states,
-    "sincos": sincos,
+    "sincos_all": sincos_all,
+    "scratch": lambda memory, used, states: memory[-(-used // LINE) * LINE :],
 }
 
 
@@ -79,7 +81,7 @@ def operations(algorithm, bodies):
     q, u, tau = random_state(system, np.random.default_rng(1))
     udot, module = np.empty(system.nu), wt.ALGORITHMS[algorithm]
     Number.count = 0
-    module.accelerations(system.packed, q, u, tau, np.zeros(0), module.workspace(system), udot, 0, 1)
+    module.accelerations(module.workspace(system), q, u, tau, udot, 0, 1)
     assert np.isfinite(udot).all()
     return Number.count
 

@@ -3,6 +3,9 @@
 Tolerance 1e-10 relative; where a linear system is solved the condition of the mass matrix may ask for more.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +17,7 @@ from reference import Reference
 from zoo import LOOPS, ZOO, models
 
 TOL = 1e-10
-SEARCH = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+SEARCH = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 PAIRS = [(name, algorithm) for name in ZOO for algorithm, module in wt.ALGORITHMS.items() if "trees" in module.SUPPORTS]
 
@@ -138,6 +141,14 @@ def test_mass_factors_are_unit_triangular_along_the_tree(case):
     assert not L[:, ~related(case)].any()
 
 
+def test_scratch_of_one_call_leaves_no_trace_in_the_next(case):
+    """As many numbers in and out as the factors have: calls that may be given the same memory."""
+    before = wt.mass_factors(case.system, case.q)
+    wt.solve_mass(case.system, case.q, np.ones((*case.u.shape, case.system.nu + 1)))
+    after = wt.mass_factors(case.system, case.q)
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+
+
 def test_kinematics_equal_reference(case):
     system = case.system
     motions = [
@@ -250,3 +261,14 @@ def test_loops_compile_to_a_spanning_tree_and_cut_joints(name):
     for joint in system.cut_joints:
         del kept.joints[joint]
     assert Reference(kept).nu == system.nu  # the walk reaches every body once
+
+
+def test_public_functions_stay_what_they_are_in_any_order_of_use():
+    """A package of the same name must not take a public name's place once it is imported."""
+    lines = [
+        "import whippletree as wt",
+        "wt.simulate, wt.forward_dynamics, wt.load, wt.Result",
+        "assert callable(wt.advance)",
+    ]
+    run = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

@@ -7,8 +7,9 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
-from whippletree.integrate import rk4
 from zoo import random_state, tree
+
+rk4 = wt.INTEGRATORS["rk4"]
 
 
 def allocations(call):
@@ -41,9 +42,9 @@ def test_batch_of_states_allocates_like_one_block(system, algorithm):
     module, most = wt.ALGORITHMS[algorithm], 100 * wt.LANES
     q, u, tau = random_state(system, np.random.default_rng(0), most)
     wt.forward_dynamics(system, q, u, tau, algorithm=algorithm)  # compiles for batches
-    udot, none, work = np.empty_like(u), np.zeros((most, 0)), module.workspace(system, wt.LANES)
+    udot, memory = np.empty_like(u), module.workspace(system, wt.LANES)
     runs = [
-        allocations(lambda stop=stop: module.accelerations(system.packed, q, u, tau, none, work, udot, 0, stop))
+        allocations(lambda stop=stop: module.accelerations(memory, q, u, tau, udot, 0, stop))
         for stop in (wt.LANES, most)
     ]
     compare(*runs)
@@ -53,11 +54,11 @@ def test_batch_of_states_allocates_like_one_block(system, algorithm):
 def test_steps_allocate_nothing(system, algorithm):
     """The compiled time loop, with 4 evaluations a step: one step against a hundred."""
     q, u, tau = random_state(system, np.random.default_rng(1))
-    work, Q, U = rk4.workspace(system, algorithm), np.empty((1, system.nq)), np.empty((1, system.nu))
+    memory, Q, U = rk4.workspace(system, algorithm), np.empty((1, system.nq)), np.empty((1, system.nu))
 
     def march(steps):
         x, y = q.copy(), u.copy()
-        rk4.march(system.packed, x, y, tau, 1e-4, steps, rk4.CODES[algorithm], work, Q, U)
+        rk4.march(memory, x, y, tau, 1e-4, steps, rk4.CODES[algorithm], Q, U)
 
     compare(allocations(lambda: march(1)), allocations(lambda: march(100)))
 

@@ -35,7 +35,7 @@ def test_power_equals_energy_rate(name, algorithm):
     udot = wt.forward_dynamics(system, q, u, tau, algorithm=algorithm)
 
     def energy(t):  # q(t) is right to first order in t, which is all that the slope sees
-        return wt.energy(system, wt.integrate(system, q, u, t), u + t * udot).total
+        return wt.energy(system, wt.advance(system, q, u, t), u + t * udot).total
 
     scale = np.abs(energy(0.0)) + np.abs(u) @ np.abs(tau).T.max(axis=1)
     power = (u * tau).sum(axis=1)
@@ -89,7 +89,7 @@ def test_gravity_force_is_the_gradient_of_the_potential(case):
     states, rest = np.tile(q, (n, 1)), np.zeros((n, n))
 
     def potential(t):
-        return wt.energy(case.system, wt.integrate(case.system, states, np.eye(n), t), rest).potential
+        return wt.energy(case.system, wt.advance(case.system, states, np.eye(n), t), rest).potential
 
     gravity = wt.bias_force(case.system, q, np.zeros(n))
     scale = np.abs(potential(0.0)).max() + np.abs(gravity).max()
@@ -106,7 +106,7 @@ def test_momentum_changes_by_gravity_and_wrenches_only(name):
     udot = wt.forward_dynamics(system, q, u, tau, wrenches=case.wrenches)
 
     def momentum(t):
-        return wt.momentum(system, wt.integrate(system, q, u, t), u + t * udot)
+        return wt.momentum(system, wt.advance(system, q, u, t), u + t * udot)
 
     k = wt.kinematics(system, q)
     expected = np.zeros_like(momentum(0.0))
@@ -133,7 +133,7 @@ def test_velocity_is_the_rate_of_the_position(case):
     for name in case.system.model.bodies:
 
         def place(t, name=name):
-            k = wt.kinematics(case.system, wt.integrate(case.system, case.q, case.u, t))
+            k = wt.kinematics(case.system, wt.advance(case.system, case.q, case.u, t))
             return np.concatenate([k.rotation(name), k.position(name)[..., None]], axis=2)
 
         rate, R = derivative(place, 5e-3), v.rotation(name)
@@ -146,7 +146,7 @@ def test_velocity_is_the_rate_of_the_position(case):
 
 def test_quaternions_stay_unit_under_integration(case):
     system = case.system
-    q = wt.integrate(system, case.q, case.u, 0.7)
+    q = wt.advance(system, case.q, case.u, 0.7)
     for name in system.joints:
         if system.model.joints[name].kind in ("spherical", "free"):
             length = np.linalg.norm(q[:, system.q_index(name)][:, -4:], axis=1)
@@ -156,10 +156,10 @@ def test_quaternions_stay_unit_under_integration(case):
 def test_integration_along_constant_speeds_is_exact(case):
     """Joint frames that turn and move steadily: two half steps are one whole, and the reference knows where they go."""
     system, q, u = case.system, case.q, case.u
-    halves = wt.integrate(system, wt.integrate(system, q, u, 0.4), u, 0.4)
-    assert error(wt.integrate(system, q, u, 0.8), halves) < 1e-13
+    halves = wt.advance(system, wt.advance(system, q, u, 0.4), u, 0.4)
+    assert error(wt.advance(system, q, u, 0.8), halves) < 1e-13
     there = case.rows(lambda q, u, k: np.concatenate([case.reference.advance(q, u, 0.8)[n] for n in system.joints]))
-    assert error(wt.integrate(system, q, u, 0.8), there) < 1e-13
+    assert error(wt.advance(system, q, u, 0.8), there) < 1e-13
 
 
 @pytest.mark.parametrize("name", [n for n in ZOO if floats(n, outward=True)])

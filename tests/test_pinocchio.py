@@ -130,6 +130,7 @@ def robot(request):
     return robot
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", REFUSED)
 def test_robots_that_are_refused_say_why(name):
     with pytest.raises(wt.ModelError, match=REFUSED[name]):
@@ -162,7 +163,7 @@ def compare_accelerations(robot, q, u, tau, M, b):
     if condition > 1 / EPS:
         return refuses_singular(robot, q, u, tau, M)
     expected = np.array([robot.forward(*state) for state in zip(q, u, tau, strict=True)])
-    tol = max(TOL, 10 * EPS * condition)
+    tol = max(TOL, EPS * condition)  # larger than 1e-10 for iCub, PR2, Talos, TIAGo Pro; only iCub needs it (3e-10)
     for algorithm in TREES:
         got = wt.forward_dynamics(robot.system, q, u, tau, algorithm=algorithm)
         one = wt.forward_dynamics(robot.system, q[0], u[0], tau[0], algorithm=algorithm)

@@ -88,6 +88,8 @@ def test_kinematics_in_pieces_is_the_same(each, monkeypatch):
     ("name", "hint"),
     [
         ("hinge.x", "did you mean 'hinge."),
+        ("hinge", "did you mean 'hinge.q'?"),
+        ("tip", "did you mean 'tip.position'?"),
         ("hing.q", "hinge.q"),
         ("tip.positon", "tip.position"),
         ("energy.kinetik", "energy.kinetic"),

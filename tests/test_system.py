@@ -26,7 +26,8 @@ def linkage(*joints):
 
 @entry
 def sums_of_arrays(packed, out):
-    m = unpack(packed)
+    m, end = unpack(packed)
+    out[21] = end - packed.shape[0]
     out[0], out[1], out[2], out[3] = m.nb, m.nu, m.nq, m.nc
     out[4], out[5], out[6], out[7] = m.parent.sum(), m.kind.sum(), m.position.sum(), m.dof.sum()
     out[8], out[9], out[10] = m.component.sum(), m.up.sum(), m.first.sum()
@@ -39,10 +40,11 @@ def test_kernels_unpack_what_was_packed():
     model = linkage(("a", "revolute", "ground", "A"), ("b", "free", "ground", "B"), ("c", "planar", "B", "C"))
     model.joint("d", "screw", "C", model.body("D", **BODY), pitch=0.2, armature=0.7)
     system = model.compile()
-    out = np.zeros(21)
+    out = np.ones(22)
     sums_of_arrays(system.packed, out)
     np.testing.assert_array_equal(out[:4], [system.nb, system.nu, system.nq, system.nc])
-    for got, name in zip(out[4:], Arrays._fields[4:], strict=True):
+    assert out[21] == 0
+    for got, name in zip(out[4:21], Arrays._fields[4:], strict=True):
         np.testing.assert_allclose(got, system.arrays[name].sum(), atol=1e-14, err_msg=name)
     assert set(lengths(1, 1, 1)) == set(Arrays._fields[4:])
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
-    from .integrate.motion import coordinate_rates, integrate
+    from .integrate.motion import advance, coordinate_rates
     from .integrate.simulate import INTEGRATORS, simulate
     from .kernels.lanes import LANES
     from .model import Model, Pose, pose
@@ -45,7 +45,7 @@ _HOME = {
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
-    "integrate.motion": ("coordinate_rates", "integrate"),
+    "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
     "kernels.lanes": ("LANES",),
     "model": ("Model", "Pose", "pose"),
@@ -57,8 +57,8 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Energy", "Kinematics", "Model", "ModelError", "Pose", "Result",
-    "SimulationError", "System", "WhippletreeError", "bias_force", "box", "coordinate_rates", "cylinder", "energy",
-    "forward_dynamics", "integrate", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
+    "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder", "energy",
+    "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
     "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "save",
     "simulate", "solve_mass", "sphere",
 ]  # fmt: skip

@@ -59,7 +59,7 @@ def _turn(run: Callable[[], Any], count: int) -> float:
 
 
 def _calls_in_a_turn(run: Callable[[], Any]) -> int:
-    """So many that a turn takes TURN; every guess is timed thrice, lest one interruption make turns of a single call."""
+    """So many that a turn takes TURN; each guess is timed thrice, lest one interruption make turns of one call."""
     run()
     count = 1
     while count < MOST and (spent := min(_turn(run, count) for _ in range(3)) * count) < TURN:

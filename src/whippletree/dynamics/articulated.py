@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.blocks import (
+    block_rows,
+    checksum,
+    gather,
+    make_memory,
+    mismatch,
+    scatter,
+    split_wrench,
+    states_per_block,
+    take_block,
+    target,
+)
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -22,14 +33,12 @@ from ..kernels.spatial import (
     add21,
     add_rigid,
     axpy,
-    cross_force,
     dot,
     load3,
     load6,
     load21,
     mul,
-    mul_rigid,
-    rigid21,
+    rigid_force,
     store6,
     store21,
     sub,
@@ -50,8 +59,8 @@ class Work(NamedTuple):
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
-    """Scratch for :func:`accelerations`, for one state or for LANES of them."""
-    return scratch(kinematics_rows(system) + 33 * system.nb + 8 * system.nu + block_rows(system), lanes)
+    """Memory for :func:`accelerations`, for one state or for LANES of them."""
+    return make_memory(system, kinematics_rows(system) + 33 * system.nb + 8 * system.nu + block_rows(system), lanes)
 
 
 @inline
@@ -82,7 +91,7 @@ def eliminate(m, k, tau, w, j, IA, pA):
 def solve(m, k, tau, wrench, w, udot):
     for i in range(m.nb - 1, 0, -1):  # tips to ground
         mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
-        pA = add(mul_rigid(mass, h, J, load6(k.b, i)), cross_force(v, mul_rigid(mass, h, J, v)))  # I b + v x* I v - f
+        pA = rigid_force(mass, h, J, load6(k.b, i), v)  # I b + v x* I v - f
         if wrench.shape[0] > 0:
             pA = sub(pA, load6(wrench, i))
         IA = add_rigid(load21(w.IA, i), mass, h, J)  # rows of leaves stay zero, as workspace made them
@@ -101,8 +110,10 @@ def solve(m, k, tau, wrench, w, udot):
                 store6(w.pA, p, add(load6(w.pA, p), pA))
     for n in range(6):
         put(w.x, n, 0.0)
+    x = load6(w.x, 0)
     for i in range(1, m.nb):  # ground to tips
-        x = load6(w.x, m.parent[i])
+        if m.parent[i] != i - 1:
+            x = load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
             udot_j = get(w.d, j) * (get(w.uA, j) - dot(load6(w.U, j), x))
             x = axpy(udot_j, load6(k.S, j), x)
@@ -111,19 +122,24 @@ def solve(m, k, tau, wrench, w, udot):
 
 
 @entry
-def accelerations(packed, q, u, tau, wrench, buffer, udot, start, stop):
-    """udot of the states start to stop: one state, or a batch in lanes. Returns a sum that is finite if all is well."""
-    m = unpack(packed)
-    if mismatch(m, q, u, tau, udot):
+def accelerations(memory, q, u, forces, udot, start, stop):
+    """udot of the states start to stop, one or a batch in lanes, under tau and then wrenches if any.
+
+    Returns 0 if all is well, else not a number.
+    """
+    m, end = unpack(memory)
+    if mismatch(m, q, u, forces, udot):
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
-    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    block, n = take_block(m, buffer, n, forces)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        solve(m, k, gather(tau, s, block.x), gather(wrench, s, block.wrench), w, out)
+        solve(m, k, tau, wrench, w, out)
         scatter(out, s, udot)
         total += checksum(out)
     return total

@@ -10,7 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.blocks import (
+    block_rows,
+    checksum,
+    gather,
+    make_memory,
+    mismatch,
+    scatter,
+    split_wrench,
+    states_per_block,
+    take_block,
+    target,
+)
 from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -27,10 +38,18 @@ class Composite(NamedTuple):
     J: Any  # (nb, 6)
 
 
+class Work(NamedTuple):
+    bodies: Composite
+    M: Any  # (nu, nu)   mass matrix, then its factors
+    f: Any  # (nb, 6)    for the bias force
+    x: Any  # (nb, 6)
+    zero: Any  # (nu)    no accelerations
+
+
 def workspace(system: System, lanes: int = 1) -> Any:
-    """Scratch for :func:`accelerations` and :func:`mass_matrices`."""
+    """Memory for :func:`accelerations` and :func:`mass_matrices`."""
     nb, nu = system.nb, system.nu
-    return scratch(kinematics_rows(system) + 22 * nb + nu + nu * nu + block_rows(system), lanes)
+    return make_memory(system, kinematics_rows(system) + 22 * nb + nu + nu * nu + block_rows(system), lanes)
 
 
 @inline
@@ -39,6 +58,16 @@ def take_composite(m, buffer, n):
     h, n = take(buffer, n, 3 * m.nb)
     J, n = take(buffer, n, 6 * m.nb)
     return Composite(mass, h, J), n
+
+
+@inline
+def take_work(m, buffer, n):
+    bodies, n = take_composite(m, buffer, n)
+    M, n = take(buffer, n, m.nu * m.nu)
+    f, n = take(buffer, n, 6 * m.nb)
+    x, n = take(buffer, n, 6 * m.nb)
+    zero, n = take(buffer, n, m.nu)  # as the memory was made
+    return Work(bodies, M, f, x, zero), n
 
 
 @kernel
@@ -100,47 +129,44 @@ def back_substitute(m, M, x):
 
 
 @kernel
-def solve(m, k, tau, wrench, w, f, x, zero, M, udot):
+def solve(m, k, tau, wrench, w, udot):
     """M udot = tau - bias"""
-    for j in range(m.nu):
-        put(zero, j, 0.0)
-    balance(m, k, zero, wrench, f, x, udot)
+    balance(m, k, w.zero, wrench, w.f, w.x, udot)
     for j in range(m.nu):
         put(udot, j, get(tau, j) - get(udot, j))
-    fill_mass_matrix(m, k, w, M)
-    factor(m, M)
-    back_substitute(m, M, udot)
+    fill_mass_matrix(m, k, w.bodies, w.M)
+    factor(m, w.M)
+    back_substitute(m, w.M, udot)
 
 
 @entry
-def accelerations(packed, q, u, tau, wrench, buffer, udot, start, stop):
-    """udot of the states start to stop. Returns a sum that is finite if all is well."""
-    m = unpack(packed)
-    if mismatch(m, q, u, tau, udot):
+def accelerations(memory, q, u, forces, udot, start, stop):
+    """udot of the states start to stop, under tau and then wrenches if any. Returns 0 if all is well."""
+    m, end = unpack(memory)
+    if mismatch(m, q, u, forces, udot):
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    w, n = take_composite(m, buffer, n)
-    f, n = take(buffer, n, 6 * m.nb)
-    x, n = take(buffer, n, 6 * m.nb)
-    zero, n = take(buffer, n, m.nu)
-    M, n = take(buffer, n, m.nu * m.nu)
-    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    w, n = take_work(m, buffer, n)
+    block, n = take_block(m, buffer, n, forces)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        solve(m, k, gather(tau, s, block.x), gather(wrench, s, block.wrench), w, f, x, zero, M, out)
+        solve(m, k, tau, wrench, w, out)
         scatter(out, s, udot)
         total += checksum(out)
     return total
 
 
 @entry
-def mass_matrices(packed, q, buffer, M, start, stop):
+def mass_matrices(memory, q, M, start, stop):
     """M (nu nu, row by row) of the states start to stop. Returns a sum that is finite if all is well."""
-    m = unpack(packed)
+    m, end = unpack(memory)
     if q.shape[-1] != m.nq or M.shape[-1] != m.nu * m.nu:
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_composite(m, buffer, n)
     M_block, n = take(buffer, n, m.nu * m.nu)

@@ -19,7 +19,6 @@ from ..errors import ModelError, SimulationError
 from ..kernels.lanes import LANES
 from ..system.system import System
 
-NO_WRENCH = np.zeros(0)
 
 _prepared: set[tuple[int, int]] = set()
 _threads: dict[int, ThreadPoolExecutor] = {}
@@ -31,27 +30,25 @@ def prepare(entry: Any, inputs: int, ndim: int) -> None:
         return
     one = types.Array(types.float64, 1, "C")
     data = types.Array(types.float64, ndim, "C")
-    buffer = types.Array(types.float64, 1 if LANES == 1 else ndim, "C")
     entry.disable_compile(False)
-    entry.compile((one, *[data] * inputs, buffer, data, types.int64, types.int64))
+    entry.compile((one, *[data] * inputs, data, types.int64, types.int64))
     entry.disable_compile(True)
     _prepared.add((id(entry), ndim))
 
 
-def quick(entry: Any, system: System, columns: int, *inputs: Any) -> np.ndarray | None:
-    """One state straight into the kernel; None if anything asks for a closer look."""
+def quick(entry: Any, system: System, out: np.ndarray, *inputs: Any) -> bool:
+    """One state straight into the kernel; False if anything asks for a closer look."""
     try:
         waiting = system.ready[entry]
-        buffer = waiting.pop()
+        memory = waiting.pop()
     except (KeyError, IndexError):
-        return None
-    out = np.zeros(columns)
+        return False
     try:
-        total = entry(system.packed, *inputs, buffer, out, 0, 1)
+        total = entry(memory, *inputs, out, 0, 1)
     except TypeError:  # not contiguous doubles
         total = None
-    waiting.append(buffer)
-    return out if total == 0.0 else None
+    waiting.append(memory)
+    return total == 0.0
 
 
 def evaluate(
@@ -94,13 +91,13 @@ def _run(
     one = out.ndim == 1
     waiting = system.ready.setdefault(entry, []) if one else system.pool.setdefault((entry, out.shape[-1]), [])
     try:
-        buffer = waiting.pop()
+        memory = waiting.pop()
     except IndexError:
-        buffer = workspace(system, 1 if one else LANES)
-    total = entry(system.packed, *inputs, buffer, out, start, stop)
+        memory = workspace(system, 1 if one else LANES)
+    total = entry(memory, *inputs, out, start, stop)
     if total != 0.0:  # nan
         explain_failure(system, inputs, out)
-    waiting.append(buffer)
+    waiting.append(memory)
 
 
 def _thread_count(threads: int | None) -> int:
@@ -129,9 +126,10 @@ def _smallest_pivot(system: System, q: np.ndarray) -> str | None:
     nu = system.nu
     prepare(innovations, 1, 1)
     out = np.zeros(nu * nu + nu)
-    innovations(system.packed, q, workspace(system, 1, nu + 1), out, 0, 1)
+    innovations(workspace(system, 1, nu + 1), q, out, 0, 1)
     D = out[nu * nu :]
-    j = int(np.argmin(np.where(np.isfinite(D), np.abs(D), 0.0)))
+    bad = np.flatnonzero(~np.isfinite(D) | (D == 0.0))  # the outermost failed first, and took the others with it
+    j = int(bad[-1]) if bad.size else int(np.argmin(np.abs(D)))
     body = int(np.searchsorted(system.arrays["dof"], j, side="right")) - 1
     return system.mechanical(body)
 
@@ -190,24 +188,24 @@ def _holds(system: System, name: str) -> str:
     return ", ".join(parts) + (f", ... ({len(system.joints)} joints)" if len(system.joints) > 8 else "")
 
 
-def wrench_array(system: System, wrenches: Mapping[str, Any] | None, q: np.ndarray, count: int | None) -> np.ndarray:
-    """Wrenches on bodies (world axes, at their origins) as kernels take them: about each component's point."""
+def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | None, q: np.ndarray) -> np.ndarray:
+    """tau or udot, followed by the wrenches on bodies as kernels take them: about each component's point."""
     if wrenches is None:
-        return NO_WRENCH if count is None else np.zeros((count, 0))
+        return x
     from .functions import kinematics
 
     if not isinstance(wrenches, Mapping):
         raise ModelError("wrenches is not a mapping", expected="{body name: [torque; force]}", got=repr(wrenches)[:80])
     k = kinematics(system, q)
-    total = np.zeros((1 if count is None else count, system.nb, 6))
+    total = np.zeros((*x.shape[:-1], system.nb, 6))
     for name, value in wrenches.items():
         array = np.asarray(value, float)
-        if array.shape not in {(6,), (count, 6)} or not np.isfinite(array).all():
-            raise ModelError(f"the wrench on '{name}' is not right", expected="6 finite numbers [torque; force]", got=repr(value)[:80])
+        if array.shape not in {(6,), (*x.shape[:-1], 6)} or not np.isfinite(array).all():
+            raise ModelError(
+                f"the wrench on '{name}' is not right", expected="6 finite numbers [torque; force]", got=repr(value)[:80]
+            )
         body = system.place(name)[0]
-        lever = np.atleast_2d(k.position(name)) - np.atleast_2d(k.point(name))
-        torque, force = np.atleast_2d(array)[:, :3], np.atleast_2d(array)[:, 3:]
-        total[:, body, :3] += torque + np.cross(lever, force)
-        total[:, body, 3:] += force
-    flat = total.reshape(total.shape[0], -1)
-    return flat[0] if count is None else flat
+        torque, force = array[..., :3], array[..., 3:]
+        total[..., body, :3] += torque + np.cross(k.position(name) - k.point(name), force)
+        total[..., body, 3:] += force
+    return np.concatenate([x, total.reshape(*x.shape[:-1], -1)], axis=-1)

@@ -10,19 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.blocks import block_rows, checksum, gather, mismatch, scatter, states_per_block, take_block, target
+from ..kernels.blocks import (
+    block_rows,
+    checksum,
+    gather,
+    make_memory,
+    mismatch,
+    scatter,
+    split_wrench,
+    states_per_block,
+    take_block,
+    target,
+)
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take
 from ..kernels.layout import unpack
-from ..kernels.spatial import add, axpy, cross_force, dot, load3, load6, mul_rigid, store6, sub
+from ..kernels.spatial import add, axpy, dot, load3, load6, rigid_force, store6, sub
 from ..system.system import System
 
 SUPPORTS = {"trees", "loops", "couplings", "lanes"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
-    """Scratch for :func:`torques`."""
-    return scratch(kinematics_rows(system) + 12 * system.nb + block_rows(system), lanes)
+    """Memory for :func:`torques`."""
+    return make_memory(system, kinematics_rows(system) + 12 * system.nb + block_rows(system), lanes)
 
 
 @kernel
@@ -36,7 +47,7 @@ def balance(m, k, udot, wrench, f, x, tau):
             xi = axpy(get(udot, j), load6(k.S, j), xi)
         store6(x, i, xi)
         mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
-        fi = add(mul_rigid(mass, h, J, add(load6(k.b, i), xi)), cross_force(v, mul_rigid(mass, h, J, v)))
+        fi = rigid_force(mass, h, J, add(load6(k.b, i), xi), v)
         if wrench.shape[0] > 0:
             fi = sub(fi, load6(wrench, i))
         store6(f, i, fi)
@@ -50,20 +61,22 @@ def balance(m, k, udot, wrench, f, x, tau):
 
 
 @entry
-def torques(packed, q, u, udot, wrench, buffer, tau, start, stop):
-    """tau of the states start to stop. Returns a sum that is finite if all is well."""
-    m = unpack(packed)
-    if mismatch(m, q, u, udot, tau):
+def torques(memory, q, u, motion, tau, start, stop):
+    """tau of the states start to stop, for udot and then wrenches if any. Returns 0 if all is well."""
+    m, end = unpack(memory)
+    if mismatch(m, q, u, motion, tau):
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     f, n = take(buffer, n, 6 * m.nb)
     x, n = take(buffer, n, 6 * m.nb)
-    block, n = take_block(m, buffer, n, wrench.shape[-1])
+    block, n = take_block(m, buffer, n, motion)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        udot, wrench = split_wrench(m, gather(motion, s, block.x))
         out = target(tau, block.out)
-        balance(m, k, gather(udot, s, block.x), gather(wrench, s, block.wrench), f, x, out)
+        balance(m, k, udot, wrench, f, x, out)
         scatter(out, s, tau)
         total += checksum(out)
     return total

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.blocks import checksum, gather, scatter, states_per_block, target
+from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from ..kernels.kinematics import kinematics_rows, place, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -46,9 +46,9 @@ class Factors(NamedTuple):
 
 
 def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
-    """Scratch for the entries below; they return ``columns`` vectors of length nu for each state."""
+    """Memory for the entries below; they return ``columns`` vectors of length nu for each state."""
     nb, nu = system.nb, system.nu
-    return scratch(kinematics_rows(system) + 33 * nb + 8 * nu + system.nq + nu * columns, lanes)
+    return make_memory(system, kinematics_rows(system) + 33 * nb + 8 * nu + system.nq + nu * columns, lanes)
 
 
 @inline
@@ -103,12 +103,13 @@ def solve(m, k, w, rhs, first, stride, out):
 
 
 @entry
-def solutions(packed, q, rhs, buffer, out, start, stop):
+def solutions(memory, q, rhs, out, start, stop):
     """M^-1 rhs of the states start to stop; rhs and out hold (nu, k) numbers row by row."""
-    m = unpack(packed)
+    m, end = unpack(memory)
     if q.shape[-1] != m.nq or rhs.shape[-1] != out.shape[-1] or rhs.shape[-1] % max(m.nu, 1):
         return np.nan
     columns = rhs.shape[-1] // max(m.nu, 1)
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_factors(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
@@ -127,11 +128,12 @@ def solutions(packed, q, rhs, buffer, out, start, stop):
 
 
 @entry
-def inverses(packed, q, buffer, out, start, stop):
+def inverses(memory, q, out, start, stop):
     """M^-1 (nu nu, row by row) of the states start to stop, by nu solves."""
-    m = unpack(packed)
+    m, end = unpack(memory)
     if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu:
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_factors(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
@@ -152,11 +154,12 @@ def inverses(packed, q, buffer, out, start, stop):
 
 
 @entry
-def innovations(packed, q, buffer, out, start, stop):
+def innovations(memory, q, out, start, stop):
     """(1 + H Phi K) row by row, then D: nu nu + nu numbers for each of the states start to stop."""
-    m = unpack(packed)
+    m, end = unpack(memory)
     if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu + m.nu:
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_factors(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)

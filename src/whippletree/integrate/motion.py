@@ -8,52 +8,53 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.evaluate import evaluate, states
-from ..kernels.blocks import checksum, gather, scatter, states_per_block, target
+from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from ..kernels.lanes import entry, scratch, take
 from ..kernels.layout import unpack
-from ..kernels.manifold import advance
-from ..kernels.manifold import coordinate_rates as rates_kernel
+from ..kernels import manifold
 from ..model.check import number
 from ..system.system import System
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
-    return scratch(2 * system.nq + system.nu, lanes)
+    return make_memory(system, 2 * system.nq + system.nu, lanes)
 
 
 @entry
-def moved(packed, q, step, buffer, out, start, stop):
+def moved(memory, q, step, out, start, stop):
     """q carried along the displacement step, on the manifold"""
-    m = unpack(packed)
+    m, end = unpack(memory)
+    buffer = scratch(memory, end, q)
     q_block, n = take(buffer, 0, m.nq)
     step_block, n = take(buffer, n, m.nu)
     out_block, n = take(buffer, n, m.nq)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         result = target(out, out_block)
-        advance(m, gather(q, s, q_block), gather(step, s, step_block), result)
+        manifold.advance(m, gather(q, s, q_block), gather(step, s, step_block), result)
         scatter(result, s, out)
         total += checksum(result)
     return total
 
 
 @entry
-def rates(packed, q, u, buffer, out, start, stop):
+def rates(memory, q, u, out, start, stop):
     """N(q) u"""
-    m = unpack(packed)
+    m, end = unpack(memory)
+    buffer = scratch(memory, end, q)
     q_block, n = take(buffer, 0, m.nq)
     u_block, n = take(buffer, n, m.nu)
     out_block, n = take(buffer, n, m.nq)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         result = target(out, out_block)
-        rates_kernel(m, gather(q, s, q_block), gather(u, s, u_block), result)
+        manifold.coordinate_rates(m, gather(q, s, q_block), gather(u, s, u_block), result)
         scatter(result, s, out)
         total += checksum(result)
     return total
 
 
-def integrate(system: System, q: ArrayLike, u: ArrayLike, h: float = 1.0) -> np.ndarray:
+def advance(system: System, q: ArrayLike, u: ArrayLike, h: float = 1.0) -> np.ndarray:
     """q moved along constant speeds u for a time h (s): exact for each joint, on its manifold."""
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return evaluate(moved, workspace, system, [Q, U * number(h, "h")], system.nq)

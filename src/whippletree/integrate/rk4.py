@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import articulated, composite
+from ..kernels.blocks import make_memory
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -22,25 +23,21 @@ CODES = {"articulated": 0, "composite": 1}
 
 
 def workspace(system: System, algorithm: str, lanes: int = 1) -> Any:
-    """Scratch for :func:`march`."""
+    """Memory for :func:`march`."""
     nb, nu, nq = system.nb, system.nu, system.nq
     work = 33 * nb + 8 * nu if CODES[algorithm] == 0 else 22 * nb + nu + nu * nu
-    return scratch(kinematics_rows(system) + 3 * nq + 9 * nu + work, lanes)
+    return make_memory(system, kinematics_rows(system) + 3 * nq + 9 * nu + work, lanes)
 
 
 @kernel
 def accelerate(m, k, algorithm, q, u, tau, none, buffer, n, udot):
     place_and_move(m, q, u, k)
     if algorithm == 0:
-        w, n = articulated.take_work(m, buffer, n)
+        w, _ = articulated.take_work(m, buffer, n)
         articulated.solve(m, k, tau, none, w, udot)
     else:
-        c, n = composite.take_composite(m, buffer, n)
-        f, n = take(buffer, n, 6 * m.nb)
-        x, n = take(buffer, n, 6 * m.nb)
-        zero, n = take(buffer, n, m.nu)
-        M, n = take(buffer, n, m.nu * m.nu)
-        composite.solve(m, k, tau, none, c, f, x, zero, M, udot)
+        c, _ = composite.take_work(m, buffer, n)
+        composite.solve(m, k, tau, none, c, udot)
 
 
 @kernel
@@ -58,9 +55,10 @@ def advance_speeds(n, u, h, a, out):
 
 
 @entry
-def march(packed, q, u, tau, h, every, algorithm, buffer, Q, U):
+def march(memory, q, u, tau, h, every, algorithm, Q, U):
     """Step q, u (in place) by h; store every ``every``-th state as a row of Q, U until they are full."""
-    m = unpack(packed)
+    m, end = unpack(memory)
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     q2, n = take(buffer, n, m.nq)
     q3, n = take(buffer, n, m.nq)

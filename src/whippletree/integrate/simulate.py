@@ -59,7 +59,7 @@ def simulate(
     Q, U = np.empty((rows + 1, system.nq)), np.empty((rows + 1, system.nu))
     Q[0], U[0] = q_now, u_now
     done = 0
-    buffer = rk4.workspace(system, name)
+    memory = rk4.workspace(system, name)
     attrs = {"algorithm": name, "integrator": integrator, "step": h}
     chunk = 1
     try:
@@ -67,7 +67,7 @@ def simulate(
             n = min(chunk, rows - done)
             begun = clock.perf_counter()
             part = slice(done + 1, done + 1 + n)
-            rk4.march(system.packed, q_now, u_now, force, h, every, rk4.CODES[name], buffer, Q[part], U[part])
+            rk4.march(memory, q_now, u_now, force, h, every, rk4.CODES[name], Q[part], U[part])
             _watch(system, t[part], Q[part], U[part], Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs))
             done += n
             if progress:

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
-from .lanes import LANES, get, inline, lane_sum, take
+from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
 
-ALWAYS = {"forceinline": True, "_nrt": False}
-PLAIN = {"_nrt": False}
+ALWAYS = INNER | {"forceinline": True}
 
 
 class Block(NamedTuple):
@@ -15,29 +15,43 @@ class Block(NamedTuple):
 
     q: Any  # (nq)
     u: Any  # (nu)
-    x: Any  # (nu)          the third input: tau or udot
+    x: Any  # (nu, or nu + 6 nb)  tau or udot, and the wrenches on bodies if there are any
     out: Any  # (nu)
-    wrench: Any  # (6 nb), or empty: no wrenches
 
 
 def block_rows(system: Any) -> int:
     return system.nq + 3 * system.nu + 6 * system.nb
 
 
+def make_memory(system: Any, rows: int, lanes: int = 1) -> np.ndarray:
+    """What an entry works in: the packed System, then ``rows`` floats, or registers when ``lanes`` is LANES."""
+    head = -(-system.packed.size // LINE) * LINE
+    whole = aligned(head + rows * lanes)
+    whole[: system.packed.size] = system.packed
+    return whole
+
+
 @inline
-def take_block(m, buffer, n, wrench_rows):
+def take_block(m, buffer, n, x):
     q, n = take(buffer, n, m.nq)
     u, n = take(buffer, n, m.nu)
-    x, n = take(buffer, n, m.nu)
     out, n = take(buffer, n, m.nu)
-    wrench, n = take(buffer, n, wrench_rows)
-    return Block(q, u, x, out, wrench), n
+    forces, n = take(buffer, n, x.shape[-1])
+    return Block(q, u, forces, out), n
+
+
+@inline
+def split_wrench(m, x):
+    """The third input without and with its wrenches, which may be none"""
+    return view(x, 0, m.nu), view(x, m.nu, x.shape[0] - m.nu)
 
 
 @inline
 def mismatch(m, q, u, x, out):
     """Whether an array does not fit the System; the Python layer then says which."""
-    return q.shape[-1] != m.nq or u.shape[-1] != m.nu or x.shape[-1] != m.nu or out.shape[-1] != m.nu
+    n = x.shape[-1]
+    fits = n == m.nu or n == m.nu + 6 * m.nb
+    return not fits or q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != m.nu
 
 
 @inline
@@ -82,7 +96,7 @@ def _target(states, buffer):
     return lambda states, buffer: buffer
 
 
-@overload(gather, jit_options=PLAIN)
+@overload(gather, jit_options=INNER)
 def _gather(states, first, buffer):
     if states.ndim == 1:
         return lambda states, first, buffer: states
@@ -107,7 +121,7 @@ def _gather(states, first, buffer):
     return rows
 
 
-@overload(scatter, jit_options=PLAIN)
+@overload(scatter, jit_options=INNER)
 def _scatter(buffer, first, states):
     if states.ndim == 1:
         return lambda buffer, first, states: None

@@ -10,7 +10,6 @@ from .layout import KIND
 from .lanes import get, inline, kernel, put
 from .rotation import column, matrix, turn_x, turn_y, turn_z
 from .spatial import add3, cross, join, load3, matmul, mul33, neg3, scale, scale3, store3, store6, sub3, transpose
-from .trig import sincos
 
 REVOLUTE, PRISMATIC, SCREW, CYLINDRICAL = KIND["revolute"], KIND["prismatic"], KIND["screw"], KIND["cylindrical"]
 UNIVERSAL, PLANAR, SPHERICAL, FREE = KIND["universal"], KIND["planar"], KIND["spherical"], KIND["free"]
@@ -53,19 +52,19 @@ def place_other(m, q, k, i, R, o):
         _, o = shift_origin(m, k, i, o, scale3(get(q, n), axis))
         put_shift(k.S, j, 1.0, axis)
     elif kind == SCREW:
-        s, c = sincos(get(q, n))
+        s, c = get(k.sin, n), get(k.cos, n)
         R, axis = turn_z(R, s, c), column(R, 2)
         _, o = shift_origin(m, k, i, o, scale3(m.pitch[i] * get(q, n), axis))
         store6(k.S, j, join(axis, add3(cross(o, axis), scale3(m.pitch[i], axis))))
     elif kind == CYLINDRICAL:
-        s, c = sincos(get(q, n))
+        s, c = get(k.sin, n), get(k.cos, n)
         R, axis = turn_z(R, s, c), column(R, 2)
         _, o = shift_origin(m, k, i, o, scale3(get(q, n + 1), axis))
         put_turn(k.S, j, 1.0, axis, o)
         put_shift(k.S, j + 1, 1.0, axis)
     elif kind == UNIVERSAL:
-        s0, c0 = sincos(get(q, n))
-        s1, c1 = sincos(get(q, n + 1))
+        s0, c0 = get(k.sin, n), get(k.cos, n)
+        s1, c1 = get(k.sin, n + 1), get(k.cos, n + 1)
         if sign > 0.0:
             before = R
             R = turn_y(turn_x(R, s0, c0), s1, c1)
@@ -77,7 +76,7 @@ def place_other(m, q, k, i, R, o):
             put_turn(k.S, j, -1.0, column(R, 0), o)
             put_turn(k.S, j + 1, -1.0, column(before, 1), o)
     elif kind == PLANAR:
-        s, c = sincos(get(q, n + 2))
+        s, c = get(k.sin, n + 2), get(k.cos, n + 2)
         if sign > 0.0:
             x, y, z = column(R, 0), column(R, 1), column(R, 2)
             R = turn_z(R, s, c)

@@ -26,10 +26,12 @@ from .spatial import (
     store6,
     store9,
 )
-from .trig import sincos
+from .trig import sincos_all
 
 
 class Kinematics(NamedTuple):
+    sin: Any  # (nq)      of every coordinate, be it an angle or not
+    cos: Any  # (nq)
     R: Any  # (nb, 9)     rotation of the body in the world
     o: Any  # (nb, 3)     its origin, from the component's point
     S: Any  # (nu, 6)     column of each freedom
@@ -42,13 +44,15 @@ class Kinematics(NamedTuple):
 
 def kinematics_rows(system: Any) -> int:
     """Numbers that one state's Kinematics takes."""
-    return 33 * system.nb + 6 * system.nu + 3 * system.nc
+    return 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc
 
 
 @inline
 def take_kinematics(m, buffer):
     """Kinematics at the start of a buffer, and where the rest starts."""
-    R, n = take(buffer, 0, 9 * m.nb)
+    sin, n = take(buffer, 0, m.nq)
+    cos, n = take(buffer, n, m.nq)
+    R, n = take(buffer, n, 9 * m.nb)
     o, n = take(buffer, n, 3 * m.nb)
     S, n = take(buffer, n, 6 * m.nu)
     J, n = take(buffer, n, 6 * m.nb)
@@ -56,7 +60,7 @@ def take_kinematics(m, buffer):
     point, n = take(buffer, n, 3 * m.nc)
     v, n = take(buffer, n, 6 * m.nb)
     b, n = take(buffer, n, 6 * m.nb)
-    return Kinematics(R, o, S, J, h, point, v, b), n
+    return Kinematics(sin, cos, R, o, S, J, h, point, v, b), n
 
 
 @inline
@@ -91,8 +95,7 @@ def place_body(m, q, k, i):
     R = matmul(Rp, load9(m.Rt, i))
     o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, i)))
     if m.kind[i] == REVOLUTE:
-        s, c = sincos(get(q, m.position[i]))
-        R = turn_z(R, s, c)
+        R = turn_z(R, get(k.sin, m.position[i]), get(k.cos, m.position[i]))
         put_turn(k.S, m.dof[i], 1.0, column(R, 2), o)
     else:
         R, o = place_other(m, q, k, i, R, o)
@@ -158,6 +161,7 @@ def turning_axis(m, u, k, i, vJ):
 @kernel
 def place(m, q, k):
     """Positions only"""
+    sincos_all(q, k.sin, k.cos)
     place_ground(m, k)
     for i in range(1, m.nb):
         place_body(m, q, k, i)
@@ -166,6 +170,7 @@ def place(m, q, k):
 @kernel
 def place_and_move(m, q, u, k):
     """Positions and velocities"""
+    sincos_all(q, k.sin, k.cos)
     place_ground(m, k)
     rest_ground(m, k)
     for i in range(1, m.nb):

@@ -209,6 +209,29 @@ def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, types.intp, types.float64 if array.ndim == 1 else lanes_type), generate
 
 
+@intrinsic
+def get_run(typing_context: Any, array: Any, index: Any) -> Any:
+    """LANES neighbours of a 1-D array as one register."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, sig.args[0], *args)
+        return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+
+    return lanes_type(array, types.intp), generate
+
+
+@intrinsic
+def put_run(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """The way back of :func:`get_run`."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes_type), generate
+
+
 @inline
 def put(array, index, value):
     """Store a float or a register; a float goes to all lanes."""
@@ -279,6 +302,31 @@ def _borrow(context: Any, builder: Any, array_type: Any, data: Any, start: Any, 
     return result._getvalue()
 
 
-def scratch(rows: int, lanes: int = 1) -> np.ndarray:
-    """Zeroed memory for ``rows`` floats, or for as many registers when ``lanes`` is LANES > 1."""
-    return np.zeros(rows) if lanes == 1 else np.zeros((rows, lanes))
+LINE = 8  # doubles in a cache line
+
+
+def aligned(count: int) -> np.ndarray:
+    """Zeroed doubles that start on a cache line, so that no register is loaded from two."""
+    raw = np.zeros(count + LINE)
+    skip = -raw.ctypes.data % (8 * LINE) // 8
+    return raw[skip : skip + count]
+
+
+@intrinsic
+def scratch(typing_context: Any, memory: Any, used: Any, states: Any) -> Any:
+    """What lies behind the first ``used`` numbers of a memory, from the next cache line on.
+
+    Floats if ``states`` is one state; rows of a register each if it is a batch.
+    """
+    result = types.Array(types.float64, 1 if LANES == 1 else states.ndim, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        source = context.make_array(sig.args[0])(context, builder, args[0])
+        word = source.nitems.type
+        line = ir.Constant(word, LINE)
+        start = builder.mul(builder.udiv(builder.add(args[1], ir.Constant(word, LINE - 1)), line), line)
+        width = ir.Constant(word, 1 if result.ndim == 1 else LANES)
+        rows = builder.udiv(builder.sub(source.nitems, start), width)
+        return _borrow(context, builder, result, builder.gep(source.data, [start]), ir.Constant(word, 0), rows)
+
+    return result(memory, types.intp, states), generate

@@ -76,7 +76,7 @@ def take_integers(packed, start, count):
 
 @inline
 def unpack(packed):
-    """The arrays of a packed System, as views."""
+    """The arrays of the System packed at the start of a memory, as views, and where the rest starts."""
     counts, n = take_integers(packed, 0, 4)
     nb, nu, nq, nc = counts[0], counts[1], counts[2], counts[3]
     parent, n = take_integers(packed, n, nb)
@@ -96,7 +96,8 @@ def unpack(packed):
     sign, n = take(packed, n, nb)
     armature, n = take(packed, n, nu)
     gravity, n = take(packed, n, 3)
-    return Arrays(
+    system = Arrays(
         nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
         Rt, pt, base, mass, com, inertia, pitch, sign, armature, gravity,
     )  # fmt: skip
+    return system, n

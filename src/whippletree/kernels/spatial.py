@@ -156,13 +156,6 @@ def cross_motion(v, s):
     return join(cross(w, a), add3(cross(w, b), cross(l, a)))
 
 
-@inline
-def cross_force(v, f):
-    """v x* f"""
-    w, l, n, b = angular(v), linear(v), angular(f), linear(f)
-    return join(add3(cross(w, n), cross(l, b)), cross(w, b))
-
-
 # ---------------------------------------------------------------- inertias
 
 
@@ -171,6 +164,18 @@ def mul_rigid(mass, h, J, v):
     """I v of a rigid body"""
     w, l = angular(v), linear(v)
     return join(add3(mulsym(J, w), cross(h, l)), sub3(scale3(mass, l), cross(h, w)))
+
+
+@inline
+def rigid_force(mass, h, J, a, v):
+    """I a + v x* I v, in the shorter form with the ordinary acceleration a + w x v"""
+    w, e = angular(v), angular(a)
+    l = add3(linear(a), cross(w, linear(v)))
+    wh = cross(w, h)
+    return join(
+        add3(add3(mulsym(J, e), cross(w, mulsym(J, w))), cross(h, l)),
+        add3(sub3(scale3(mass, l), cross(h, e)), cross(w, wh)),
+    )
 
 
 @inline
@@ -207,14 +212,6 @@ def add_rigid(A, mass, h, J):
         A[19],
         A[20] + mass,
     )
-
-
-@inline
-def rigid21(mass, h, J):
-    """A rigid inertia in the form of an articulated one"""
-    z = 0.0 * h[0]
-    m = mass + z
-    return J + (z, -h[2], h[1], h[2], z, -h[0], -h[1], h[0], z) + (m, z, z, m, z, m)
 
 
 @inline

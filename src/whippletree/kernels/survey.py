@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import checksum, gather, scatter, states_per_block, target
+from .blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from .kinematics import kinematics_rows, place_and_move, take_kinematics
 from .lanes import entry, get, put, scratch, take
 from .layout import unpack
@@ -17,15 +17,16 @@ def survey_rows(system: Any) -> int:
 
 
 def survey_workspace(system: Any, lanes: int = 1) -> Any:
-    return scratch(kinematics_rows(system) + system.nq + system.nu + survey_rows(system), lanes)
+    return make_memory(system, kinematics_rows(system) + system.nq + system.nu + survey_rows(system), lanes)
 
 
 @entry
-def survey(packed, q, u, buffer, out, start, stop):
+def survey(memory, q, u, out, start, stop):
     """R (nb, 9), position (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6), kinetic and potential energy."""
-    m = unpack(packed)
+    m, end = unpack(memory)
     if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 8:
         return np.nan
+    buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     q_block, n = take(buffer, n, m.nq)
     u_block, n = take(buffer, n, m.nu)

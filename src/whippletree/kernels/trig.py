@@ -12,9 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-from .lanes import LANES, VECTOR, inline, llvm_call
+from .lanes import INNER, LANES, VECTOR, get, get_run, inline, llvm_call, put, put_run
 
 # pi/2 in three parts of 33, 33 and 53 bits: n times the first two is exact for |n| < 2^20
 PIO2_1, PIO2_2, PIO2_3 = 1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21
@@ -118,3 +118,27 @@ def sincos(x):
     s = r + r * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
     c = 1.0 - (0.5 * z - z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
     return pick_quadrant(s, c, n)
+
+
+def sincos_all(angles, sines, cosines):
+    """Sine and cosine of a whole array: of one state, LANES neighbours at a time."""
+
+
+@overload(sincos_all, jit_options=INNER)
+def _sincos_all(angles, sines, cosines):
+    runs = angles.ndim == 1 and LANES > 1
+
+    def compute(angles, sines, cosines):
+        done = 0
+        if runs:
+            done = angles.shape[0] - angles.shape[0] % LANES
+            for j in range(0, done, LANES):
+                s, c = sincos(get_run(angles, j))
+                put_run(sines, j, s)
+                put_run(cosines, j, c)
+        for j in range(done, angles.shape[0]):
+            s1, c1 = sincos(get(angles, j))
+            put(sines, j, s1)
+            put(cosines, j, c1)
+
+    return compute

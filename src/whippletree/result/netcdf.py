@@ -33,14 +33,14 @@ def dataset(run: Result) -> xr.Dataset:
     coordinates, q_units = column_names(run.system, "q")
     speeds, u_units = column_names(run.system, "u")
     _, udot_units = column_names(run.system, "udot")
-    positions = [run[f"{place}.position"] for place in run.places]
+    positions = [np.stack([k.position(place) for place in run.places], axis=1) for k in run.kinematics()]
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q, _attrs("coordinates of the joints", "q_unit")),
         "u": (("time", "speed"), run.u, _attrs("speeds of the joints", "u_unit")),
         "udot": (("time", "speed"), run.udot, _attrs("accelerations of the joints", "udot_unit")),
         "position": (
             ("time", "place", "axis"),
-            np.stack(positions, axis=1) if positions else np.zeros((len(run), 0, 3)),
+            np.concatenate(positions),
             {"units": "m", "long_name": PLACES["position"].long_name},
         ),
     }
@@ -51,7 +51,7 @@ def dataset(run: Result) -> xr.Dataset:
         "time": ("time", run.t, {"units": "s", "long_name": "time"}),
         "coordinate": ("coordinate", _texts(coordinates)),
         "speed": ("speed", _texts(speeds)),
-        "place": ("place", _texts(run.places)),
+        "place": ("place", _texts(list(run.places))),
         "axis": ("axis", ["x", "y", "z"]),
         "q_unit": ("coordinate", _texts(q_units)),
         "u_unit": ("speed", _texts(u_units)),

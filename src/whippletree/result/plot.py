@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png", ".pdf")
 MOST_LINES = 12  # more lines in one picture cannot be told apart
+MOST_STICKS = 300  # bodies and frames; more are a blot
 ANGLES = {"rad": "angle", "rad/s": "angular velocity", "rad/s^2": "angular acceleration"}
 MEANING = ANGLES | {
     "m": "length",
@@ -51,7 +52,7 @@ def plot(
         picture_path(path)
     chosen = list(names) or default_names(run)
     panels = _panels(run, chosen)
-    sticks = not names and bool(run.places)
+    sticks = not names and len(run.places) <= MOST_STICKS
     figure = _figure((11 if sticks else 7, max(3.0, 2.1 * len(panels))), shown=shown and path is None)
     grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
     first: Any = None
@@ -62,7 +63,7 @@ def plot(
         axes.tick_params(labelbottom=row == len(panels) - 1)
     axes.set_xlabel("time (s)")
     if sticks:
-        draw(run, axes=figure.add_subplot(grid[:, 0]))
+        _draw(run, figure.add_subplot(grid[:, 0]))
     figure.suptitle(run.system.name)
     if path is not None:
         save_figure(figure, path)
@@ -98,7 +99,10 @@ def _panels(run: Result, names: Sequence[str]) -> dict[str, list[tuple[str, np.n
 def _lines(axes: Axes, t: np.ndarray, unit: str, lines: list[tuple[str, np.ndarray]]) -> None:
     for k, (label, values) in enumerate(lines):
         # a cycle of ten colours, then another dash: lines stay apart in print and for every eye
-        axes.plot(t, values, LINES[(k // 10) % len(LINES)], color=f"C{k % 10}", linewidth=1.3, label=label)
+        dash, color = LINES[(k // 10) % len(LINES)], f"C{k % 10}"
+        if label == "energy":  # often lies on another line: at rest, or without gravity
+            dash, color = "--", "black"
+        axes.plot(t, values, dash, color=color, linewidth=1.3, label=label)
     known = MEANING.get(unit)
     axes.set_ylabel(f"{known} ({unit})" if known else f"({unit})")
     axes.grid(alpha=0.3)
@@ -108,31 +112,31 @@ def _lines(axes: Axes, t: np.ndarray, unit: str, lines: list[tuple[str, np.ndarr
         axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2, frameon=False)
 
 
-def draw(run: Result, *, pictures: int | None = None, axes: Axes | None = None) -> Figure:
+def _draw(run: Result, axes: Axes) -> None:
     """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
-    if axes is None:
-        axes = _figure((6, 6), shown=True).add_subplot()
     bodies = len(run.system.bodies) - 1
-    pictures = pictures or max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
+    pictures = max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
     moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
     ends = _sticks(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
-    masses = _mass_centres(run, moments)
+    centres = _mass_centres(run, moments)
+    masses = np.array([b.mass for b in run.system.model.bodies.values()])
+    sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
     for m in range(moments.size):
         share = (m + 1) / moments.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
         x, y = ends[:, :, m, across].T, ends[:, :, m, up].T
         axes.plot(x, y, "-", linewidth=1.0 + 1.5 * (m == moments.size - 1), solid_capstyle="round", **shade)
-        axes.plot(masses[:, m, across], masses[:, m, up], "o", markersize=4, markeredgewidth=0, **shade)
-    tip = run[f"{run.places[-1]}.position"]
-    axes.plot(tip[:, across], tip[:, up], color="#d1495b", linewidth=0.9, alpha=0.8, label=f"path of {run.places[-1]}")
+        axes.scatter(centres[:, m, across], centres[:, m, up], s=sizes, linewidths=0, **shade)
+    last = list(run.places)[-1]
+    tip = run[f"{last}.position"]
+    axes.plot(tip[:, across], tip[:, up], color="#d1495b", linewidth=0.9, alpha=0.8, label=f"path of {last}")
     axes.legend(fontsize="x-small", loc="best", frameon=False)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel(f"{'xyz'[across]} (m)")
     axes.set_ylabel(f"{'xyz'[up]} (m)")
     axes.grid(alpha=0.3)
     axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
-    return axes.figure  # type: ignore[return-value]
 
 
 def _sticks(run: Result, moments: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 
 from . import cite
+from .columns import column_names
 from .plot import plot
 from .result import Result
 from .whole_file import whole_file
@@ -74,20 +75,17 @@ def _picture(run: Result) -> str:
 
 
 def _facts(run: Result) -> list[tuple[str, str]]:
-    energy = run["energy"]
-    scale = max(float(np.ptp(run["energy.kinetic"])), 1e-300)
-    drift = float(np.abs(energy - energy[0]).max())
-    return [
-        ("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} moments kept"),
-        *((key, f"{value:g}" if isinstance(value, float) else str(value)) for key, value in run.attrs.items()),
-        ("energy drift", f"{drift:.3g} J, {drift / scale:.3g} of the range of kinetic energy"),
-    ]
+    facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} moments kept")]
+    facts += [(key, str(run.attrs[key])) for key in ("algorithm", "integrator") if key in run.attrs]
+    if "step" in run.attrs:
+        facts.append(("step", f"{run.attrs['step']:g} s"))
+    drift, most = np.abs(run["energy"] - run["energy"][0]).max(), run["energy.kinetic"].max()
+    share = f", {drift / most:.2g} of the largest kinetic energy" if most > 0 else ""
+    return [*facts, ("energy drift", f"{drift:.2g} J{share}")]
 
 
 def end_state(run: Result, most: int = 40) -> list[tuple[str, str]]:
     """Name and value with its unit, of each coordinate and speed at the last moment."""
-    from .columns import column_names
-
     rows = []
     for letter, values in (("q", run.q[-1]), ("u", run.u[-1])):
         names, units = column_names(run.system, letter)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.functions import energy, forward_dynamics, kinematics, momentum
+from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
 from ..errors import ModelError, nearest
 from .columns import PLACES, TOTALS, Quantity, joint_quantity
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..system.system import System
 
-BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 150 bytes each
+BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
 
 
 class Result:
@@ -47,6 +47,7 @@ class Result:
         self._udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self._kept: dict[str, np.ndarray] = {"time": self.t}
+        self._piece: Kinematics | None = None
 
     def names(self) -> list[str]:
         """Every name this result answers to."""
@@ -54,17 +55,21 @@ class Result:
         places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
         return [*TOTALS, *joints, *places]
 
-    @property
-    def places(self) -> list[str]:
-        """Bodies (without ground) and named frames."""
-        return [*self.system.bodies[1:], *self.system.model.frames]
+    @cached_property
+    def places(self) -> dict[str, None]:
+        """Bodies (without ground) and named frames, in order."""
+        return dict.fromkeys([*self.system.bodies[1:], *self.system.model.frames])
+
+    @cached_property
+    def _joints(self) -> frozenset[str]:
+        return frozenset(self.system.joints)
 
     def quantity(self, name: str) -> Quantity:
         """Labels, units and meaning of a name."""
         if name in TOTALS:
             return TOTALS[name]
         owner, _, what = name.rpartition(".")
-        if what in ("q", "u", "udot") and owner in self.system.joints:
+        if what in ("q", "u", "udot") and owner in self._joints:
             return joint_quantity(self.system.model.joints[owner].kind, what)
         if what in PLACES and owner in self.places:
             return PLACES[what]
@@ -72,8 +77,14 @@ class Result:
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
             + ", ".join(TOTALS),
-            hint=nearest(name, self.names()) or "names() lists them all",
+            hint=self._hint(name),
         )
+
+    def _hint(self, name: str) -> str:
+        for whole, ending in ((self.system.joints, "q"), (self.places, "position")):
+            if name in whole:
+                return f"did you mean '{name}.{ending}'?"
+        return nearest(name, self.names()) or "names() lists them all"
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The array behind a name: (T,) for a number, (T, n) for a vector, (T, 3, 3) for a rotation."""
@@ -82,8 +93,11 @@ class Result:
             self._kept[name] = self._compute(name)
         return self._kept[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.names()
+    def __contains__(self, name: str) -> bool:
+        try:
+            return bool(self.quantity(name))
+        except ModelError:
+            return False
 
     def __len__(self) -> int:
         return self.t.size
@@ -91,16 +105,17 @@ class Result:
     def _compute(self, name: str) -> np.ndarray:
         owner, _, what = name.rpartition(".")
         if what in PLACES and owner in self.places:
-            return np.concatenate([getattr(k, what)(owner) for k in self._kinematics()])
-        if what in ("q", "u", "udot") and owner in self.system.joints:
+            return np.concatenate([getattr(k, what)(owner) for k in self.kinematics()])
+        if what in ("q", "u", "udot") and owner in self._joints:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
-            values = {"q": self.q, "u": self.u}.get(what)
-            values = self.udot[:, index] if values is None else values[:, index]
+            values = getattr(self, what)[:, index]
             return values[:, 0] if values.shape[1] == 1 else values
         if name == "momentum":
-            return momentum(self.system, self.q, self.u)
-        e = energy(self.system, self.q, self.u)
-        self._kept |= {"energy.kinetic": e.kinetic, "energy.potential": e.potential, "energy": e.total}
+            return np.concatenate([momentum(self.system, q, u) for q, u in self._pieces()])
+        parts = [energy(self.system, q, u) for q, u in self._pieces()]
+        self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
+        self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
+        self._kept["energy"] = np.concatenate([e.total for e in parts])
         return self._kept[name]
 
     @cached_property
@@ -110,16 +125,22 @@ class Result:
             return self._udot
         return forward_dynamics(self.system, self.q, self.u, algorithm=self.attrs.get("algorithm", "auto"))
 
-    def _kinematics(self) -> Iterator[Any]:
-        """Kinematics of all times, in pieces that fit in memory; a single piece is kept."""
+    def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """q and u of all times, in pieces whose kinematics fits in memory."""
         size = max(1, BODIES_AT_ONCE // self.system.nb)
-        if self.t.size <= size:
-            if not hasattr(self, "_piece"):
-                self._piece = kinematics(self.system, self.q, self.u)
+        for i in range(0, self.t.size, size):
+            yield self.q[i : i + size], self.u[i : i + size]
+
+    def kinematics(self) -> Iterator[Kinematics]:
+        """Kinematics of all times, piece by piece; when one piece holds them all, it is kept."""
+        if self._piece is not None:
             yield self._piece
             return
-        for i in range(0, self.t.size, size):
-            yield kinematics(self.system, self.q[i : i + size], self.u[i : i + size])
+        for q, u in self._pieces():
+            k = kinematics(self.system, q, u)
+            if len(q) == len(self):
+                self._piece = k
+            yield k
 
     @cached_property
     def dataset(self) -> xr.Dataset:

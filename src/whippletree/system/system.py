@@ -53,7 +53,8 @@ class System:
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
-        # scratch that waits for its next use: of one state, and of batches
+        # memory that waits for its next use: of articulated-body dynamics, of other single states, of batches
+        self.fast: list[np.ndarray] = []
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
 
@@ -114,7 +115,7 @@ class System:
         return f"System('{self.name}': {len(self.bodies) - 1} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"ready": {}, "pool": {}}
+        return self.__dict__ | {"fast": [], "ready": {}, "pool": {}}
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
