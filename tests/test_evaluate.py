@@ -36,7 +36,9 @@ def test_lists_integers_and_strided_arrays_are_taken(arm, state):
     np.testing.assert_array_equal(wt.forward_dynamics(arm, frozen, u, tau), expected)
     np.testing.assert_allclose(wt.forward_dynamics(arm, q.astype(np.float32), u, tau), expected, rtol=1e-6)
     zeros = np.zeros(arm.nu, int)
-    np.testing.assert_array_equal(wt.forward_dynamics(arm, q, zeros), wt.forward_dynamics(arm, q, zeros.astype(float), zeros.astype(float)))
+    np.testing.assert_array_equal(
+        wt.forward_dynamics(arm, q, zeros), wt.forward_dynamics(arm, q, zeros.astype(float), zeros.astype(float))
+    )
 
 
 def test_one_result_is_not_overwritten_by_the_next(arm, state):
@@ -101,7 +103,10 @@ def test_numbers_that_are_none_are_named(arm, state):
 def test_batches_of_different_sizes_are_refused(arm, state):
     q, u, tau = state
     got = message(lambda: wt.forward_dynamics(arm, np.tile(q, (2, 1)), np.tile(u, (3, 1)), tau))
-    assert got == "batches differ in their number of states\n  expected: the same first length\n  got: q (2, 5), u (3, 4), tau (4,)"
+    assert (
+        got
+        == "batches differ in their number of states\n  expected: the same first length\n  got: q (2, 5), u (3, 4), tau (4,)"
+    )
 
 
 def test_unknown_names_get_the_nearest(arm, state):
@@ -113,7 +118,9 @@ def test_unknown_names_get_the_nearest(arm, state):
         "body or frame 'uper' is not known\n  hint: did you mean 'upper'?"
     )
     assert message(lambda: arm.q_index("elbo")) == "joint 'elbo' is not known\n  hint: did you mean 'elbow'?"
-    assert message(lambda: wt.forward_dynamics(arm, q, u, tau, wrenches={"lowe": np.zeros(6)})).startswith("body or frame 'lowe'")
+    assert message(lambda: wt.forward_dynamics(arm, q, u, tau, wrenches={"lowe": np.zeros(6)})).startswith(
+        "body or frame 'lowe'"
+    )
 
 
 def test_wrenches_threads_and_points_are_checked(arm, state):
@@ -157,7 +164,9 @@ def test_trees_only_algorithms_refuse_loops_and_couplings_by_name():
         "algorithm 'articulated' cannot solve 'loop'\n  expected: a tree of joints\n  got: closed loops ('r')\n"
         "  hint: kinematics, mass_matrix and inverse_dynamics of the spanning tree still work"
     )
-    assert message(lambda: wt.forward_dynamics(system, zero, zero, zero)).startswith("no algorithm yet can solve 'loop'")
+    assert message(lambda: wt.forward_dynamics(system, zero, zero, zero)).startswith(
+        "no algorithm yet can solve 'loop'"
+    )
     assert message(lambda: system.q_index("r")).startswith("joint 'r' closes a loop")
     assert wt.mass_matrix(system, zero).shape == (2, 2)
     del model.joints["r"]

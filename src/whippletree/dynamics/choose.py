@@ -21,7 +21,9 @@ def choose(system: System, algorithm: str = "auto") -> str:
         raise _refusal(system, "no algorithm yet", able)
     name = ALIASES.get(algorithm, algorithm)
     if name not in ALGORITHMS:
-        raise ModelError(f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES)))
+        raise ModelError(
+            f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
+        )
     if name not in able:
         raise _refusal(system, f"algorithm '{name}'", able)
     return name
@@ -37,7 +39,9 @@ def _refusal(system: System, who: str, able: list[str]) -> ModelError:
         f"{who} can solve '{system.name}'" if who.startswith("no ") else f"{who} cannot solve '{system.name}'",
         expected="a tree of joints",
         got=" and ".join(has),
-        hint=("these can: " + ", ".join(able)) if able else "kinematics, mass_matrix and inverse_dynamics of the spanning tree still work",
+        hint=("these can: " + ", ".join(able))
+        if able
+        else "kinematics, mass_matrix and inverse_dynamics of the spanning tree still work",
     )
 
 

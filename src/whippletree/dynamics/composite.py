@@ -33,7 +33,7 @@ SUPPORTS = {"trees", "lanes"}
 
 
 class Composite(NamedTuple):
-    mass: Any  # (nb)    of the body and all that hangs on it
+    mass: Any  # (nb)    of all that hangs on the body
     h: Any  # (nb, 3)
     J: Any  # (nb, 6)
 
@@ -73,19 +73,23 @@ def take_work(m, buffer, n):
 @kernel
 def fill_mass_matrix(m, k, w, M):
     """M, both triangles; entries of freedoms that do not carry each other are left as they are"""
-    for i in range(m.nb):
-        put(w.mass, i, m.mass[i])
-        store3(w.h, i, load3(k.h, i))
-        store6(w.J, i, load6(k.J, i))
     for i in range(m.nb - 1, 0, -1):  # tips to ground
-        mass, h, J = get(w.mass, i), load3(w.h, i), load6(w.J, i)
+        mass = get(w.mass, i) + m.mass[i]  # rows of leaves stay zero, as workspace made them
+        h = add3(load3(w.h, i), load3(k.h, i))
+        J = add(load6(w.J, i), load6(k.J, i))
         p = m.parent[i]
-        put(w.mass, p, get(w.mass, p) + mass)  # R(k) = R(k-1) + M(k)
-        store3(w.h, p, add3(load3(w.h, p), h))
-        store6(w.J, p, add(load6(w.J, p), J))
+        if m.first[i]:
+            put(w.mass, p, mass)  # R(k) = R(k-1) + M(k)
+            store3(w.h, p, h)
+            store6(w.J, p, J)
+        else:
+            put(w.mass, p, get(w.mass, p) + mass)
+            store3(w.h, p, add3(load3(w.h, p), h))
+            store6(w.J, p, add(load6(w.J, p), J))
         for j in range(m.dof[i], m.dof[i + 1]):
-            F = mul_rigid(mass, h, J, load6(k.S, j))  # X = R H'
-            put(M, j * m.nu + j, dot(load6(k.S, j), F) + m.armature[j])
+            S = load6(k.S, j)
+            F = mul_rigid(mass, h, J, S)  # X = R H'
+            put(M, j * m.nu + j, dot(S, F) + m.armature[j])
             l = m.up[j]
             while l >= 0:
                 entry_jl = dot(load6(k.S, l), F)  # M = H X

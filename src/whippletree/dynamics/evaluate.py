@@ -156,7 +156,9 @@ def _array(system: System, name: str, value: Any, length: int) -> np.ndarray:
     try:
         array = np.require(value, float, ["C", "W"])
     except (TypeError, ValueError):
-        raise ModelError(f"{name} is not an array of numbers", expected=f"({length},) or (B, {length})", got=repr(value)[:80]) from None
+        raise ModelError(
+            f"{name} is not an array of numbers", expected=f"({length},) or (B, {length})", got=repr(value)[:80]
+        ) from None
     if array.ndim not in (1, 2) or array.shape[-1] != length:
         raise ModelError(
             f"{name} has the wrong shape for '{system.name}'",
@@ -202,7 +204,9 @@ def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | N
         array = np.asarray(value, float)
         if array.shape not in {(6,), (*x.shape[:-1], 6)} or not np.isfinite(array).all():
             raise ModelError(
-                f"the wrench on '{name}' is not right", expected="6 finite numbers [torque; force]", got=repr(value)[:80]
+                f"the wrench on '{name}' is not right",
+                expected="6 finite numbers [torque; force]",
+                got=repr(value)[:80],
             )
         body = system.place(name)[0]
         torque, force = array[..., :3], array[..., 3:]

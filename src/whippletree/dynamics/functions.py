@@ -105,7 +105,9 @@ def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | N
     R = np.asarray(rhs, float)
     if R.ndim not in (Q.ndim, Q.ndim + 1) or R.shape[Q.ndim - 1] != system.nu or R.shape[: Q.ndim - 1] != Q.shape[:-1]:
         one = f"({system.nu},) or ({system.nu}, k)"
-        raise ModelError("rhs has the wrong shape", expected=one if Q.ndim == 1 else f"(B, ...) of {one}", got=str(R.shape))
+        raise ModelError(
+            "rhs has the wrong shape", expected=one if Q.ndim == 1 else f"(B, ...) of {one}", got=str(R.shape)
+        )
     if not np.isfinite(R).all():
         raise ModelError("rhs is not finite", got=f"{R[~np.isfinite(R)][0]}")
     columns = R.shape[-1] if R.ndim > Q.ndim else 1

@@ -68,7 +68,13 @@ def simulate(
             begun = clock.perf_counter()
             part = slice(done + 1, done + 1 + n)
             rk4.march(memory, q_now, u_now, force, h, every, rk4.CODES[name], Q[part], U[part])
-            _watch(system, t[part], Q[part], U[part], Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs))
+            _watch(
+                system,
+                t[part],
+                Q[part],
+                U[part],
+                Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs),
+            )
             done += n
             if progress:
                 progress(float(t[done]))
@@ -124,7 +130,9 @@ def _start(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, ...]:
     return Q, U, T
 
 
-def _by_joint(system: System, given: Mapping[str, Any], neutral: np.ndarray, index: Callable[[str], slice]) -> np.ndarray:
+def _by_joint(
+    system: System, given: Mapping[str, Any], neutral: np.ndarray, index: Callable[[str], slice]
+) -> np.ndarray:
     values = np.array(neutral)
     for joint, value in given.items():
         rows = index(joint)

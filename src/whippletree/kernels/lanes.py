@@ -159,7 +159,12 @@ def _arithmetic(op: Any, instruction: str) -> None:
         return getattr(builder, instruction)(*args, flags=FLAGS)
 
 
-for _op, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+for _op, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
     _arithmetic(_op, _instruction)
 
 

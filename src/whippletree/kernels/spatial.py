@@ -306,6 +306,4 @@ def store21(a, i, x):
 
 @inline
 def add21(a, b):
-    return (
-        add(a[0:6], b[0:6]) + add(a[6:12], b[6:12]) + add(a[12:18], b[12:18]) + add3(a[18:21], b[18:21])
-    )
+    return add(a[0:6], b[0:6]) + add(a[6:12], b[6:12]) + add(a[12:18], b[12:18]) + add3(a[18:21], b[18:21])

@@ -8,7 +8,24 @@ from .blocks import checksum, gather, make_memory, scatter, states_per_block, ta
 from .kinematics import kinematics_rows, place_and_move, take_kinematics
 from .lanes import entry, get, put, scratch, take
 from .layout import unpack
-from .spatial import add, add3, angular, cross, dot, dot3, join, linear, load3, load6, load9, mul_rigid, scale3, store3, store6, store9
+from .spatial import (
+    add,
+    add3,
+    angular,
+    cross,
+    dot,
+    dot3,
+    join,
+    linear,
+    load3,
+    load6,
+    load9,
+    mul_rigid,
+    scale3,
+    store3,
+    store6,
+    store9,
+)
 
 
 def survey_rows(system: Any) -> int:

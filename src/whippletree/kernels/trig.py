@@ -65,7 +65,9 @@ def pick_quadrant(typing_context: Any, sine: Any, cosine: Any, n: Any) -> Any:
         s, c = builder.select(odd, c, s), builder.select(odd, s, c)
         signs = builder.shl(builder.and_(quadrant, two), top)
         signc = builder.shl(builder.and_(builder.add(quadrant, one), two), top)
-        flip = [builder.bitcast(builder.xor(builder.bitcast(v, integer), g), number) for v, g in ((s, signs), (c, signc))]
+        flip = [
+            builder.bitcast(builder.xor(builder.bitcast(v, integer), g), number) for v, g in ((s, signs), (c, signc))
+        ]
         return context.make_tuple(builder, sig.return_type, flip)
 
     return types.UniTuple(n, 2)(n, n, n), generate

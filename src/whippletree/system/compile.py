@@ -149,7 +149,9 @@ def _add_inertias(
     np.add.at(moment, on, mass[:, None] * com)
     centre = moment / np.where(total > 0, total, 1.0)[:, None]
     d = com - centre[on]
-    about = inertia + mass[:, None, None] * (np.einsum("ni,ni->n", d, d)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :])
+    about = inertia + mass[:, None, None] * (
+        np.einsum("ni,ni->n", d, d)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
+    )
     tensor = np.zeros((nb, 3, 3))
     np.add.at(tensor, on, about)
     total[0], centre[0], tensor[0] = 0.0, 0.0, 0.0  # ground does not move

@@ -29,7 +29,9 @@ def explain(system: System) -> str:
         base, path = system.topology.loop(joint)
         names = [system.topology.edges[i - 1].joint.name for i in path]
         carrier = "ground" if base == 0 else f"the body carried by '{system.topology.edges[base - 1].joint.name}'"
-        lines.append(f"           '{joint.name}' ({joint.kind}) closes the loop {' - '.join(names) or 'of welds'}, based on {carrier}")
+        lines.append(
+            f"           '{joint.name}' ({joint.kind}) closes the loop {' - '.join(names) or 'of welds'}, based on {carrier}"
+        )
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
     return "\n".join(lines + _algorithm(system))
