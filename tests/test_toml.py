@@ -385,7 +385,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
         with pytest.raises(ModelError, match=r"'m.toml' cannot be written: No space left on device"):
             files.save(m, file)
     m.body("b", mass=1.0, visuals=[Visual("mesh", (1.0,) * 3, path="\ud800")])
-    with pytest.raises(ModelError, match=r"'m.toml' cannot be written: a name or path is not valid text"):
+    with pytest.raises(ModelError, match=r"'m.toml' cannot be written: a name or path in it is not valid text"):
         files.save(m, file)
     assert (file.read_text(), os.listdir(tmp_path)) == ("before", ["m.toml"])
     del m.bodies["b"]
@@ -394,7 +394,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
     assert toml.loads(file.read_text(), str(file)) == m
     for name, message in {
         "m.urdf": "'m.urdf' cannot be written",
-        "no/m.toml": "'m.toml' cannot be written: No such",
+        "no/m.toml": "'m.toml' cannot be written: there is no folder",
     }.items():
         with pytest.raises(ModelError, match=message):
             files.save(m, tmp_path / name)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from whippletree import files
-from whippletree.errors import ModelError
-from whippletree.files import ModelWarning, toml, urdf, xml
+from whippletree.errors import ModelError, ModelWarning
+from whippletree.files import toml, urdf, xml
 from whippletree.model import Limits, Pose, Visual
 
 INERTIAL = '<inertial>\n<mass value="2"/>\n<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

@@ -57,8 +57,8 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Energy", "Kinematics", "Model", "ModelError", "Pose", "Result",
-    "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder", "energy",
-    "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
+    "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder",
+    "energy", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
     "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "save",
     "simulate", "solve_mass", "sphere",
 ]  # fmt: skip

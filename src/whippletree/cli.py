@@ -91,8 +91,8 @@ def run(
 
     Without an output file the state at the end is printed.
     """
+    from .files.whole_file import writable
     from .result.plot import picture_path
-    from .result.whole_file import writable
 
     for path, what in ((output, "the result"), (report, "the report"), *((p, "the picture") for p in plot)):
         if path is not None:
@@ -184,8 +184,8 @@ def bench(
     """
     from . import bench as measure
     from .bench import report
+    from .files.whole_file import writable
     from .result.plot import picture_path
-    from .result.whole_file import writable
 
     if output is not None:
         writable(output, "the numbers")

@@ -50,6 +50,10 @@ class MissingExtra(ModelError, ImportError):
         )
 
 
+class ModelWarning(UserWarning):
+    """Something in a model file that was read another way than it is written, or is not used."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the closest known name, or lists the few there are."""
     known = [str(k) for k in known]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import ModelError
-from ..result.whole_file import whole_file
+from ..files.whole_file import whole_file
 from .measure import AGREE
 from .result import OURS, BenchResult, Row
 

@@ -14,7 +14,7 @@ ALIASES = {"aba": "articulated", "crba": "composite"}
 
 def choose(system: System, algorithm: str = "auto") -> str:
     """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
-    able = [name for name, module in ALGORITHMS.items() if module.SUPPORTS >= system.features]
+    able = [name for name, module in ALGORITHMS.items() if system.features <= module.SUPPORTS]
     if algorithm == "auto":
         if able:
             return able[0]

@@ -19,7 +19,6 @@ from ..errors import ModelError, SimulationError
 from ..kernels.lanes import LANES
 from ..system.system import System
 
-
 _prepared: set[tuple[int, int]] = set()
 _threads: dict[int, ThreadPoolExecutor] = {}
 
@@ -130,8 +129,7 @@ def _smallest_pivot(system: System, q: np.ndarray) -> str | None:
     D = out[nu * nu :]
     bad = np.flatnonzero(~np.isfinite(D) | (D == 0.0))  # the outermost failed first, and took the others with it
     j = int(bad[-1]) if bad.size else int(np.argmin(np.abs(D)))
-    body = int(np.searchsorted(system.arrays["dof"], j, side="right")) - 1
-    return system.mechanical(body)
+    return system.mechanical(body_of(system, "u", j))
 
 
 # ---------------------------------------------------------------- inputs
@@ -146,7 +144,7 @@ def states(system: System, *given: tuple[str, Any, int]) -> list[np.ndarray]:
         raise ModelError("batches differ in their number of states", expected="the same first length", got=got)
     if counts:
         (count,) = counts
-        arrays = [a if a.ndim == 2 else np.ascontiguousarray(np.broadcast_to(a, (count, a.size))) for a in arrays]
+        arrays = [a if a.ndim == 2 else np.tile(a, (count, 1)) for a in arrays]
     return arrays
 
 
@@ -167,10 +165,9 @@ def _array(system: System, name: str, value: Any, length: int) -> np.ndarray:
         )
     if not np.isfinite(array).all():
         place = np.argwhere(~np.isfinite(array))[0]
-        raise ModelError(
-            f"{name} is not finite",
-            got=f"{array[tuple(place)]} at {name}[{', '.join(str(i) for i in place)}], {_owner(system, name, int(place[-1]))}",
-        )
+        at = ", ".join(str(i) for i in place)
+        owner = system.mechanical(body_of(system, name, int(place[-1])))
+        raise ModelError(f"{name} is not finite", got=f"{array[tuple(place)]} at {name}[{at}], {owner}")
     return array
 
 
@@ -178,9 +175,9 @@ def _rows(system: System, name: str) -> np.ndarray:
     return system.arrays["position" if name == "q" else "dof"]
 
 
-def _owner(system: System, name: str, row: int) -> str:
-    body = int(np.searchsorted(_rows(system, name), row, side="right")) - 1
-    return system.mechanical(body)
+def body_of(system: System, name: str, row: int) -> int:
+    """The system body that a row of q, or of u, tau and udot, belongs to."""
+    return int(np.searchsorted(_rows(system, name), row, side="right")) - 1
 
 
 def _holds(system: System, name: str) -> str:

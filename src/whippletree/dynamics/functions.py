@@ -57,8 +57,8 @@ def forward_dynamics(
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     forces = with_wrenches(system, T, wrenches, Q)
     udot = evaluate(module.accelerations, module.workspace, system, [Q, U, forces], system.nu, threads)
-    if Q.ndim == 1 and module is articulated and not system.fast:
-        system.fast.append(articulated.workspace(system))
+    if Q.ndim == 1 and module is articulated:
+        system.fast = system.ready[module.accelerations]
     return udot
 
 
@@ -100,7 +100,7 @@ def mass_matrix_inverse(system: System, q: ArrayLike, *, threads: int | None = N
 
 
 def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | None = None) -> np.ndarray:
-    """``M(q)^-1 rhs`` in O(n) for each right-hand side: ``rhs`` is (nu,) or (nu, k), with a batch (B, nu) or (B, nu, k)."""
+    """``M(q)^-1 rhs``, O(n) for each right-hand side: ``rhs`` is (nu,) or (nu, k), in a batch (B, nu) or (B, nu, k)."""
     Q = states(system, ("q", q, system.nq))[0]
     R = np.asarray(rhs, float)
     if R.ndim not in (Q.ndim, Q.ndim + 1) or R.shape[Q.ndim - 1] != system.nu or R.shape[: Q.ndim - 1] != Q.shape[:-1]:

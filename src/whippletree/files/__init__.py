@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ModelError, nearest
 from ..model import Model, check
 from . import toml, urdf
-from .urdf import ModelWarning
+from .whole_file import whole_file
 
-__all__ = ["ModelWarning", "load", "save"]
+__all__ = ["load", "save"]
 
 LARGEST_FILE = 64 * 2**20  # bytes
 SUFFIXES = (".toml", ".urdf", ".xml")
@@ -66,31 +64,8 @@ def save(model: Model, path: PathLike) -> None:
         raise ModelError(
             f"'{file.name}' cannot be written", expected="a file .toml", got=file.suffix or "no suffix", where=str(file)
         )
-    temporary = None
-    try:
-        content = toml.dumps(model, file.parent)
-        handle, temporary = tempfile.mkstemp(prefix=f".{file.stem[:40]}-", suffix=".tmp", dir=file.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(temporary, _mode(file))
-        os.replace(temporary, file)
-    except (OSError, ValueError) as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        reason = getattr(error, "strerror", None) or "a name or path is not valid text"
-        raise ModelError(f"'{file.name}' cannot be written: {reason}", where=str(file)) from None
-
-
-def _mode(file: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
-    if file.exists():
-        return file.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    with whole_file(file, f"'{file.name}'") as part:
+        part.write_text(toml.dumps(model, file.parent), encoding="utf-8", newline="\n")
 
 
 def _text(file: Path) -> str:

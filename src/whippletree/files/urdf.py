@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, ModelWarning
 from ..model import GROUND, Limits, Model, Pose, Visual, check
 from ..model.pose import IDENTITY, quaternion_from_rpy
 from .paths import Roots
@@ -26,10 +26,6 @@ KINDS = {
     "planar": "planar",
 }
 RGBA = tuple[float, float, float, float]
-
-
-class ModelWarning(UserWarning):
-    """Something in a model file that was taken as it is, and that its reader should know of."""
 
 
 def loads(text: str, source: str, base: str | None = None, packages: Sequence[str | os.PathLike[str]] = ()) -> Model:

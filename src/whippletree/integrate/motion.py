@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.evaluate import evaluate, states
+from ..kernels import manifold
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from ..kernels.lanes import entry, scratch, take
 from ..kernels.layout import unpack
-from ..kernels import manifold
 from ..model.check import number
 from ..system.system import System
 

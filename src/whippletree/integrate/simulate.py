@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
-from ..dynamics.evaluate import states
+from ..dynamics.evaluate import body_of, states
+from ..dynamics.functions import forward_dynamics
 from ..errors import ModelError, SimulationError, nearest
 from ..model.check import number
 from ..result.result import Result
@@ -83,7 +84,8 @@ def simulate(
     except KeyboardInterrupt as stop:
         stop.partial = Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs)  # type: ignore[attr-defined]
         raise
-    return Result(system, t, Q, U, attrs=attrs)
+    udot = None if tau is None else forward_dynamics(system, Q, U, force, algorithm=name)
+    return Result(system, t, Q, U, udot, attrs)
 
 
 def _positive(value: float | None, what: str, default: float) -> float:
@@ -149,11 +151,11 @@ def _watch(system: System, t: np.ndarray, Q: np.ndarray, U: np.ndarray, partial:
     if not bad.any() and np.isfinite(Q).all():
         return
     row = int(np.argmax(bad.any(axis=1)))
+    before = partial.t[-1] if row == 0 else t[row - 1]
     j = int(np.argmax(bad[row]))
-    body = int(np.searchsorted(system.arrays["dof"], j, side="right")) - 1
     error = SimulationError(
-        f"the motion of '{system.name}' ceased to be finite between t = {partial.t[-1] if row == 0 else t[row - 1]:.6g} s and {t[row]:.6g} s",
-        where=system.mechanical(body),
+        f"the motion of '{system.name}' ceased to be finite between t = {before:.6g} and {t[row]:.6g} s",
+        where=system.mechanical(body_of(system, "u", j)),
         hint="a smaller step, or mass and inertia for the outermost bodies",
     )
     error.partial = partial  # type: ignore[attr-defined]

@@ -6,8 +6,8 @@ user wrote the joint the other way round (``sign`` = -1), the relative pose is i
 negated. Revolute, prismatic, screw and cylindrical joints are turned round at compile time.
 """
 
-from .layout import KIND
 from .lanes import get, inline, kernel, put
+from .layout import KIND
 from .rotation import column, matrix, turn_x, turn_y, turn_z
 from .spatial import add3, cross, join, load3, matmul, mul33, neg3, scale, scale3, store3, store6, sub3, transpose
 

@@ -21,7 +21,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils, config
+from numba.core import cgutils
+from numba.core import config as numba_config
 from numba.core.imputils import lower_builtin, lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -73,12 +74,13 @@ def kernels_cached() -> bool:
 
 
 # Kernels allocate nothing, so nothing counts references; and Python sees only their entries.
-OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy", "_nrt": False}
-INNER: dict[str, Any] = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: Any = {"fastmath": set(FLAGS), "error_model": "numpy", "_nrt": False}
+INNER: Any = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that Python calls: cached on disk, without the GIL."""
+    config: Any = numba_config  # its settings are made at run time
     saved, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
     try:
         return njit(nogil=True, cache=True, **OPTIONS)(function)

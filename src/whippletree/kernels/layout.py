@@ -6,6 +6,7 @@ Why one packed array: docs/decisions/0003-system-into-kernels.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,16 +58,22 @@ def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
     return counts | {"pitch": nb, "sign": nb, "armature": nu, "gravity": 3}
 
 
-def pack(arrays: dict[str, np.ndarray], nb: int, nu: int, nq: int, nc: int) -> np.ndarray:
-    """All arrays behind a header of four counts, integers by their bits; read-only."""
-    parts = [np.array([nb, nu, nq, nc], np.int64).view(float)]
-    for name, count in lengths(nb, nu, nc).items():
-        part = np.ascontiguousarray(arrays[name]).ravel()
-        if part.size != count:
-            raise AssertionError(f"{name}: {part.size} numbers, layout has {count}")
-        parts.append(part.astype(np.int64).view(float) if part.dtype.kind in "iub" else part.astype(float))
-    packed = np.concatenate(parts)
-    return packed
+def pack(
+    arrays: Mapping[str, np.ndarray], nb: int, nu: int, nq: int, nc: int
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """All arrays behind a header of four counts, integers by their bits; and read-only views of them by name."""
+    counts = lengths(nb, nu, nc)
+    packed = np.empty(4 + sum(counts.values()))
+    packed[:4].view(np.int64)[:] = nb, nu, nq, nc
+    views, n = {}, 4
+    for name, count in counts.items():
+        array = np.asarray(arrays[name])
+        part = packed[n : n + count].view(np.int64 if array.dtype.kind in "iub" else float).reshape(array.shape)
+        part[...] = array
+        part.setflags(write=False)
+        views[name] = part
+        n += count
+    return packed, views
 
 
 @inline

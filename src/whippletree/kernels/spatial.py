@@ -243,7 +243,7 @@ def sub_outer(A, d, U):
     )
 
 
-# ---------------------------------------------------------------- memory: item i of an array of 3, 6, 9 or 21 numbers each
+# ---------------------------------------------------------------- memory: item i of an array of 3, 6, 9 or 21 each
 
 
 @inline

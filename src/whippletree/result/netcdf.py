@@ -14,10 +14,10 @@ import numpy as np
 from .. import __version__
 from ..errors import ModelError, WhippletreeError
 from ..files import toml
+from ..files.whole_file import whole_file
 from ..model import Model
 from .columns import PLACES, TOTALS, column_names
 from .result import Result
-from .whole_file import whole_file
 
 if TYPE_CHECKING:
     import xarray as xr

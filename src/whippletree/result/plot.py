@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from ..files.whole_file import whole_file
 from .result import Result
-from .whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from html import escape
 
 import numpy as np
 
+from ..files.whole_file import whole_file
 from . import cite
 from .columns import column_names
 from .plot import plot
 from .result import Result
-from .whole_file import whole_file
 
 PAGE = """<!doctype html>
 <html lang="en">

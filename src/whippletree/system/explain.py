@@ -29,12 +29,22 @@ def explain(system: System) -> str:
         base, path = system.topology.loop(joint)
         names = [system.topology.edges[i - 1].joint.name for i in path]
         carrier = "ground" if base == 0 else f"the body carried by '{system.topology.edges[base - 1].joint.name}'"
-        lines.append(
-            f"           '{joint.name}' ({joint.kind}) closes the loop {' - '.join(names) or 'of welds'}, based on {carrier}"
-        )
+        around = " - ".join(names) or "of welds"
+        lines.append(f"           '{joint.name}' ({joint.kind}) closes the loop {around}, based on {carrier}")
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
-    return "\n".join(lines + _algorithm(system))
+    return "\n".join(lines + _unused(system) + _algorithm(system))
+
+
+def _unused(system: System) -> list[str]:
+    """What the model says and no algorithm reads yet: better said than silently ignored."""
+    lines = []
+    for what in ("damping", "friction", "limits"):
+        joints = [j.name for j in system.model.joints.values() if getattr(j, what)]
+        if joints:
+            some = ", ".join(joints[:4]) + (", ..." if len(joints) > 4 else "")
+            lines.append(f"not used   {what} of {len(joints)} joints ({some}): kept in the model, no force yet")
+    return lines
 
 
 def _algorithm(system: System) -> list[str]:

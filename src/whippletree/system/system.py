@@ -39,14 +39,13 @@ class System:
         shift: np.ndarray,
     ) -> None:
         self.model, self.name, self.topology = model, model.name, topology
-        self.arrays = {name: _frozen(array) for name, array in arrays.items()}
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
         self.nq, self.nu = int(arrays["position"][-1]), int(arrays["dof"][-1])
-        self.packed = pack(self.arrays, self.nb, self.nu, self.nq, self.nc)
+        self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc)
         self.bodies: tuple[str, ...] = (GROUND, *model.bodies)
         self.joints: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
         self.cut_joints: tuple[str, ...] = tuple(joint.name for joint in topology.cuts)
-        self.gravity = _frozen(arrays["gravity"])
+        self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
         loops, couplings = {"loops"} if topology.cuts else set(), {"couplings"} if model.couplings else set()
         self.features: frozenset[str] = frozenset({"trees"} | loops | couplings)
@@ -102,7 +101,8 @@ class System:
     def mechanical(self, i: int) -> str:
         """A system body's joint and bodies, for messages."""
         edge = self.topology.edges[i - 1]
-        return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{edge.joint.parent if edge.turned else edge.joint.child}'"
+        body = edge.joint.parent if edge.turned else edge.joint.child
+        return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{body}'"
 
     def explain(self) -> str:
         """Bodies, freedoms, loops, and the algorithm that ``auto`` takes and why, as text."""
@@ -114,8 +114,8 @@ class System:
         loops = f", {len(self.cut_joints)} loops" if self.cut_joints else ""
         return f"System('{self.name}': {len(self.bodies) - 1} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"fast": [], "ready": {}, "pool": {}}
+    def __reduce__(self) -> Any:
+        return System, (self.model, self.topology, self.arrays, self._turn, self._shift)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -98,11 +98,11 @@ def _span(model: Model, topology: Topology) -> None:
     stack = [(ground, iter(at.get(ground, [])))]
     while stack:
         group, joints = stack[-1]
-        joint = next(joints, None)
-        if joint is None:
+        for joint in joints:
+            if joint.name not in used:
+                break
+        else:
             stack.pop()
-            continue
-        if joint.name in used:
             continue
         used.add(joint.name)
         a, b = topology.ends(joint)

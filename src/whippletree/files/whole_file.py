@@ -29,8 +29,16 @@ def whole_file(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
+        with open(part, "rb+") as written:  # on the disk before it takes a name that others trust
+            os.fsync(written.fileno())
+        if target.exists():
+            part.chmod(target.stat().st_mode & 0o777)
         os.replace(part, target)
     except OSError as e:
         raise ModelError(f"{what} cannot be written: {e.strerror or e}", where=str(target)) from None
+    except UnicodeError:
+        raise ModelError(
+            f"{what} cannot be written: a name or path in it is not valid text", where=str(target)
+        ) from None
     finally:
         part.unlink(missing_ok=True)
