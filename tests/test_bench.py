@@ -253,7 +253,6 @@ def test_scaling_gives_slope_and_memory(tmp_path):
 
 
 def test_a_robot_is_held_by_all():
-    pytest.importorskip("defusedxml")
     try:
         families.robots_folder()
     except ModelError:

@@ -172,6 +172,7 @@ def bench(
     family: Annotated[str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch or scaling")],
     bodies: Annotated[str | None, typer.Option(metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots")] = None,
     against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake")] = "",
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
     ] = None,
@@ -192,7 +193,9 @@ def bench(
     if plot is not None:
         writable(picture_path(plot), "the picture")
     _announce_compiling()
-    results = measure.run(family, sizes=bodies, against=against, progress=say if sys.stderr.isatty() else None)
+    results = measure.run(
+        family, sizes=bodies, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
+    )
     report.table(results)
     written = [report.save(results, output)] if output is not None else []
     written += report.plot(results, plot) if plot is not None else []

@@ -51,7 +51,9 @@ def run(
     listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes
     result = BenchResult(
         family,
-        f"whippletree bench {family} --bodies {listed}" + (f" --against {','.join(names)}" if names else ""),
+        f"whippletree bench {family} --bodies {listed}"
+        + (f" --against {','.join(names)}" if names else "")
+        + f" --rounds {rounds}",
         datetime.now(UTC).isoformat(timespec="seconds"),
         rounds,
         machine(),

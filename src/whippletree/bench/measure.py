@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import inf
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 AGREE = 1e-8  # largest relative difference to ours with which an engine's time counts
 TURN = 2e-3  # seconds that one turn of an engine should take, so that the clock's own cost is lost in it
 MOST = 100_000  # calls in a turn
+REST = 0.02  # seconds before a turn with threads: an OpenMP team goes on spinning on its cores after its own turn
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ def difference(value: np.ndarray, reference: np.ndarray) -> float:
     return float(np.abs(value - reference).max(initial=0.0)) / (scale or 1.0)
 
 
-def race(calls: Sequence[Call], rounds: int) -> dict[str, float]:
+def race(calls: Sequence[Call], rounds: int, threads: int = 1) -> dict[str, float]:
     """Seconds per call of every engine: the best of ``rounds`` turns, taken in rotation."""
     counts = {c.engine: _calls_in_a_turn(c.run) for c in calls}
     best = {c.engine: inf for c in calls}
@@ -44,6 +45,9 @@ def race(calls: Sequence[Call], rounds: int) -> dict[str, float]:
         for k in range(rounds):
             first = k % len(calls)  # nobody always runs after the same neighbour's caches
             for c in (*calls[first:], *calls[:first]):
+                if threads > 1:
+                    sleep(REST)
+                    c.run()  # wakes the threads
                 best[c.engine] = min(best[c.engine], _turn(c.run, counts[c.engine]))
     finally:
         if collecting:

@@ -84,6 +84,8 @@ def bytes_held(system: Any) -> int:
     while waiting:
         x = waiting.pop()
         if isinstance(x, np.ndarray):
+            while isinstance(x.base, np.ndarray):
+                x = x.base
             found[id(x)] = x.nbytes
         elif isinstance(x, dict):
             waiting += x.values()
@@ -116,7 +118,7 @@ def _measure(result: BenchResult, calls: list[Call], row: Row) -> None:
             result.note(
                 f"{c.engine}: {row.question} at {row.label} differs by {row.differences[c.engine]:.0e}, not timed"
             )
-    row.seconds = {e: s / row.states for e, s in race(agreed, result.rounds).items()}
+    row.seconds = {e: s / row.states for e, s in race(agreed, result.rounds, row.threads).items()}
     result.rows.append(row)
 
 

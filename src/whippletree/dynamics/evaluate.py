@@ -19,6 +19,8 @@ from ..errors import ModelError, SimulationError
 from ..kernels.lanes import LANES
 from ..system.system import System
 
+SHARES = 4  # of a batch, for each thread
+
 _prepared: set[tuple[int, int]] = set()
 _threads: dict[int, ThreadPoolExecutor] = {}
 
@@ -40,7 +42,7 @@ def quick(entry: Any, system: System, out: np.ndarray, *inputs: Any) -> bool:
     try:
         waiting = system.ready[entry]
         memory = waiting.pop()
-    except (KeyError, IndexError):
+    except LookupError:  # not yet compiled and checked
         return False
     try:
         total = entry(memory, *inputs, out, 0, 1)
@@ -57,35 +59,48 @@ def evaluate(
     inputs: Sequence[np.ndarray],
     columns: int,
     threads: int | None = None,
+    names: Sequence[str] = ("q", "u"),
 ) -> np.ndarray:
     """Run an entry over checked inputs, (n,) or (B, n) each; returns (columns,) or (B, columns)."""
+    job = (entry, workspace, system, inputs, names)
     ndim = inputs[0].ndim
     prepare(entry, len(inputs), ndim)
     if ndim == 1:
         out = np.zeros(columns)
-        _run(entry, workspace, system, inputs, out, 0, 1)
+        _run(*job, out, 0, 1)
         return out
     count = inputs[0].shape[0]
     out = np.empty((count, columns))
     workers = max(1, min(_thread_count(threads), -(-count // LANES)))
     if workers == 1:
-        _run(entry, workspace, system, inputs, out, 0, count)
+        _run(*job, out, 0, count)
         return out
-    share = -(-count // (workers * LANES)) * LANES
     if workers not in _threads:
         _threads[workers] = ThreadPoolExecutor(workers - 1, thread_name_prefix="whippletree")
-    jobs = [
-        _threads[workers].submit(_run, entry, workspace, system, inputs, out, s, min(s + share, count))
-        for s in range(share, count, share)
-    ]
-    _run(entry, workspace, system, inputs, out, 0, min(share, count))
-    for job in jobs:
-        job.result()
+    # shares are handed out as threads come for them, so that a thread that wakes late takes fewer
+    share = -(-count // (workers * SHARES * LANES)) * LANES
+    starts = iter(range(0, count, share))
+
+    def work() -> None:
+        for s in starts:
+            _run(*job, out, s, min(s + share, count))
+
+    helpers = [_threads[workers].submit(work) for _ in range(workers - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
     return out
 
 
 def _run(
-    entry: Any, workspace: Any, system: System, inputs: Sequence[np.ndarray], out: np.ndarray, start: int, stop: int
+    entry: Any,
+    workspace: Any,
+    system: System,
+    inputs: Sequence[np.ndarray],
+    names: Sequence[str],
+    out: np.ndarray,
+    start: int,
+    stop: int,
 ) -> None:
     one = out.ndim == 1
     waiting = system.ready.setdefault(entry, []) if one else system.pool.setdefault((entry, out.shape[-1]), [])
@@ -95,7 +110,7 @@ def _run(
         memory = workspace(system, 1 if one else LANES)
     total = entry(memory, *inputs, out, start, stop)
     if total != 0.0:  # nan
-        explain_failure(system, inputs, out)
+        explain_failure(system, inputs, names, out)
     waiting.append(memory)
 
 
@@ -107,29 +122,33 @@ def _thread_count(threads: int | None) -> int:
     return threads or os.cpu_count() or 1
 
 
-def explain_failure(system: System, inputs: Sequence[np.ndarray], out: np.ndarray) -> None:
-    """The result is not finite and the inputs are: a pivot vanished. Says where."""
-    bad = ~np.isfinite(np.atleast_2d(out))
-    state = int(np.argmax(bad.any(axis=1)))
-    pivots = _smallest_pivot(system, np.atleast_2d(inputs[0])[state])
+def explain_failure(system: System, inputs: Sequence[np.ndarray], names: Sequence[str], out: np.ndarray) -> None:
+    """A result is not finite. Says why: an input that is not, a pivot that vanished, or numbers too large."""
+    require_finite(system, inputs, names)
+    state = int(np.argmax((~np.isfinite(np.atleast_2d(out))).any(axis=1)))
+    which = f" in state {state} of the batch" if out.ndim > 1 else ""
+    vanished = _vanished_pivot(system, np.atleast_2d(inputs[0])[state])
+    if vanished is None:
+        raise SimulationError(
+            f"the motion of '{system.name}' is too large to compute with{which}",
+            hint="numbers in q, u or the forces are beyond what doubles hold when multiplied",
+        )
     raise SimulationError(
-        f"the mass matrix of '{system.name}' is singular" + (f" in state {state} of the batch" if out.ndim > 1 else ""),
-        where=pivots,
+        f"the mass matrix of '{system.name}' is singular{which}",
+        where=system.mechanical(body_of(system, "u", vanished)),
         hint="a freedom moves no mass: give the outermost bodies mass and inertia about that axis, or armature",
     )
 
 
-def _smallest_pivot(system: System, q: np.ndarray) -> str | None:
-    from .operators import innovations, workspace
+def _vanished_pivot(system: System, q: np.ndarray) -> int | None:
+    """The outermost freedom whose pivot is zero or lost: it failed first, and took the others with it."""
+    from .operators import pivots, workspace
 
-    nu = system.nu
-    prepare(innovations, 1, 1)
-    out = np.zeros(nu * nu + nu)
-    innovations(workspace(system, 1, nu + 1), q, out, 0, 1)
-    D = out[nu * nu :]
-    bad = np.flatnonzero(~np.isfinite(D) | (D == 0.0))  # the outermost failed first, and took the others with it
-    j = int(bad[-1]) if bad.size else int(np.argmin(np.abs(D)))
-    return system.mechanical(body_of(system, "u", j))
+    D = np.zeros(system.nu)
+    prepare(pivots, 1, 1)
+    pivots(workspace(system), np.ascontiguousarray(q), D, 0, 1)
+    bad = np.flatnonzero(~np.isfinite(D) | (D == 0.0))
+    return int(bad[-1]) if bad.size else None
 
 
 # ---------------------------------------------------------------- inputs
@@ -163,12 +182,17 @@ def _array(system: System, name: str, value: Any, length: int) -> np.ndarray:
             expected=f"({length},) or (B, {length}): {_holds(system, name)}",
             got=str(array.shape),
         )
-    if not np.isfinite(array).all():
-        place = np.argwhere(~np.isfinite(array))[0]
-        at = ", ".join(str(i) for i in place)
-        owner = system.mechanical(body_of(system, name, int(place[-1])))
-        raise ModelError(f"{name} is not finite", got=f"{array[tuple(place)]} at {name}[{at}], {owner}")
     return array
+
+
+def require_finite(system: System, arrays: Sequence[np.ndarray], names: Sequence[str]) -> None:
+    """Complains about the first number that is none. Kernels call for this only when a result is not finite."""
+    for name, array in zip(names, arrays, strict=False):
+        if not np.isfinite(array).all():
+            place = np.argwhere(~np.isfinite(array))[0]
+            at = ", ".join(str(i) for i in place)
+            owner = system.mechanical(body_of(system, name, int(place[-1])))
+            raise ModelError(f"{name} is not finite", got=f"{array[tuple(place)]} at {name}[{at}], {owner}")
 
 
 def _rows(system: System, name: str) -> np.ndarray:

@@ -180,3 +180,16 @@ def innovations(memory, q, out, start, stop):
         scatter(result, s, out)
         total += checksum(w.d)
     return total
+
+
+@entry
+def pivots(memory, q, D, start, stop):
+    """D of one state. Returns 0; a pivot that vanished shows in D."""
+    m, end = unpack(memory)
+    k, n = take_kinematics(m, scratch(memory, end, q))
+    w, n = take_factors(m, scratch(memory, end, q), n)
+    place(m, q, k)
+    factorize(m, k, w)
+    for j in range(m.nu):
+        put(D, j, 1.0 / get(w.d, j))
+    return 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
-from ..dynamics.evaluate import body_of, states
+from ..dynamics.evaluate import body_of, require_finite, states
 from ..dynamics.functions import forward_dynamics
 from ..errors import ModelError, SimulationError, nearest
 from ..model.check import number
@@ -116,6 +116,7 @@ def _start(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, ...]:
     q = system.q0 if q is None else _by_joint(system, q, system.q0, system.q_index) if isinstance(q, Mapping) else q
     u = _by_joint(system, u, np.zeros(system.nu), system.u_index) if isinstance(u, Mapping) else u
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
+    require_finite(system, (Q, U, T), ("q", "u", "tau"))
     if Q.ndim > 1:
         raise ModelError("simulate takes one state", expected=f"q of shape ({system.nq},)", got=f"a batch {Q.shape}")
     Q, U = Q.copy(), U.copy()

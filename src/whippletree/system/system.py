@@ -52,8 +52,7 @@ class System:
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
-        # memory that waits for its next use: of articulated-body dynamics, of other single states, of batches
-        self.fast: list[np.ndarray] = []
+        # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
 
