@@ -59,6 +59,7 @@ PLAIN = {
     "view": lambda buffer, start, count: buffer[start : start + count],
     "view_integers": lambda buffer, start, count: buffer[start : start + count].view(np.int64),
     "lane_sum": float,
+    "exceeds": lambda x, limit: not abs(float(x)) <= limit,
     "states_per_block": lambda buffer: 1,
     "gather": lambda states, first, buffer: states,
     "scatter": lambda buffer, first, states: None,

@@ -100,6 +100,39 @@ def test_numbers_that_are_none_are_named(arm, state):
     assert message(lambda: wt.forward_dynamics(arm, "q", u, tau)).startswith("q is not an array of numbers")
 
 
+def test_a_quaternion_that_is_not_unit_is_named(arm, state):
+    q, u, tau = state
+    bad = q.copy()
+    bad[:4] = [1.0, 1.0, 0.0, 0.0]
+    expected = (
+        "joint 'shoulder': the quaternion in q is not unit\n  expected: [w, x, y, z] of length 1\n"
+        "  got: [1.0, 1.0, 0.0, 0.0] of length 1.41421356"
+    )
+    calls = (
+        lambda q: wt.forward_dynamics(arm, q, u, tau),
+        lambda q: wt.forward_dynamics(arm, q, u, tau, algorithm="composite"),
+        lambda q: wt.inverse_dynamics(arm, q, u, tau),
+        lambda q: wt.mass_matrix(arm, q),
+        lambda q: wt.mass_matrix_inverse(arm, q),
+        lambda q: wt.kinematics(arm, q),
+    )
+    for call in calls:
+        call(q)
+        assert message(lambda call=call: call(bad)) == expected
+        assert "in state 2 of the batch" in message(lambda call=call: call(np.stack([q, q, bad])))
+    assert message(lambda: wt.forward_dynamics(arm, np.zeros(5), u, tau)).endswith("of length 0")
+    drifted = q.copy()
+    drifted[:4] *= 1.0005  # as integrators leave them: taken as the rotation they mean
+    np.testing.assert_allclose(
+        wt.forward_dynamics(arm, drifted, u, tau), wt.forward_dynamics(arm, q, u, tau), rtol=1e-12
+    )
+
+
+def test_numbers_too_large_to_multiply_are_said_to_be(arm, state):
+    q, u, tau = state
+    assert message(lambda: wt.forward_dynamics(arm, q, 1e200 * u, tau)).startswith("the motion of 'arm' is too large")
+
+
 def test_batches_of_different_sizes_are_refused(arm, state):
     q, u, tau = state
     got = message(lambda: wt.forward_dynamics(arm, np.tile(q, (2, 1)), np.tile(u, (3, 1)), tau))

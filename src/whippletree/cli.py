@@ -128,7 +128,8 @@ def run(
 def check(model: ModelPath, base: Base = None) -> None:
     """Say whether a model is right, and what it has."""
     system = _system(model, base)
-    closed = f", {len(system.cut_joints)} closing loops" if system.cut_joints else ""
+    loops = len(system.cut_joints)
+    closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
     bodies, joints = len(system.bodies) - 1, len(system.model.joints)
     print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms")
 

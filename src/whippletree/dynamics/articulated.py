@@ -24,6 +24,7 @@ from ..kernels.blocks import (
     states_per_block,
     take_block,
     target,
+    unit_check,
 )
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
@@ -141,5 +142,5 @@ def accelerations(memory, q, u, forces, udot, start, stop):
         out = target(udot, block.out)
         solve(m, k, tau, wrench, w, out)
         scatter(out, s, udot)
-        total += checksum(out)
+        total += checksum(out) + unit_check(k)
     return total

@@ -21,6 +21,7 @@ from ..kernels.blocks import (
     states_per_block,
     take_block,
     target,
+    unit_check,
 )
 from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
@@ -160,7 +161,7 @@ def accelerations(memory, q, u, forces, udot, start, stop):
         out = target(udot, block.out)
         solve(m, k, tau, wrench, w, out)
         scatter(out, s, udot)
-        total += checksum(out)
+        total += checksum(out) + unit_check(k)
     return total
 
 
@@ -182,5 +183,5 @@ def mass_matrices(memory, q, M, start, stop):
         out = target(M, M_block)
         fill_mass_matrix(m, k, w, out)
         scatter(out, s, M)
-        total += checksum(coordinates)
+        total += checksum(coordinates) + unit_check(k)
     return total

@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 
 from ..errors import ModelError, SimulationError
+from ..kernels.blocks import UNIT
 from ..kernels.lanes import LANES
 from ..system.system import System
 
@@ -125,6 +126,7 @@ def _thread_count(threads: int | None) -> int:
 def explain_failure(system: System, inputs: Sequence[np.ndarray], names: Sequence[str], out: np.ndarray) -> None:
     """A result is not finite. Says why: an input that is not, a pivot that vanished, or numbers too large."""
     require_finite(system, inputs, names)
+    require_unit(system, inputs[0], UNIT)
     state = int(np.argmax((~np.isfinite(np.atleast_2d(out))).any(axis=1)))
     which = f" in state {state} of the batch" if out.ndim > 1 else ""
     vanished = _vanished_pivot(system, np.atleast_2d(inputs[0])[state])
@@ -197,6 +199,22 @@ def require_finite(system: System, arrays: Sequence[np.ndarray], names: Sequence
 
 def _rows(system: System, name: str) -> np.ndarray:
     return system.arrays["position" if name == "q" else "dof"]
+
+
+def require_unit(system: System, q: np.ndarray, tolerance: float) -> None:
+    """Complains about the first quaternion whose length is not 1."""
+    for edge in system.topology.edges:
+        if edge.joint.kind in ("spherical", "free"):
+            quaternions = np.atleast_2d(q)[:, system.q_index(edge.joint.name)][:, -4:]
+            lengths = np.linalg.norm(quaternions, axis=1)
+            bad = np.flatnonzero(np.abs(lengths - 1.0) > tolerance)
+            if bad.size:
+                which = f" in state {bad[0]} of the batch" if q.ndim > 1 else ""
+                raise ModelError(
+                    f"joint '{edge.joint.name}': the quaternion in q is not unit{which}",
+                    expected="[w, x, y, z] of length 1",
+                    got=f"{quaternions[bad[0]].tolist()} of length {lengths[bad[0]]:.9g}",
+                )
 
 
 def body_of(system: System, name: str, row: int) -> int:

@@ -21,6 +21,7 @@ from ..kernels.blocks import (
     states_per_block,
     take_block,
     target,
+    unit_check,
 )
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take
@@ -78,5 +79,5 @@ def torques(memory, q, u, motion, tau, start, stop):
         out = target(tau, block.out)
         balance(m, k, udot, wrench, f, x, out)
         scatter(out, s, tau)
-        total += checksum(out)
+        total += checksum(out) + unit_check(k)
     return total

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
+from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from ..kernels.kinematics import kinematics_rows, place, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -123,7 +123,7 @@ def solutions(memory, q, rhs, out, start, stop):
         for c in range(columns):
             solve(m, k, w, right, c, columns, result)
         scatter(result, s, out)
-        total += checksum(w.d)
+        total += checksum(w.d) + unit_check(k)
     return total
 
 
@@ -149,7 +149,7 @@ def inverses(memory, q, out, start, stop):
             put(result, j * m.nu + j, 1.0)
             solve(m, k, w, result, j, m.nu, result)
         scatter(result, s, out)
-        total += checksum(w.d)
+        total += checksum(w.d) + unit_check(k)
     return total
 
 
@@ -178,7 +178,7 @@ def innovations(memory, q, out, start, stop):
                 put(result, l * m.nu + j, dot(load6(k.S, l), G))
                 l = m.up[l]
         scatter(result, s, out)
-        total += checksum(w.d)
+        total += checksum(w.d) + unit_check(k)
     return total
 
 

@@ -6,8 +6,12 @@ import numpy as np
 from numba.extending import overload
 
 from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
+from .trig import exceeds
 
 ALWAYS = INNER | {"forceinline": True}
+
+
+UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
 class Block(NamedTuple):
@@ -61,6 +65,12 @@ def checksum(values):
     for j in range(values.shape[0]):
         total += lane_sum(0.0 * get(values, j))
     return total
+
+
+@inline
+def unit_check(k):
+    """Zero if the quaternions are unit to UNIT, otherwise not a number"""
+    return np.nan if exceeds(get(k.defect, 0), 4.0 * UNIT * UNIT) else 0.0
 
 
 def states_per_block(buffer):

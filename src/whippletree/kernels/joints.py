@@ -93,6 +93,8 @@ def place_other(m, q, k, i, R, o):
         free = 3 * (kind - SPHERICAL)
         w, x, y, z = load_quaternion(q, n + free)
         Q = matrix(w, x, y, z)
+        excess = w * w + x * x + y * y + z * z - 1.0
+        put(k.defect, 0, get(k.defect, 0) + excess * excess)
         axes, centre = R, o
         if sign > 0.0:
             d = mul33(R, load_shift(q, n, kind, o))

@@ -39,12 +39,13 @@ class Kinematics(NamedTuple):
     h: Any  # (nb, 3)     mass times centre of mass, from the component's point
     point: Any  # (nc, 3) the component's point in the world
     v: Any  # (nb, 6)     spatial velocity
+    defect: Any  # (1)    sum over quaternions of (length^2 - 1)^2
     b: Any  # (nb, 6)     acceleration at u' = 0, less gravity: a = b + (what u' adds)
 
 
 def kinematics_rows(system: Any) -> int:
     """Numbers that one state's Kinematics takes."""
-    return 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc
+    return 1 + 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc
 
 
 @inline
@@ -59,8 +60,9 @@ def take_kinematics(m, buffer):
     h, n = take(buffer, n, 3 * m.nb)
     point, n = take(buffer, n, 3 * m.nc)
     v, n = take(buffer, n, 6 * m.nb)
+    defect, n = take(buffer, n, 1)
     b, n = take(buffer, n, 6 * m.nb)
-    return Kinematics(sin, cos, R, o, S, J, h, point, v, b), n
+    return Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b), n
 
 
 @inline
@@ -75,6 +77,7 @@ def place_ground(m, k):
         put(k.J, n, 0.0)
     for n in range(3 * m.nc):
         put(k.point, n, m.base[n])
+    put(k.defect, 0, 0.0)
 
 
 @inline

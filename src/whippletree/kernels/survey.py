@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import checksum, gather, make_memory, scatter, states_per_block, target
+from .blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from .kinematics import kinematics_rows, place_and_move, take_kinematics
 from .lanes import entry, get, put, scratch, take
 from .layout import unpack
@@ -82,5 +82,5 @@ def survey(memory, q, u, out, start, stop):
         put(result, n + 1, potential)
         store6(momentum, 0, p)
         scatter(result, s, out)
-        total += checksum(result)
+        total += checksum(result) + unit_check(k)
     return total

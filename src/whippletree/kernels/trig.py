@@ -78,15 +78,13 @@ def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
     """Whether any lane of x is beyond the limit in size, or not a number."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        number, _, _ = _shape(x)
-        size = llvm_call(builder, "fabs", [args[0]])
+        beyond = builder.fcmp_unordered(">", llvm_call(builder, "fabs", [args[0]]), args[1])
         if x is types.float64:
-            return builder.fcmp_unordered(">", size, args[1])
-        large = ir.Constant(number, [LARGEST] * LANES)
-        mask = builder.bitcast(builder.fcmp_unordered(">", size, large), ir.IntType(LANES))
+            return beyond
+        mask = builder.bitcast(beyond, ir.IntType(LANES))
         return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
 
-    return types.boolean(x, types.float64), generate
+    return types.boolean(x, x), generate
 
 
 @intrinsic
