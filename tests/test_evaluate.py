@@ -1,5 +1,10 @@
 """How arrays go in and come out: shapes, types, batches, threads, and what is said when they do not fit."""
 
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -61,6 +66,34 @@ def test_a_batch_gives_each_state_its_own_answer(arm, state, count, threads):
     np.testing.assert_allclose(batch, one, rtol=1e-12, atol=1e-12)
     assert wt.mass_matrix(arm, Q, threads=threads).shape == (count, arm.nu, arm.nu)
     np.testing.assert_array_equal(wt.forward_dynamics(arm, Q, U, T), batch)  # the same bits for any number of threads
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_threads_work_in_a_forked_process(arm, state):
+    q, u, tau = state
+    Q = np.tile(q, (40, 1))
+    expected = wt.forward_dynamics(arm, Q, u, tau, threads=2)
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(wt.forward_dynamics(arm, Q, u, tau, threads=2), expected)
+        os._exit(0 if same else 1)
+    for _ in range(200):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the forked process hangs")
+
+
+def test_many_python_threads_may_call_at_once(arm, state):
+    q, u, tau = state
+    expected = [wt.forward_dynamics(arm, q, k * u, tau) for k in range(50)]
+    with ThreadPoolExecutor(4) as pool:
+        got = list(pool.map(lambda k: wt.forward_dynamics(arm, q, k * u, tau), range(50)))
+    np.testing.assert_array_equal(got, expected)
 
 
 def test_one_state_is_spread_over_a_batch(arm, state):

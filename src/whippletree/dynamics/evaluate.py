@@ -24,6 +24,8 @@ SHARES = 4  # of a batch, for each thread
 
 _prepared: set[tuple[int, int]] = set()
 _threads: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):  # a forked process has the pools but not their threads
+    os.register_at_fork(after_in_child=_threads.clear)
 
 
 def prepare(entry: Any, inputs: int, ndim: int) -> None:

@@ -7,8 +7,7 @@ lanes and, with ``threads``, on cores. SI units, radians; see docs/notation.md f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -205,8 +204,7 @@ class Kinematics:
         return J
 
 
-@dataclass(frozen=True)
-class Energy:
+class Energy(NamedTuple):
     """Energies in joules; numbers, or (B,) arrays for a batch.
 
     Potential is that of moving bodies in gravity, zero at the world origin; what is welded to ground has none.
@@ -218,6 +216,7 @@ class Energy:
 
     @property
     def total(self) -> Any:
+        """The sum of all."""
         return self.kinetic + self.potential + self.elastic
 
 
