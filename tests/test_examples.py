@@ -1,6 +1,7 @@
 """The examples run, and so do the python and console blocks of the README and the guides, in their order."""
 
 import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import whippletree as wt
 from whippletree.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -76,3 +78,15 @@ def test_links_of_the_docs_lead_somewhere():
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
             assert os.path.exists(page.parent / target), f"{page.name}: {target}"
+
+
+def test_names_in_the_reference_exist():
+    text = (ROOT / "docs/reference/api.md").read_text()
+    names = re.findall(r"^::: (\S+)", text, re.MULTILINE)
+    assert len(names) > 8
+    for name in names:
+        assert pkgutil.resolve_name(name) is not None
+    public = {n for n in wt.__all__ if callable(getattr(wt, n)) and getattr(wt, n).__module__.startswith("whippletree")}
+    shown = {getattr(wt, n).__module__ + "." + n for n in public}
+    missing = [n for n in shown if n not in names and n.rpartition(".")[0] not in names]
+    assert not missing, "public, but not in the reference"
