@@ -13,8 +13,8 @@ FAMILY ?= chain
 
 demo: $(VENV)/.core                ## simulate a model: plots, NetCDF file and HTML report in demo/
 	@mkdir -p demo
-	$(RUN) run $(MODEL) --until $(UNTIL) $(START) -o demo/demo.nc --plot demo/demo.svg --plot demo/demo.png --report demo/demo.html
-	@echo "look at demo/demo.html (report), demo/demo.png and demo/demo.svg (plot), demo/demo.nc (numbers)"
+	$(RUN) run $(MODEL) --until $(UNTIL) $(START) -o demo/demo.nc --plot demo/demo.svg --plot demo/demo.png --report demo/demo.html --animate demo/moving.html
+	@echo "look at demo/demo.html (report), demo/moving.html (animation), demo/demo.png and demo/demo.svg (plot), demo/demo.nc (numbers)"
 
 test: lint $(VENV)/.test           ## all the checks
 	$(BIN)/pytest -n 2 --dist loadfile

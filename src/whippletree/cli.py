@@ -76,6 +76,7 @@ def run(
     ] = None,
     plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
+    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the moving mechanism (.html)")] = None,
     step: Annotated[float | None, typer.Option(metavar="SECONDS", help="step of the integrator")] = None,
     output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
     algorithm: Algorithm = "auto",
@@ -94,7 +95,8 @@ def run(
     from .files.whole_file import writable
     from .result.plot import picture_path
 
-    for path, what in ((output, "the result"), (report, "the report"), *((p, "the picture") for p in plot)):
+    pages = ((report, "the report"), (animate, "the animation"))
+    for path, what in ((output, "the result"), *pages, *((p, "the picture") for p in plot)):
         if path is not None:
             writable(path, what)
     for picture in plot:
@@ -115,7 +117,9 @@ def run(
         result.plot(path=picture)
     if report is not None:
         result.report(report)
-    written = [str(p) for p in (output, *plot, report) if p is not None]
+    if animate is not None:
+        result.animate(animate)
+    written = [str(p) for p in (output, *plot, report, animate) if p is not None]
     if written:
         say(f"wrote {', '.join(written)}")
     else:

@@ -117,9 +117,9 @@ def _draw(run: Result, axes: Axes) -> None:
     bodies = len(run.system.bodies) - 1
     pictures = max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
     moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
-    ends = _sticks(run, moments)  # (sticks, 2, moments, 3)
+    ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
-    centres = _mass_centres(run, moments)
+    centres = mass_centres(run, moments)
     masses = np.array([b.mass for b in run.system.model.bodies.values()])
     sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
     for m in range(moments.size):
@@ -139,7 +139,7 @@ def _draw(run: Result, axes: Axes) -> None:
     axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
 
 
-def _sticks(run: Result, moments: np.ndarray) -> np.ndarray:
+def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
     """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre."""
     model = run.system.model
     held: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def _sticks(run: Result, moments: np.ndarray) -> np.ndarray:
     return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
 
 
-def _mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
+def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
     return np.array([_world(run, b.name, b.com, moments) for b in run.system.model.bodies.values()])
 
 

@@ -170,6 +170,12 @@ class Result:
 
         return plot(self, names, path)
 
+    def animate(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML page that shows the mechanism in motion; it needs no server and no network."""
+        from .animation import animate
+
+        animate(self, path)
+
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML page: the model, the picture, how it was computed, the references."""
         from .report import report

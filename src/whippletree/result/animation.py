@@ -1,0 +1,80 @@
+"""The mechanism in motion as one HTML page that opens without a server: turn it, scrub it, slow it down."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..files.whole_file import whole_file
+from .plot import mass_centres, stick_ends
+from .result import Result
+
+MOST_NUMBERS = 3_000_000  # of stick ends, 4 bytes each; more moments than fit are thinned out evenly
+
+
+def animate(run: Result, path: str | os.PathLike[str]) -> None:
+    """Write the page: sticks from joint to joint, discs at mass centres, the path of the last body."""
+    if len(run) < 2:
+        raise ModelError("an animation needs a motion", expected="at least 2 moments", got=len(run))
+    text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
+    page = files(__package__).joinpath("animation.html").read_text("utf-8")
+    page = page.replace("__TITLE__", escape(run.system.name)).replace("__DATA__", text)
+    with whole_file(path, "the animation") as part:
+        part.write_text(page, "utf-8")
+
+
+def _scene(run: Result) -> dict[str, Any]:
+    bodies = run.system.model.bodies.values()
+    fit = max(2, MOST_NUMBERS // max(1, 12 * len(bodies)))
+    moments = np.unique(np.linspace(0, len(run) - 1, min(len(run), fit)).astype(int))
+    ends, centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
+    points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
+    low, high = points.min(axis=0), points.max(axis=0)
+    gravity = run.system.gravity
+    up = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
+    masses = np.array([b.mass for b in bodies])
+    return {
+        "times": _packed(run.t[moments]),
+        "sticks": _packed(ends.transpose(2, 0, 1, 3)),
+        "dots": _packed(centres.transpose(1, 0, 2)),
+        "sizes": (6.0 * np.cbrt(masses / (masses.max() or 1.0))).round(2).tolist(),
+        "centre": ((low + high) / 2).tolist(),
+        "reach": max(float(np.linalg.norm(high - low)) / 2, 1e-9),
+        "up": up,
+        "sign": -1 if gravity[up] > 0 else 1,
+        "yaw": 0.5,
+        "pitch": 0.3,
+        "floor": _floor(low, high, up, gravity[up] > 0),
+    }
+
+
+def _packed(values: np.ndarray) -> str:
+    return b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
+
+
+def _floor(low: np.ndarray, high: np.ndarray, up: int, falls_up: bool) -> list[list[list[float]]]:
+    """Lines of a grid below the motion, about ten across, a round number of metres apart."""
+    across = [axis for axis in range(3) if axis != up]
+    size = max(float((high - low).max()), 1e-9)
+    decade = 10.0 ** np.floor(np.log10(size / 8))
+    cell = next(decade * n for n in (1, 2, 5, 10) if decade * n >= size / 8)
+    middle = np.round((low + high) / 2 / cell) * cell
+    half = np.ceil(size / 2 / cell + 1) * cell
+    level = high[up] if falls_up else low[up]
+    lines = []
+    for along, over in (across, across[::-1]):
+        for step in np.arange(-half, half + cell / 2, cell):
+            line = []
+            for end in (-half, half):
+                point = middle.copy()
+                point[up], point[along], point[over] = level, middle[along] + end, middle[over] + step
+                line.append([round(float(c), 6) for c in point])
+            lines.append(line)
+    return lines
