@@ -25,8 +25,9 @@ from .differences import ROUNDING, damping, stiffness, units, weights
 from .modal import Small, poles_and_shapes
 from .point import joint_rows, operating_point, turning
 
-ROUNDS = 8  # of solving and falling
-NEWTON_STEPS, FALL_STEPS = 40, 10  # in each; each fall is longer than the one before
+ROUNDS = 4  # of solving and falling
+NEWTON_STEPS, FALL_STEPS = 40, 100  # in each
+NEARLY = 1e-6  # of the forces left over: where a fall ends and the solution is near
 DAMPINGS = np.array([1e-12, 1e-8, 1e-5, 1e-3, 1e-2, 0.1, 1.0, 10.0])
 FRACTIONS = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.01, 0.0])  # of a fall, the lowest is taken
 SINGULAR, FLAT = 1e-9, 1e-6  # relative: what counts as no stiffness when solving, and when falling
@@ -124,42 +125,44 @@ class Balance:
         """Solve; where that stalls, fall a while, and solve again."""
         count = 0
         best, least = q, np.inf
-        for k in range(ROUNDS):
+        for _ in range(ROUNDS):
             q, n, left = self._solve(q, tolerance)
             count += n
             if left <= tolerance:
                 return q, count
             if left < least:
                 best, least = q, left
-            q, n = self._fall(q, tolerance, FALL_STEPS * (k + 1))
+            q, n = self._fall(q)
             count += n
         raise self._not_found(best, count)
 
     def _solve(self, q: np.ndarray, tolerance: float) -> tuple[np.ndarray, int, float]:
         r = self.left(q)
         for n in range(NEWTON_STEPS):
-            if np.abs(r).max() <= tolerance:
-                break
+            done = np.abs(r).max() <= tolerance
             J = stiffness(self.system, q)[np.ix_(self.free, self.free)] / self.scale[:, None] * self.units
             U, s, Vt = np.linalg.svd(J)
             if s[0] <= ROUNDING:
-                return q, n, float(np.abs(r).max())
+                break
             damped = s**2 + DAMPINGS[:, None] * (r @ r) * s[0] ** 2  # (8, n)
             shares = np.where(s > SINGULAR * s[0], s / damped, 0.0)
             trials = self.move(q, _shortened(-(shares * (U.T @ r)) @ Vt, LONGEST_STEP))
             rest = self.left(trials)
             k = int((rest**2).sum(axis=1).argmin())
             if rest[k] @ rest[k] > 0.999 * (r @ r):
-                return q, n, float(np.abs(r).max())
+                break
             q, r = trials[k], rest[k]
+            if done:  # one step more than asked for: it squares what is left
+                break
         return q, n + 1, float(np.abs(r).max())
 
-    def _fall(self, q: np.ndarray, tolerance: float, steps: int) -> tuple[np.ndarray, int]:
+    def _fall(self, q: np.ndarray) -> tuple[np.ndarray, int]:
         """Newton steps with the size of each stiffness: down the energy, away from saddles and summits."""
-        for n in range(steps):
-            r = self.left(q) * self.scale * self.units
-            if np.abs(self.left(q)).max() <= tolerance:
+        for n in range(FALL_STEPS):
+            left = self.left(q)
+            if np.abs(left).max() <= NEARLY:
                 return q, n
+            r = left * self.scale * self.units
             K, M = self._scaled(stiffness(self.system, q)), self._scaled(mass_matrix(self.system, q))
             values, shapes = eigh((K + K.T) / 2, _positive(M))
             push = shapes.T @ r
@@ -173,7 +176,7 @@ class Balance:
             if k == d.shape[0] - 1:
                 return q, n
             q = trials[k]
-        return q, steps
+        return q, FALL_STEPS
 
     def _scaled(self, matrix: np.ndarray) -> np.ndarray:
         return matrix[np.ix_(self.free, self.free)] * np.outer(self.units, self.units)
