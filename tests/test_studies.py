@@ -4,12 +4,14 @@ import json
 from itertools import pairwise
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh, expm
 
 import whippletree as wt
+from test_pinocchio import robot_of
 from whippletree.analysis import equilibrium as search
 from whippletree.analysis.differences import stiffness, units
 from whippletree.analysis.modal import Small, poles_and_shapes
@@ -290,6 +292,20 @@ def test_A_is_how_simulated_deviations_begin(make):
     A = wt.linearize(system, q, u, tau).A
     # left over: t^4 A^5, and rounding 1e-16 / (1e-5 x 2.5e-4), both some 1e-7 of A
     close(slopes[0], A, 3e-6)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("name", ["panda_description/urdf/panda.urdf", "talos_data/robots/talos_reduced.urdf"])
+def test_slopes_equal_the_analytic_ones_of_pinocchio(name, free):
+    robot = robot_of(name, free)
+    system, part = robot.system, np.ix_(robot.order, robot.order)
+    q, u, tau = random_state(system, np.random.default_rng(3))
+    by_q, by_u = pin.computeABADerivatives(robot.pin, robot.data, robot.q(q), robot.v(u), robot.v(tau))[:2]
+    A = wt.linearize(system, q, u, tau).A
+    # udot is rounded at some 1e-14 of its largest entry, and divided by a step of 2^-14
+    close(A[system.nu :], np.hstack([by_q[part], by_u[part]]), DIFFERENCES)
+    gravity = pin.computeGeneralizedGravityDerivatives(robot.pin, robot.data, robot.q(q))
+    close(stiffness(system, q), gravity[part], 1e-11)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

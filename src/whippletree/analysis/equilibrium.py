@@ -137,8 +137,9 @@ class Balance:
         raise self._not_found(best, count)
 
     def _solve(self, q: np.ndarray, tolerance: float) -> tuple[np.ndarray, int, float]:
-        r = self.left(q)
-        for n in range(NEWTON_STEPS):
+        r, n = self.left(q), 0
+        while n < NEWTON_STEPS:
+            n += 1
             done = np.abs(r).max() <= tolerance
             J = stiffness(self.system, q)[np.ix_(self.free, self.free)] / self.scale[:, None] * self.units
             U, s, Vt = np.linalg.svd(J)
@@ -154,7 +155,7 @@ class Balance:
             q, r = trials[k], rest[k]
             if done:  # one step more than asked for: it squares what is left
                 break
-        return q, n + 1, float(np.abs(r).max())
+        return q, n, float(np.abs(r).max())
 
     def _fall(self, q: np.ndarray) -> tuple[np.ndarray, int]:
         """Newton steps with the size of each stiffness: down the energy, away from saddles and summits."""
