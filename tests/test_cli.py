@@ -43,7 +43,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         ]
     )
     done = subprocess.run([sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True)
-    for name in ("run", "check", "explain", "cite", "plot", "bench"):
+    for name in ("run", "check", "explain", "cite", "plot", "bench", "equilibrium", "linearize", "modes"):
         assert f"  {name} " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .analysis.eigen import Eigenmodes, eigenmodes
+    from .analysis.equilibrium import Equilibrium, equilibrium
+    from .analysis.linearize import Linear, linearize
     from .dynamics.choose import ALGORITHMS
     from .dynamics.functions import (
         Energy,
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
     from .system.system import System
 
 _HOME = {
+    "analysis.eigen": ("Eigenmodes", "eigenmodes"),
+    "analysis.equilibrium": ("Equilibrium", "equilibrium"),
+    "analysis.linearize": ("Linear", "linearize"),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
         "Energy", "Kinematics", "bias_force", "energy", "forward_dynamics", "inverse_dynamics", "jacobian",
@@ -56,11 +62,11 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Energy", "Kinematics", "Model", "ModelError", "Pose", "Result",
-    "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder",
-    "energy", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "load", "load_result",
-    "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "save",
-    "simulate", "solve_mass", "sphere",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Linear", "Model",
+    "ModelError", "Pose", "Result", "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box",
+    "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
+    "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse",
+    "mesh", "momentum", "point", "pose", "rod", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip
 
 

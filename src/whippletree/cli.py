@@ -277,4 +277,6 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
+    from . import cli_studies  # noqa: F401, its commands add themselves
+
     app(prog_name="whippletree")

@@ -1,0 +1,1 @@
+"""Studies of a system about one state: equilibrium, linear models, natural modes."""

@@ -1,0 +1,220 @@
+"""Small deviations from a state, as matrices: x' = A x + B w, y = C x + D w.
+
+The state is x = (dq, du). dq (nu) is the deviation on the tangent space of the configurations, du that of the speeds:
+
+    q(t) = advance(q_ref(t), dq(t)),   u(t) = u_ref(t) + du(t),
+
+where q_ref, u_ref is the motion that starts in the given state under the given joint forces. For coordinates with
+q' = u this is dq = q - q_ref and dq' = du. Spherical and free joints have speeds in the axes of the child, q' = q u as
+elements of a group. From q = q_ref exp(dq), to first order,
+
+    dq' = du - u_ref x dq:   spherical  dr' = dw - w x dr
+                             free       also  dx' = dv - w x dx - v x dr
+
+(x is the bracket of the group). The reference need not be at rest: A is then that of the moment t = 0, and constant
+along steady motions, as a body that spins about a principal axis.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.functions import forward_dynamics, mass_matrix_inverse
+from ..errors import ModelError
+from ..files.whole_file import whole_file
+from ..integrate.motion import advance
+from ..result.result import Result
+from ..system.system import System
+from .differences import STEP, offsets, slopes, speed_steps, units
+from .point import freedom_names, joint_rows, operating_point
+
+FORMATS = (".npz", ".json")
+
+
+class Names(NamedTuple):
+    """Names of the rows and columns of a Linear."""
+
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear model about a state, made by :func:`linearize`: x' = A x + B w, y = C x + D w.
+
+    Attributes
+    ----------
+    A, B, C, D : (2 nu, 2 nu), (2 nu, m), (k, 2 nu), (k, m), SI units and radians.
+    names : of states (dq, then du), inputs (joint forces) and outputs.
+    q, u, tau, udot : the state, the joint forces and the accelerations there: zero in an equilibrium.
+    """
+
+    system: System
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    names: Names
+    q: np.ndarray
+    u: np.ndarray
+    tau: np.ndarray
+    udot: np.ndarray
+
+    @property
+    def poles(self) -> np.ndarray:
+        """(2 nu) Eigenvalues of A (1/s), the fastest growing first; above the real axis before below."""
+        poles = np.linalg.eigvals(self.A)
+        return poles[np.lexsort((-poles.imag, np.abs(poles.imag), -poles.real.round(12)))]
+
+    def response(self, t: ArrayLike, input: ArrayLike | None = None, x0: ArrayLike | None = None) -> np.ndarray:
+        """Outputs (T, k) at evenly spaced times ``t`` (T), as deviations from the reference.
+
+        ``input`` is what is added to the joint forces: (T, m), linear between times, or constant (m), or none.
+        ``x0`` (2 nu) is the deviation at the first time.
+        """
+        from scipy.signal import lsim
+
+        times = np.asarray(t, float)
+        if times.ndim != 1 or times.size < 2 or not np.allclose(np.diff(times), times[1] - times[0], 1e-6, 0):
+            raise ModelError("t is not a row of evenly spaced times", expected="(T,) with T >= 2", got=str(times.shape))
+        if not np.isfinite(times).all() or times[1] <= times[0]:
+            raise ModelError("t does not go forward", expected="finite, rising times", got=f"{times[0]}, {times[1]}")
+        n, m = self.B.shape
+        w = np.broadcast_to(_shaped(input, (m,), (times.size, m), "input"), (times.size, m))
+        start = _shaped(x0, (n,), (n,), "x0")
+        # a column that does nothing lets lsim take models without inputs
+        B, D = (np.hstack([matrix, np.zeros((matrix.shape[0], 1))]) for matrix in (self.B, self.D))
+        w = np.hstack([w, np.zeros((times.size, 1))])
+        _, y, _ = lsim((self.A, B, self.C, D), w, times - times[0], X0=start)
+        return np.asarray(y).reshape(times.size, -1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as ``whippletree linearize --json`` prints them."""
+        arrays = {name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "u", "tau", "udot")}
+        poles = {"poles": [[p.real, p.imag] for p in self.poles.tolist()]}
+        return {"system": self.system.name, **{k: list(v) for k, v in self.names._asdict().items()}, **arrays, **poles}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the matrices and names to .npz or .json, whole or not at all; no pickle is needed to read them."""
+        target = linear_path(path)
+        with whole_file(target, "the linear model") as part:
+            if target.suffix == ".json":
+                part.write_text(json.dumps(self.as_dict()) + "\n", "utf-8")
+                return
+            arrays = {name: np.array(x) for name, x in self.as_dict().items()}
+            with open(part, "wb") as file:
+                np.savez(file, **(arrays | {"poles": self.poles}))  # type: ignore[arg-type]
+
+
+def linear_path(path: str | os.PathLike[str]) -> Any:
+    """The path, if its ending is one of those that a linear model is written to."""
+    from pathlib import Path
+
+    target = Path(path)
+    if target.suffix not in FORMATS:
+        raise ModelError(f"'{target}' is not the name of a linear model", expected=" or ".join(FORMATS))
+    return target
+
+
+def linearize(
+    system: System,
+    q: ArrayLike | Mapping[str, Any] | None = None,
+    u: ArrayLike | Mapping[str, Any] | None = None,
+    tau: ArrayLike | Mapping[str, Any] | None = None,
+    *,
+    outputs: Iterable[str] = (),
+    inputs: Iterable[str] | None = None,
+) -> Linear:
+    """The linear model of small deviations from the motion through ``q``, ``u`` under joint forces ``tau``.
+
+    Each is an array or a dict from joint names to values; by default neutral, at rest, no force. ``inputs``
+    are joint names (default: all joints), ``outputs`` names as a Result has them, ``"tip.position"``,
+    ``"hinge.udot"``, ``"energy.kinetic"`` (default: the state). The module says what the state is.
+    """
+    q, u, tau = operating_point(system, q, u, tau)
+    nu = system.nu
+    driven = np.arange(nu) if inputs is None else joint_rows(system, inputs, "inputs")
+    probe = Probe(system, q, u, tau)
+    A = np.block([[0.0 - _brackets(system, u), np.eye(nu)], [probe.derivative(probe.run.udot)]])
+    M_inverse = mass_matrix_inverse(system, q)[:, driven]
+    B = np.vstack([np.zeros_like(M_inverse), M_inverse])
+    states = freedom_names(system, "q") + freedom_names(system, "u")
+    forces = freedom_names(system, "tau")
+    if isinstance(outputs, str):
+        raise ModelError("outputs is not a list of names", expected=f"['{outputs}'], with brackets", got=repr(outputs))
+    asked = tuple(outputs)
+    if asked:
+        rows = [probe.output(name, A, M_inverse) for name in asked]
+        seen = tuple(label for labels, _, _ in rows for label in labels)
+        C, D = np.vstack([c for _, c, _ in rows]), np.vstack([d for _, _, d in rows])
+    else:
+        seen, C, D = states, np.eye(2 * nu), np.zeros((2 * nu, driven.size))
+    names = Names(states, tuple(forces[j] for j in driven), seen)
+    return Linear(system, A, B, C, D, names, q, u, tau, probe.run.udot[-1])
+
+
+class Probe:
+    """The system in all displaced states at once, and derivatives of whatever is computed there."""
+
+    def __init__(self, system: System, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
+        self.system = system
+        self.steps = np.concatenate([STEP * units(system), speed_steps(u)])
+        d = np.vstack([offsets(self.steps), np.zeros(2 * system.nu)])  # the last one is the reference
+        Q, U = advance(system, q, d[:, : system.nu]), u + d[:, system.nu :]
+        udot = forward_dynamics(system, Q, U, tau)
+        self.run = Result(system, np.zeros(len(d)), Q, U, udot)
+
+    def derivative(self, values: np.ndarray) -> np.ndarray:
+        """(k, 2 nu) of values (states, k)."""
+        return slopes(values[:-1], self.steps)
+
+    def output(self, name: str, A: np.ndarray, M_inverse: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Labels of an output, its rows of C and its rows of D."""
+        quantity, nu = self.run.quantity(name), self.system.nu
+        if name == "time":
+            raise ModelError("time is no output of a linear model", hint="outputs depend on q and u")
+        values = self.run[name].reshape(len(self.run), -1)
+        labels = quantity.labels or tuple(a + b for a in "xyz" for b in "xyz")
+        shown = [f"{name}.{label}" if label else name for label in labels]
+        joint, _, what = name.rpartition(".")
+        if joint in self.system.joints and what in ("q", "u", "udot"):
+            rows = self.system.u_index(joint)
+            if what == "udot":
+                return shown, A[nu:][rows], M_inverse[rows]
+            if len(labels) == rows.stop - rows.start:  # not a quaternion
+                known = np.eye(2 * nu)[rows] if what == "q" else np.eye(2 * nu)[nu:][rows]
+                return shown, known, np.zeros((len(shown), M_inverse.shape[1]))
+        return shown, self.derivative(values), np.zeros((len(shown), M_inverse.shape[1]))
+
+
+def _brackets(system: System, u: np.ndarray) -> np.ndarray:
+    """(nu, nu) u x: what the turning axes of spherical and free joints do to a deviation."""
+    X = np.zeros((system.nu, system.nu))
+    for joint in system.joints:
+        if system.model.joints[joint].kind in ("spherical", "free"):
+            j = system.u_index(joint).start
+            X[j : j + 3, j : j + 3] = _skew(u[j : j + 3])
+            if system.model.joints[joint].kind == "free":
+                X[j + 3 : j + 6, j + 3 : j + 6] = X[j : j + 3, j : j + 3]
+                X[j + 3 : j + 6, j : j + 3] = _skew(u[j + 3 : j + 6])
+    return X
+
+
+def _skew(w: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def _shaped(value: Any, one: tuple[int, ...], many: tuple[int, ...], what: str) -> np.ndarray:
+    array = np.zeros(one) if value is None else np.asarray(value, float)
+    if array.shape not in (one, many) or not np.isfinite(array).all():
+        expected = " or ".join(dict.fromkeys(f"{shape}" for shape in (one, many)))
+        raise ModelError(f"{what} has the wrong shape or is not finite", expected=expected, got=str(array.shape))
+    return array

@@ -1,0 +1,119 @@
+"""The commands of studies: equilibrium, linearize, modes. Parse, call the library, print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .cli import Base, ModelPath, _announce_compiling, _system, _values, app, say
+from .errors import ModelError
+
+if TYPE_CHECKING:
+    from .system.system import System
+
+VALUES = "JOINT=VALUE[,VALUE]"
+Pose = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinates; may be repeated")]
+Speeds = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds")]
+Forces = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
+Held = Annotated[list[str], typer.Option("--fix", metavar="JOINT", help="a joint that is held; may be repeated")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, for a program to read")]
+
+
+@app.command(short_help="Find a pose in which a model stays at rest.")
+def equilibrium(
+    model: ModelPath,
+    q: Pose = [],  # noqa: B006
+    tau: Forces = [],  # noqa: B006
+    fix: Held = [],  # noqa: B006
+    json: Json = False,
+    base: Base = None,
+) -> None:
+    """Find a pose in which a model stays at rest, starting at --q, and the forces at joints that are held.
+
+    \b
+    whippletree equilibrium models/double_pendulum.toml --tau elbow=2
+    """
+    import whippletree as wt
+
+    given = _values(q, "--q"), _values(tau, "--tau")
+    found = wt.equilibrium(_to_compute(model, base), *given, fixed=fix)
+    _print_study(found, json, "equilibrium_table")
+
+
+@app.command(short_help="Print the linear model of small deviations.")
+def linearize(
+    model: ModelPath,
+    q: Pose = [],  # noqa: B006
+    u: Speeds = [],  # noqa: B006
+    tau: Forces = [],  # noqa: B006
+    hold: Annotated[bool, typer.Option("--hold", help="with the joint forces that hold the speeds")] = False,
+    drive: Annotated[list[str], typer.Option(metavar="JOINT", help="an input; default: all joints")] = [],  # noqa: B006
+    see: Annotated[list[str], typer.Option(metavar="NAME", help="an output, as tip.position")] = [],  # noqa: B006
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".npz or .json")] = None,
+    json: Json = False,
+    base: Base = None,
+) -> None:
+    """Print the matrices A, B, C, D and the poles of small deviations from a state.
+
+    \b
+    whippletree linearize models/pendulum.toml --q hinge=3.14159265 --see tip.position -o upright.npz
+    """
+    import whippletree as wt
+
+    if output is not None:
+        from .analysis.linearize import linear_path
+        from .files.whole_file import writable
+
+        writable(linear_path(output), "the linear model")
+    if hold and tau:
+        raise ModelError("--hold and --tau exclude each other", hint="--hold finds the joint forces itself")
+    point: list[Any] = [_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau"))]
+    system = _to_compute(model, base)
+    linear = wt.linearize(system, *point, outputs=see, inputs=drive or None)
+    if hold:
+        forces = wt.bias_force(system, linear.q, linear.u)
+        linear = wt.linearize(system, linear.q, linear.u, forces, outputs=see, inputs=drive or None)
+    if output is not None:
+        linear.save(output)
+        say(f"wrote {output}")
+    if output is None or json:
+        _print_study(linear, json, "linear_table")
+
+
+@app.command(short_help="Print natural frequencies and damping.")
+def modes(
+    model: ModelPath,
+    q: Pose = [],  # noqa: B006
+    tau: Forces = [],  # noqa: B006
+    fix: Held = [],  # noqa: B006
+    json: Json = False,
+    base: Base = None,
+) -> None:
+    """Print natural frequencies, damping and growth about the equilibrium that is found from --q.
+
+    \b
+    whippletree modes models/double_pendulum.toml
+    """
+    import whippletree as wt
+
+    given = _values(q, "--q"), _values(tau, "--tau")
+    _print_study(wt.eigenmodes(_to_compute(model, base), *given, fixed=fix), json, "modes_table")
+
+
+def _print_study(study: Any, as_json: bool, table: str) -> None:
+    from .analysis import tables
+
+    if as_json:
+        from json import dumps
+
+        print(dumps(study.as_dict(), allow_nan=False))
+    else:
+        print(getattr(tables, table)(study))
+
+
+def _to_compute(model: Path, base: str | None) -> System:
+    system = _system(model, base)
+    _announce_compiling()
+    return system
