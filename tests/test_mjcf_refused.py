@@ -395,13 +395,33 @@ def test_mesh_files_that_mujoco_cannot_read(folders, monkeypatch):
         load(folders, with_mesh("meshes/cube.stl"))
 
 
-def test_check_prints_the_notes(tmp_path, monkeypatch, capsys):
-    file = tmp_path / "m.xml"
-    file.write_text(GOOD.replace("</mujoco>", "<actuator><motor/></actuator></mujoco>"))
+ROBOT = '<robot name="m"><link name="ground"/></robot>'
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "counts", "note"),
+    [
+        (
+            "m.xml",
+            GOOD.replace("</mujoco>", "<actuator><motor/></actuator></mujoco>"),
+            "1 bodies, 1 joints, 1 freedoms",
+            "not imported: actuators (1)",
+        ),
+        (
+            "m.urdf",
+            ROBOT,
+            "1 bodies, 1 joints, 0 freedoms",
+            "renamed, because 'ground' is the fixed world: 'ground_link'",
+        ),
+    ],
+)
+def test_check_prints_the_notes(tmp_path, monkeypatch, capsys, name, inside, counts, note):
+    file = tmp_path / name
+    file.write_text(inside)
     monkeypatch.setattr("sys.argv", ["whippletree", "check", str(file)])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert not stop.value.code
     out, err = capsys.readouterr()
-    assert out == "ok: m: 1 bodies, 1 joints, 1 freedoms\n"
-    assert err == f"note: {file}\n  not imported: actuators (1)\n"
+    assert out == f"ok: m: {counts}\n"
+    assert err == f"note: {file}\n  {note}\n"
