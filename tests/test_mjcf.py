@@ -303,8 +303,11 @@ def test_what_is_left_out_is_listed_once(capfd, tmp_path, monkeypatch):
     text = body(inside, before=before).replace(
         "</worldbody>", '<body mocap="true"/><geom size="1" contype="0" conaffinity="0"/></worldbody>'
     )
+    text = text.replace("</mujoco>", after)
+    shown = mjcf_source.prepare(text, "m.xml", ()).text
+    assert not any(word in shown for word in ("file=", "passwd", "hfield", "memory"))  # MuJoCo is told of no file
     with pytest.warns(ModelWarning) as caught:
-        mjcf.loads(text.replace("</mujoco>", after), "m.xml")
+        mjcf.loads(text, "m.xml")
     assert [str(w.message) for w in caught] == [
         "m.xml\n  not imported: actuators (2), bodies with gravity compensation (1), cameras (1), "
         "contact pairs and exclusions (1), custom fields (1), equality constraints (3), flexes and skins (3), "
