@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(toml|xml|python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FILE_NAME = re.compile(r"^(?:# |<!-- )(\S+\.(?:toml|urdf))")
+FILE_NAME = re.compile(r"^(?:# |<!-- )(\S+\.(?:toml|urdf|xml))")
 
 
 @pytest.fixture

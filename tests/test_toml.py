@@ -343,7 +343,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     for path, message in {
         "crnk.toml": "there is no file 'crnk.toml'\n  where: {}\n  hint: did you mean 'crank.toml'?",
         "no/crank.toml": f"there is no folder '{tmp_path / 'no'}'\n  where: {{}}",
-        ".": f"'{tmp_path.name}' is a folder\n  expected: a file .toml or .urdf\n  where: {{}}",
+        ".": f"'{tmp_path.name}' is a folder\n  expected: a file .toml, .urdf or .xml\n  where: {{}}",
         "crank.yaml": f"'crank.yaml' is of no known format{kinds}.yaml\n  where: {{}}",
         "crank.xacro": f"'crank.xacro' is of no known format{kinds}.xacro\n  where: {{}}\n"
         "  hint: run xacro on it first, and load the URDF it prints",
@@ -352,7 +352,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
         with pytest.raises(ModelError) as caught:
             files.load(tmp_path / path)
         assert str(caught.value) == message.format(tmp_path / path)
-    monkeypatch.setattr(files, "LARGEST_FILE", 0)
+    monkeypatch.setattr(files.text, "LARGEST_FILE", 0)
     with pytest.raises(ModelError, match="the file is too large\n  expected: at most 0 bytes\n  got: 1"):
         files.load(tmp_path / "crank.toml")
 
@@ -362,7 +362,7 @@ def test_base_and_packages_are_checked(tmp_path):
     file.write_text(BODY + JOINT)
     for options, message in {
         ("base", "float"): "base 'float' is not known",
-        ("base", "free"): "base is for robot files; a TOML model says itself how it is joined to the ground",
+        ("base", "free"): "base is for URDF; a TOML model says itself how it is joined to the ground",
         ("packages", "nowhere"): "package folder is not a folder",
     }.items():
         with pytest.raises(ModelError) as caught:

@@ -137,8 +137,8 @@ def test_xml_suffix_is_read_by_its_content(tmp_path):
     file = tmp_path / "r.xml"
     file.write_text(robot(LINKS + JOINT))
     assert list(files.load(file).bodies) == ["a", "b"]
-    file.write_text("<mujoco/>")
-    with pytest.raises(ModelError, match="MJCF is not read yet"):
+    file.write_text("<html/>")
+    with pytest.raises(ModelError, match="the file is not a robot, but <html>"):
         files.load(file)
 
 
@@ -257,7 +257,7 @@ NOT_XML = "the file is not well-formed XML: "
         ("<robot/><robot/>", f"{NOT_XML}junk after document element", 1),
         ("<robot>" + "<a>" * 100_000, "the file is nested too deep", 1),
         ("<html/>", "the file is not a robot, but <html>", 1),
-        ("<mujoco/>", "MJCF is not read yet", 1),
+        ("<mujoco/>", "the file is not URDF, but MJCF", 1),
         (robot(""), "robot 'r' has no links", 2),
         (robot('<xacro:macro name="x"/>'), "the file is a xacro template, not a robot yet", 3),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 import typer.core
 
 from . import __version__
-from .errors import ModelError, SimulationError, WhippletreeError
+from .errors import ModelError, ModelWarning, SimulationError, WhippletreeError
 
 if TYPE_CHECKING:
     from .system.system import System
@@ -47,7 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml or .urdf")]
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml, .urdf or MJCF .xml")]
 Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the base of a robot float")]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
 Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
@@ -225,7 +226,13 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
 def _system(model: Path, base: str | None) -> System:
     import whippletree as wt
 
-    return wt.load(model, base=base).compile()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ModelWarning)
+        read = wt.load(model, base=base)
+    for warning in caught:
+        say(f"note: {warning.message}")
+    return read.compile()
 
 
 def _simulate(system: System, until: float, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Model files: TOML, read and written, and URDF, read."""
+"""Model files: TOML, read and written; URDF and MJCF, read."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError
 from ..model import Model, check
-from . import toml, urdf
+from . import mjcf, toml, urdf, xml
+from .text import SUFFIXES, text_of
 from .whole_file import whole_file
 
 __all__ = ["load", "save"]
-
-LARGEST_FILE = 64 * 2**20  # bytes
-SUFFIXES = (".toml", ".urdf", ".xml")
 
 PathLike = str | os.PathLike[str]
 
 
 def load(path: PathLike, base: str | None = None, packages: Sequence[PathLike] | PathLike = ()) -> Model:
-    """Read a model from a ``.toml`` or ``.urdf`` file.
+    """Read a model from a ``.toml``, ``.urdf`` or MJCF ``.xml`` file.
 
     ``base="free"`` lets the root link of a URDF robot float; None fixes it to the ground. Mesh files are looked for in
     the model's own folder and in ``packages``: folders of ROS packages, or the folders that hold them.
@@ -32,7 +30,7 @@ def load(path: PathLike, base: str | None = None, packages: Sequence[PathLike] |
             f"base '{base}' is not known", expected="None (fixed to the ground) or 'free'", where=str(file)
         )
     suffix = file.suffix.lower()
-    text = _text(file)
+    text = text_of(file)
     if suffix not in SUFFIXES:
         hint = "run xacro on it first, and load the URDF it prints" if suffix == ".xacro" else None
         raise ModelError(
@@ -43,14 +41,11 @@ def load(path: PathLike, base: str | None = None, packages: Sequence[PathLike] |
             hint=hint,
         )
     if suffix == ".toml":
-        if base is not None:
-            raise ModelError(
-                "base is for robot files; a TOML model says itself how it is joined to the ground",
-                got=f"base={base!r}",
-                where=str(file),
-                hint='add a joint of kind "free" with parent "ground"',
-            )
+        _no_base(base, "a TOML model", 'add a joint of kind "free" with parent "ground"', file)
         model = toml.loads(text, str(file), packages)
+    elif suffix == ".xml" and xml.root_tag(text) == "mujoco":
+        _no_base(base, "MJCF", "add <freejoint/> to the body in the file", file)
+        model = mjcf.loads(text, str(file), packages)
     else:
         model = urdf.loads(text, str(file), base, packages)
     check.whole(model)
@@ -68,37 +63,11 @@ def save(model: Model, path: PathLike) -> None:
         part.write_text(toml.dumps(model, file.parent), encoding="utf-8", newline="\n")
 
 
-def _text(file: Path) -> str:
-    """The whole file as text, or why there is none."""
-    where = str(file)
-    try:
-        if file.is_dir():
-            raise ModelError(f"'{file.name or file}' is a folder", expected="a file .toml or .urdf", where=where)
-        if not file.exists():
-            folder = file.parent
-            if not folder.is_dir():
-                raise ModelError(f"there is no folder '{folder}'", where=where)
-            names = [p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES]
-            raise ModelError(f"there is no file '{file.name}'", where=where, hint=nearest(file.name, sorted(names)))
-        if not file.is_file():
-            raise ModelError(f"'{file.name}' is not a plain file", where=where)
-        size = file.stat().st_size
-        if size > LARGEST_FILE:
-            raise ModelError("the file is too large", expected=f"at most {LARGEST_FILE} bytes", got=size, where=where)
-        data = file.read_bytes()
-    except (OSError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-        reason = getattr(error, "strerror", None) or "its name is not valid"
-        raise ModelError(f"'{file.name}' cannot be read: {reason}", where=where) from None
-    if not data.strip():
-        raise ModelError("the file is empty", where=where)
-    if b"\0" in data:
-        raise ModelError("the file is binary", expected="text in UTF-8", where=where)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+def _no_base(base: str | None, what: str, hint: str, file: Path) -> None:
+    if base is not None:
         raise ModelError(
-            "the file is not UTF-8 text", got=f"byte 0x{data[error.start]:02x}", where=f"{where}:{line}"
-        ) from None
+            f"base is for URDF; {what} says itself how it is joined to the ground",
+            got=f"base={base!r}",
+            where=str(file),
+            hint=hint,
+        )

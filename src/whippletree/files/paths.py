@@ -33,8 +33,8 @@ class Roots:
                 raise ModelError("package folder is not a folder", expected="an existing folder", got=str(package))
             self.folders.append(path.resolve())
 
-    def find(self, name: str, label: str, where: str | None) -> str:
-        """The absolute path of the mesh file that ``name`` means, whether it exists or not."""
+    def find(self, name: str, label: str, where: str | None, what: str = "mesh") -> str:
+        """The absolute path of the file that ``name`` means, whether it exists or not."""
         scheme, mark, rest = name.partition("://")
         if not mark:
             scheme, rest = "", name
@@ -47,7 +47,7 @@ class Roots:
                     return str(path)
         except (OSError, ValueError):  # too long, or characters that no file name has
             pass
-        raise self._refusal(name, label, where)
+        raise self._refusal(name, label, where, what)
 
     def _in_package(self, name: str, rest: str, label: str, where: str | None) -> str:
         package, _, inside = rest.lstrip("/").partition("/")
@@ -70,9 +70,9 @@ class Roots:
     def _inside(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self.folders)
 
-    def _refusal(self, name: str, label: str, where: str | None) -> ModelError:
+    def _refusal(self, name: str, label: str, where: str | None, what: str = "mesh") -> ModelError:
         return ModelError(
-            f"{label}: the mesh path leads out of the model's folder",
+            f"{label}: the {what} path leads out of the model's folder",
             expected="a file inside the model's own folder or a folder given as packages=[...]",
             got=repr(name if len(name) <= 120 else name[:120] + "..."),
             where=where,

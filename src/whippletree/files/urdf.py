@@ -34,10 +34,10 @@ def loads(text: str, source: str, base: str | None = None, packages: Sequence[st
     if root.tag != "robot":
         mjcf = root.tag == "mujoco"
         raise ModelError(
-            "MJCF is not read yet" if mjcf else f"the file is not a robot, but <{root.tag}>",
+            "the file is not URDF, but MJCF" if mjcf else f"the file is not a robot, but <{root.tag}>",
             expected="<robot>, as URDF has it",
             where=root.where,
-            hint="convert the model to URDF or TOML" if mjcf else None,
+            hint="give the file the suffix .xml" if mjcf else None,
         )
     return _Robot(root, source, Roots(Path(source).parent, packages)).model(base)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
@@ -73,7 +74,23 @@ class Element:
         return (x, y, z)
 
 
-def parse(text: str, source: str) -> Element:
+def root_tag(text: str) -> str:
+    """The name of the first element, "" where there is none; the rest of ``text`` is not looked at."""
+    found: list[str] = []
+
+    def stop(tag: str, *ignored: Any) -> None:
+        found.append(tag)
+        raise StopIteration
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = stop
+    parser.StartDoctypeDeclHandler = lambda *ignored: stop("")
+    with suppress(StopIteration, expat.ExpatError):
+        parser.Parse(text, True)
+    return found[0] if found else ""
+
+
+def parse(text: str, source: str, deepest: int = DEEPEST) -> Element:
     """The root element of ``text``; ``source`` is the file that messages name."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -86,8 +103,8 @@ def parse(text: str, source: str) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if len(stack) > DEEPEST:
-            raise ModelError("the file is nested too deep", expected=f"at most {DEEPEST} levels", where=here())
+        if len(stack) > deepest:
+            raise ModelError("the file is nested too deep", expected=f"at most {deepest} levels", where=here())
         if count > MOST_ELEMENTS:
             raise ModelError("the file has too many elements", expected=f"at most {MOST_ELEMENTS}", where=here())
         element = Element(tag, attributes, here())
