@@ -6,6 +6,7 @@ import pytest
 
 import whippletree as wt
 from test_allocation import allocations, compare
+from whippletree.dynamics.evaluate import spread
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
 from whippletree.integrate.rollout_kernel import march_states
@@ -105,6 +106,16 @@ def test_every_keeps_every_kth(system):
     assert np.array_equal(whole[:, ::4], part)
 
 
+def test_no_states_and_no_freedoms(system):
+    Q, U = wt.rollout(system, np.empty((0, system.nq)), np.empty((0, system.nu)), None, STEP, 3)
+    assert Q.shape == (0, 4, system.nq)
+    still = wt.Model("block")
+    still.body("block", mass=1.0, inertia=(1, 1, 1))
+    still.joint("glue", "fixed", "ground", "block")
+    Q, U = wt.rollout(still.compile(), np.empty((2, 0)), None, None, STEP, 3)
+    assert Q.shape == U.shape == (2, 4, 0)
+
+
 def test_neutral_start_and_no_force(system):
     Q, U = wt.rollout(system, None, None, None, STEP, 2)
     assert np.array_equal(Q[0], system.q0)
@@ -175,6 +186,21 @@ def test_threads_change_no_bit(system, tau, monkeypatch):
     assert all(np.array_equal(runs[0], x) for x in runs[1:])
 
 
+def test_an_error_in_one_share_comes_out_and_the_threads_stay():
+    begun = []
+
+    def run(begin, end):
+        begun.append((begin, end))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spread(100 * wt.LANES, 2, run)
+    assert len(begun) <= 2  # one for each thread
+    begun.clear()
+    spread(3 * wt.LANES + 1, 2, lambda begin, end: begun.append((begin, end)))
+    assert sorted(begun) == [(n * wt.LANES, min((n + 1) * wt.LANES, 3 * wt.LANES + 1)) for n in range(4)]
+
+
 # ---------------------------------------------------------------- memory
 
 
@@ -230,12 +256,13 @@ def test_a_state_that_ceases_to_be_finite_is_named(pair):
     assert np.isfinite(both((Q, U))[[0, 1, 2, 4, 6]]).all()
 
 
-@pytest.mark.parametrize("every", [1, 2])
-def test_a_policy_that_raises_is_named_with_its_reason(pair, every):
-    q = np.zeros((6, 2))
+@pytest.mark.parametrize(("every", "threads"), [(1, None), (2, None), (8, 2)])
+def test_a_policy_that_raises_is_named_with_its_reason(pair, every, threads):
+    q = np.zeros((9 * wt.LANES, 2))
+    q[8 * wt.LANES, 0] = 1.0
     q[4, 0] = 1.0
     with pytest.raises(SimulationError) as caught:
-        wt.rollout(pair, q, None, late_failure, STEP, 8, every=every)
+        wt.rollout(pair, q, None, late_failure, STEP, 8, every=every, threads=threads)
     assert str(caught.value) == (
         "the policy 'late_failure' raised an error in state 4 of the batch, at step 4 (t = 0.003 to 0.004 s)"
     )
@@ -336,5 +363,5 @@ def test_states_that_cannot_be(pair):
         "q is not finite\n  got: nan at q[1], joint 'hinge1' (revolute) of body 'rod1'"
     )
     assert message(ModelError, four_bar().compile(), None, None, None, STEP, 4).startswith(
-        "no algorithm yet can solve 'four bar'"
+        "algorithm 'articulated' cannot solve 'four bar'\n"
     )

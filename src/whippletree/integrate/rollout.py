@@ -63,7 +63,7 @@ def rollout(
     Q (B, steps / every + 1, nq), U (B, steps / every + 1, nu) : the states kept, the start first; without the
         axis B for one state, which takes as long as a block of ``wt.LANES``.
     """
-    choose(system)
+    choose(system, "articulated")
     if integrator not in compiled.METHODS:
         raise ModelError(
             f"integrator '{integrator}' is not known to rollout", hint=nearest(str(integrator), compiled.METHODS)
@@ -77,26 +77,33 @@ def rollout(
     forces = _forces(system, None if policy else tau, None if one else count, steps, tau_rows)
     Q, U = _room(system, count, steps // every + 1)
     Q[:, 0], U[:, 0] = Q0, U0
-    trouble = np.zeros((count, 3), np.int64)
+    order = (forces, h, every, compiled.METHODS[integrator], policy.address if policy else 0, bool(check))
+    trouble = _march(system, order, Q, U, steps, threads)
+    if trouble.any():
+        _explain(system, trouble, h, every, tau, Q, U, one)
+    return (Q[0], U[0]) if one else (Q, U)
+
+
+def _march(
+    system: System, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
+) -> np.ndarray:
+    """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
+    trouble = np.zeros((Q.shape[0], 3), np.int64)
     pool = system.pool.setdefault((compiled.march_states, 0), [])
-    address = policy.address if policy else 0
-    order = (h, every, compiled.METHODS[integrator], address, bool(check), Q, U, trouble)
 
     def run(start: int, stop: int) -> None:
         try:
             memory = pool.pop()
         except IndexError:
             memory = compiled.workspace(system)
-        compiled.march_states(memory, forces, *order, start, stop)
+        compiled.march_states(memory, *order, Q, U, trouble, start, stop)
         pool.append(memory)
 
     if system.nu:
-        spread(count, threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
-    else:
-        Q[:], U[:] = Q[:, :1], 0.0
-    if trouble.any():
-        _explain(system, trouble, h, every, tau, Q, U, one)
-    return (Q[0], U[0]) if one else (Q, U)
+        spread(Q.shape[0], threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
+    else:  # nothing moves
+        Q[:] = Q[:, :1]
+    return trouble
 
 
 def _grid(step: Any, steps: Any, every: Any) -> tuple[float, int, int]:
