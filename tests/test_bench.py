@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from whippletree.bench.links import CannotHold, links
 from whippletree.bench.result import OURS, BenchResult, Row
 from whippletree.model import Model
 
+PENDULUM = Path(__file__).parent.parent / "models" / "pendulum.toml"
 HERE = [name for name in peers.PEERS if peers.installed(name)]
 QUESTIONS = ("forward", "inverse", "mass")
 
@@ -265,3 +267,36 @@ def test_a_robot_is_held_by_all():
 
 def test_three_digits():
     assert [report.three_digits(x) for x in (0.3021, 12.44, 1240.2, 0.0)] == ["0.302", "12.4", "1240", "0"]
+
+
+@pytest.mark.parametrize("case", ["chain", "tree", "floating"])
+def test_rollouts_end_where_mujoco_ends(case):
+    """Rounding where coordinates add; with quaternions the methods differ, by the fourth power of the step."""
+    pytest.importorskip("mujoco")
+    model = CASES[case]()
+    system = model.compile()
+    q, u, _, _ = families.states(model, system, 5)
+    (ours,) = peers.Whippletree(model, system).rollout(q, u, 1e-3, 10, 1)
+    for threads in (1, 2):
+        (theirs,) = peers.PEERS["mujoco"](model, system).rollout(q, u, 1e-3, 10, threads)
+        assert measure.difference(theirs.value(), ours.value()) < (1e-12 if case == "chain" else 1e-8)
+
+
+def test_rollout_rows_are_per_step(monkeypatch, tmp_path):
+    monkeypatch.setattr(rows, "ROLLOUT", (8, 5, 1e-3))
+    against = [n for n in HERE if n != "drake"]
+    result = bench.run("rollout", sizes=[3, str(PENDULUM)], against=against, threads=(1, 2), rounds=1)
+    assert [(r.question, r.threads, r.states) for r in result.rows[:2]] == [("rollout", 1, 40), ("rollout", 2, 40)]
+    assert "rollouts are of 8 states, 5 steps of 0.001 s each, Runge-Kutta of order 4" in result.notes
+    assert "microseconds per step of a state" in report.text(result)
+    if "mujoco" in HERE:
+        assert set(result.engines()) == {OURS, "mujoco"}
+    if "pinocchio" in HERE:
+        assert "pinocchio: has no rollout" in result.notes
+    report.plot(result, tmp_path / "rollout.svg")
+
+
+def test_models_of_a_rollout_are_known():
+    assert families.sizes("xarm7, models/arm7.toml,5", "rollout") == ("xarm7", "models/arm7.toml", 5)
+    with pytest.raises(ModelError, match="model 'xarm' is not known"):
+        families.sizes("xarm", "rollout")

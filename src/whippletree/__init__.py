@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.motion import advance, coordinate_rates
+    from .integrate.rollout import rollout
     from .integrate.simulate import INTEGRATORS, simulate
     from .kernels.lanes import LANES
     from .model import Model, Pose, pose
@@ -52,6 +53,7 @@ _HOME = {
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
     "integrate.motion": ("advance", "coordinate_rates"),
+    "integrate.rollout": ("rollout",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
     "kernels.lanes": ("LANES",),
     "model": ("Model", "Pose", "pose"),
@@ -66,7 +68,7 @@ __all__ = [
     "ModelError", "Pose", "Result", "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box",
     "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
     "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse",
-    "mesh", "momentum", "point", "pose", "rod", "save", "simulate", "solve_mass", "sphere",
+    "mesh", "momentum", "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip
 
 

@@ -36,10 +36,12 @@ def run(
 
     Parameters
     ----------
-    family : "chain", "tree", "robot", "batch" (many states of a chain at once) or "scaling" (ours only).
-    sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; None for the planned ones.
+    family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
+        states) or "scaling" (ours only).
+    sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
+        files; None for the planned ones.
     against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
-    threads : numbers of threads for the family batch.
+    threads : numbers of threads for the families batch and rollout.
     rounds : turns of each engine; the best counts.
     progress : called with one line for each thing begun.
     """
@@ -67,6 +69,8 @@ def run(
         rows.scaling(result, planned, tell)
     elif family == "batch":
         rows.batch(result, planned, names, threads, tell)
+    elif family == "rollout":
+        rows.rollout(result, planned, names, threads, tell)
     else:
         rows.single(result, planned, names, tell)
     return result

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import MissingExtra, ModelError, nearest
 from ..model import JOINT_KINDS, Model, Pose
 
-FAMILIES = ("chain", "tree", "robot", "batch", "scaling")
+FAMILIES = ("chain", "tree", "robot", "batch", "rollout", "scaling")
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -33,6 +33,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "tree": (8, 16, 32, 64, 128, 256),
     "robot": tuple(ROBOTS),
     "batch": (7, 30),
+    "rollout": ("xarm7", "g1"),
     "scaling": (1000, 3162, 10000, 31623, 100000),
 }
 
@@ -47,10 +48,20 @@ def sizes(text: str | Sequence[Any] | None, family: str) -> tuple[Any, ...]:
             if name not in ROBOTS:
                 raise ModelError(f"robot '{name}' is not known", hint=nearest(str(name), ROBOTS))
         return tuple(parts)
+    if family == "rollout":
+        return tuple(int(p) if str(p).isdecimal() and 0 < int(p) <= LARGEST else _named(str(p)) for p in parts)
     found = [n for part in parts for n in _sizes(part)]
     if not found:
         raise ModelError("no sizes to measure", expected="8:4096, or 7,30,128", got=repr(text))
     return tuple(dict.fromkeys(found))
+
+
+def _named(name: str) -> str:
+    """A robot's name or the path of a model file."""
+    if name not in ROBOTS and not name.endswith((".toml", ".urdf")):
+        hint = nearest(name, ROBOTS)
+        raise ModelError(f"model '{name}' is not known", expected="a robot, a model file, or a length", hint=hint)
+    return name
 
 
 def _sizes(part: Any) -> list[int]:
@@ -101,6 +112,15 @@ def robot(name: str) -> Model:
     path, base = ROBOTS[name]
     folder = robots_folder()
     return wt.load(folder / path, base=base, packages=[folder.parent])
+
+
+def rolled(name: str | int) -> Model:
+    """What a rollout is measured on: a robot, the model of a file, or a chain of so many bodies."""
+    import whippletree as wt
+
+    if isinstance(name, int):
+        return chain(name)
+    return robot(name) if name in ROBOTS else wt.load(name)
 
 
 def robots_folder() -> Path:

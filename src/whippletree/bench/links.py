@@ -115,6 +115,18 @@ def rotation(quaternion: np.ndarray) -> np.ndarray:
     return Pose(quaternion=(w, x, y, z)).rotation()
 
 
+def same_sign(model: Model, system: Any, q: np.ndarray) -> np.ndarray:
+    """Configurations (B, nq) whose quaternions have their largest number positive: one of two that mean the same."""
+    q = q.copy()
+    for name in system.joints:
+        if model.joints[name].kind in ("spherical", "free"):
+            last = system.q_index(name).stop
+            turn = q[:, last - 4 : last]
+            largest = np.take_along_axis(turn, np.abs(turn).argmax(axis=1)[:, None], axis=1)
+            q[:, last - 4 : last] = turn * np.sign(largest)
+    return q
+
+
 @dataclass(slots=True)
 class Held:
     """How a peer holds a spherical or free joint, at one configuration q.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -9,21 +10,24 @@ import numpy as np
 
 from ..model import JOINT_KINDS, Model
 from ..model.pose import quaternion_from_matrix
-from .links import CannotHold, Coordinates, Held, Link, links, rotation
+from .links import CannotHold, Coordinates, Held, Link, links, rotation, same_sign
 from .measure import Call
 
 LARGEST_FACTOR = 5e8  # multiplications that factoring the mass matrix may take: about half a second
 
 
 class Mujoco:
-    """``mj_forward``, ``mj_inverse``, and ``mj_makeM`` with ``mj_fullM``; contacts, limits, damping and sensors off."""
+    """``mj_forward``, ``mj_inverse``, ``mj_makeM`` with ``mj_fullM``, and ``mujoco.rollout``.
+
+    Contacts, limits, damping and sensors are off.
+    """
 
     name, package = "mujoco", "mujoco"
 
     def __init__(self, model: Model, system: Any) -> None:
         import mujoco
 
-        tree = links(model)
+        self.ours, self.system, tree = model, system, links(model)
         depth: list[int] = []
         for x in tree:
             depth.append(JOINT_KINDS[x.kind][1] + (depth[x.parent] if x.parent >= 0 else 0))
@@ -82,6 +86,41 @@ class Mujoco:
         d.qpos[:], d.qvel[:], d.qacc[:] = to.q(q), to.turn(q, u), to.turn_udot(q, u, udot)
         run = partial(self.mj.mj_inverse, self.model, d)
         return [Call("mujoco", run, lambda: to.back(q, (run(), d.qfrc_inverse.copy())[1]))]
+
+    def rollout(self, q: np.ndarray, u: np.ndarray, h: float, steps: int, threads: int) -> list[Call]:
+        """``mujoco.rollout`` with its pool kept, its output given and its checks skipped."""
+        from mujoco.rollout import Rollout
+
+        mj, m, to = self.mj, copy(self.model), self.to
+        m.opt.timestep, m.opt.integrator = h, mj.mjtIntegrator.mjINT_RK4
+        size = mj.mj_stateSize(m, mj.mjtState.mjSTATE_FULLPHYSICS)  # time, qpos, qvel
+        first, out = np.zeros((len(q), size)), np.empty((len(q), steps, size))
+        first[:, 1:] = [np.concatenate((to.q(a), to.turn(a, b))) for a, b in zip(q, u, strict=True)]
+        pool = Rollout(nthread=threads if threads > 1 else 0)
+        data, sensors = [mj.MjData(m) for _ in range(threads)], np.empty((len(q), steps, m.nsensordata))
+        keep = {"nstep": steps, "state": out, "sensordata": sensors, "skip_checks": True}
+        run = partial(pool.rollout, [m] * len(q), data, first, **keep)
+
+        def value() -> np.ndarray:
+            run()
+            q_end = np.array([self._back_q(x) for x in out[:, -1, 1 : 1 + m.nq]])
+            u_end = np.array([to.back(a, x) for a, x in zip(q_end, out[:, -1, 1 + m.nq :], strict=True)])
+            return np.hstack((same_sign(self.ours, self.system, q_end), u_end))
+
+        return [Call("mujoco", run, value)]
+
+    def _back_q(self, x: np.ndarray) -> np.ndarray:
+        """Our configuration from its own."""
+        to = self.to
+        q = np.empty(to.nq)
+        q[to.q_ours] = x[to.q_peer]
+        for link, qs, _, start, _ in to.many:
+            held = x[start : start + qs.stop - qs.start]
+            if link.kind == "free":
+                R, p = link.at.R.T, held[:3]
+                held = np.concatenate((R @ (p - link.at.p), quaternion_from_matrix(R @ rotation(held[3:]))))
+            q[qs] = held
+        return q
 
     def mass(self, q: np.ndarray) -> list[Call]:
         mj, m, d, to = self.mj, self.model, self.mj.MjData(self.model), self.to

@@ -1,8 +1,9 @@
 """The engines that answer the same questions: ours, and the peers Pinocchio, MuJoCo and Drake.
 
 Every class has ``name``, ``package`` and, once built from ``(model, system)``, ``forward(q, u, tau)``,
-``inverse(q, u, udot)`` and ``mass(q)`` for one state, and perhaps ``batch(question, q, u, x, threads)``. Each gives a
-list of :class:`~.measure.Call`: ``run`` is what is timed, with everything converted before; ``value()`` runs it once
+``inverse(q, u, udot)`` and ``mass(q)`` for one state, and perhaps ``batch(question, q, u, x, threads)`` and
+``rollout(q, u, h, steps, threads)``, whose answer is the states at the end, [q; u]. Each gives a list of
+:class:`~.measure.Call`: ``run`` is what is timed, with everything converted before; ``value()`` runs it once
 and gives the answer in our coordinates. Where there is a choice, a peer gets what is fastest for it: joints along z,
 welded bodies merged, unused stages off, results left where the peer puts them. A peer raises
 :class:`~.links.CannotHold` for a model that it has no room or no joints for.
@@ -20,6 +21,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..model import Model
 from .drake import Drake
+from .links import same_sign
 from .measure import Call
 from .mujoco import Mujoco
 from .pinocchio import Pinocchio
@@ -34,7 +36,7 @@ class Whippletree:
     name = package = OURS
 
     def __init__(self, model: Model, system: Any) -> None:
-        self.system = system
+        self.model, self.system = model, system
 
     def forward(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
         return self._calls("forward_dynamics", q, u, tau)
@@ -50,7 +52,16 @@ class Whippletree:
             return self._calls("mass_matrix", q, threads=threads)
         return self._calls(f"{question}_dynamics", q, u, x, threads=threads)
 
-    def _calls(self, name: str, *args: np.ndarray, **options: Any) -> list[Call]:
+    def rollout(self, q: np.ndarray, u: np.ndarray, h: float, steps: int, threads: int) -> list[Call]:
+        (call,) = self._calls("rollout", q, u, None, h, steps, threads=threads)
+
+        def value() -> np.ndarray:
+            Q, U = call.run()
+            return np.hstack((same_sign(self.model, self.system, Q[:, -1]), U[:, -1]))
+
+        return [Call(OURS, call.run, value)]
+
+    def _calls(self, name: str, *args: Any, **options: Any) -> list[Call]:
         import whippletree
 
         run = partial(getattr(whippletree, name), self.system, *args, **options)

@@ -18,7 +18,7 @@ from ..files.whole_file import whole_file
 from .measure import AGREE
 from .result import OURS, BenchResult, Row
 
-QUESTIONS = {"forward": "forward dynamics", "inverse": "inverse dynamics", "mass": "mass matrix"}
+QUESTIONS = {"forward": "forward dynamics", "inverse": "inverse dynamics", "mass": "mass matrix", "rollout": "rollout"}
 
 # Okabe and Ito's colours, told apart by all; ours is the strongest
 STYLES = {
@@ -70,8 +70,8 @@ def text(result: BenchResult) -> str:
 
 
 def _title(result: BenchResult) -> str:
-    m = result.machine
-    return f"{result.family}: microseconds per state, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
+    m, per = result.machine, "step of a state" if result.family == "rollout" else "state"
+    return f"{result.family}: microseconds per {per}, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
 
 
 def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
@@ -155,7 +155,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         panels = figure.subplots(1, len(questions), squeeze=False)[0]
         for panel, question in zip(panels, questions, strict=True):
             _panel(panel, result, question)
-        panels[0].set_ylabel("time per state (µs)")
+        panels[0].set_ylabel("time per step of a state (µs)" if result.family == "rollout" else "time per state (µs)")
         handles = {label: h for p in panels for h, label in zip(*p.get_legend_handles_labels(), strict=True)}
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)), frameon=False

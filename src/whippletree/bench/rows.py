@@ -14,6 +14,7 @@ from .measure import AGREE, Call, difference, race
 from .result import OURS, BenchResult, Row
 
 BATCH = 4096  # states
+ROLLOUT = 256, 50, 1e-3  # states, steps, and the step (s)
 LARGEST_MATRIX = 1024  # freedoms; beyond, writing the matrix is all that is measured
 Progress = Callable[[str], None]
 MODELS: dict[str, Callable[[Any], Model]] = {"chain": families.chain, "tree": families.tree, "robot": families.robot}
@@ -58,6 +59,30 @@ def batch(
                 calls = [c for e in engines if hasattr(e, "batch") for c in e.batch(question, q, u, x, count)]
                 _measure(result, calls, row)
         _threads_note(result, size)
+
+
+def rollout(
+    result: BenchResult, names: Iterable[Any], against: list[str], threads: Iterable[int], progress: Progress
+) -> None:
+    """Many states of a model stepped by Runge-Kutta of order 4, without joint forces, for each number of threads."""
+    threads = list(threads)
+    states, steps, h = ROLLOUT
+    result.note(f"rollouts are of {states} states, {steps} steps of {h:g} s each, Runge-Kutta of order 4")
+    for name in names:
+        model = families.rolled(name)
+        system = model.compile()
+        q, u, _, _ = families.states(model, system, states)
+        engines = [peers.Whippletree(model, system), *_held(result, against, model, system, name)]
+        for e in engines:
+            if not hasattr(e, "rollout"):
+                result.note(f"{e.name}: has no rollout")
+        for count in threads:
+            progress(f"{model.name}: {states} states, {steps} steps, {count} threads")
+            label = f"{model.name}, {count} thread" + "s" * (count > 1)
+            row = Row("rollout", label, len(model.bodies), system.nu, states * steps, count)
+            _measure(
+                result, [c for e in engines if hasattr(e, "rollout") for c in e.rollout(q, u, h, steps, count)], row
+            )
 
 
 def scaling(result: BenchResult, sizes: Iterable[int], progress: Progress) -> None:

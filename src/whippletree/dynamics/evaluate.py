@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -74,25 +74,38 @@ def evaluate(
         return out
     count = inputs[0].shape[0]
     out = np.empty((count, columns))
-    workers = max(1, min(_thread_count(threads), -(-count // LANES)))
-    if workers == 1:
-        _run(*job, out, 0, count)
-        return out
-    if workers not in _threads:
-        _threads[workers] = ThreadPoolExecutor(workers - 1, thread_name_prefix="whippletree")
-    # shares are handed out as threads come for them, so that a thread that wakes late takes fewer
-    share = -(-count // (workers * SHARES * LANES)) * LANES
-    starts = iter(range(0, count, share))
+    spread(count, threads, lambda start, stop: _run(*job, out, start, stop))
+    return out
+
+
+def spread(count: int, threads: int | None, run: Callable[[int, int], None], most: int | None = None) -> None:
+    """Call ``run(start, stop)`` over shares of ``count`` states, each of whole blocks and of at most ``most`` states.
+
+    Shares are handed out as threads come for them, so that a thread that wakes late takes fewer.
+    """
+    workers = max(1, min(thread_count(threads), -(-count // LANES)))
+    share = count if workers == 1 else -(-count // (workers * SHARES * LANES)) * LANES
+    share = min(share, most or share)
+    starts = iter(range(0, count, share)) if count else iter(())
 
     def work() -> None:
         for s in starts:
-            _run(*job, out, s, min(s + share, count))
+            run(s, min(s + share, count))
 
+    if workers == 1:
+        work()
+        return
+    if workers not in _threads:
+        _threads[workers] = ThreadPoolExecutor(workers - 1, thread_name_prefix="whippletree")
     helpers = [_threads[workers].submit(work) for _ in range(workers - 1)]
-    work()
+    try:
+        work()
+    finally:
+        for _ in starts:  # nobody begins another share after an error
+            pass
+        wait(helpers)
     for helper in helpers:
         helper.result()
-    return out
 
 
 def _run(
@@ -117,7 +130,7 @@ def _run(
     waiting.append(memory)
 
 
-def _thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None) -> int:
     if threads is None:
         return 1
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 0:

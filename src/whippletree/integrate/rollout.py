@@ -1,0 +1,219 @@
+"""A batch of states stepped side by side in compiled loops, in lanes and on threads."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.choose import choose
+from ..dynamics.evaluate import body_of, require_finite, spread, states
+from ..errors import ModelError, SimulationError, nearest
+from ..kernels.lanes import LANES
+from ..model.check import number
+from ..system.system import System
+from . import rollout_kernel as compiled
+from .policy import compile_policy
+
+LARGEST_RESULT = 4e9  # bytes
+LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
+UNIT = 1e-6  # how far the length of a quaternion may be from 1
+ROWS_OF_TAU = ("states", "steps")
+
+
+def rollout(
+    system: System,
+    q: ArrayLike | None,
+    u: ArrayLike | None,
+    tau: Any,
+    step: float,
+    steps: int,
+    integrator: str = "rk4",
+    threads: int | None = None,
+    *,
+    every: int = 1,
+    tau_rows: str | None = None,
+    check: bool = True,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Motions of many states: ``steps`` steps of ``step`` (s) from each, with a fixed step, in compiled loops.
+
+    Parameters
+    ----------
+    q, u : starts, (nq,), (nu,) of one state or (B, nq), (B, nu) of a batch; None is neutral and at rest.
+    tau : joint forces (N m, N), held constant over each step:
+
+        - None: none;
+        - (nu,): the same for all states and steps;
+        - (B, nu): constant, for each state its own; or (steps, nu): a sequence that all states share.
+          Where B and steps are equal, ``tau_rows`` must say which: "states" or "steps";
+        - (B, steps, nu): a sequence for each state;
+        - a function ``policy(t, q, u, tau)`` compiled by ``numba.njit``: called at the start of each step,
+          for each state on its own, with the time (s), q (nq,) and u (nu,); it writes tau (nu,), which holds zeros.
+
+        One state has no axis B: (nu,) or (steps, nu).
+    integrator : "rk4" (order 4) or "euler" (semi-implicit, order 1), both on the manifold of configurations.
+    threads : number of cores; 0 for all, None for one. The result is the same to the last bit.
+    every : keep every so many-th state; ``steps`` must be a multiple.
+    check : raise a SimulationError at the first state that ceases to be finite; False lets it through as NaN.
+
+    Returns
+    -------
+    Q (B, steps / every + 1, nq), U (B, steps / every + 1, nu) : the states kept, the start first; without the
+        axis B for one state, which takes as long as a block of ``wt.LANES``.
+    """
+    choose(system, "articulated")
+    if integrator not in compiled.METHODS:
+        raise ModelError(
+            f"integrator '{integrator}' is not known to rollout", hint=nearest(str(integrator), compiled.METHODS)
+        )
+    h, steps, every = _grid(step, steps, every)
+    Q0, U0 = states(system, ("q", system.q0 if q is None else q, system.nq), ("u", u, system.nu))
+    require_finite(system, (Q0, U0), ("q", "u"))
+    _require_unit(system, Q0)
+    one, count = Q0.ndim == 1, 1 if Q0.ndim == 1 else Q0.shape[0]
+    policy = compile_policy(tau) if callable(tau) else None
+    forces = _forces(system, None if policy else tau, None if one else count, steps, tau_rows)
+    Q, U = _room(system, count, steps // every + 1)
+    Q[:, 0], U[:, 0] = Q0, U0
+    order = (forces, h, every, compiled.METHODS[integrator], policy.address if policy else 0, bool(check))
+    trouble = _march(system, order, Q, U, steps, threads)
+    if trouble.any():
+        _explain(system, trouble, h, every, tau, Q, U, one)
+    return (Q[0], U[0]) if one else (Q, U)
+
+
+def _march(
+    system: System, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
+) -> np.ndarray:
+    """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
+    trouble = np.zeros((Q.shape[0], 3), np.int64)
+    pool = system.pool.setdefault((compiled.march_states, 0), [])
+
+    def run(start: int, stop: int) -> None:
+        try:
+            memory = pool.pop()
+        except IndexError:
+            memory = compiled.workspace(system)
+        compiled.march_states(memory, *order, Q, U, trouble, start, stop)
+        pool.append(memory)
+
+    if system.nu:
+        spread(Q.shape[0], threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
+    else:  # nothing moves
+        Q[:] = Q[:, :1]
+    return trouble
+
+
+def _grid(step: Any, steps: Any, every: Any) -> tuple[float, int, int]:
+    h = number(step, "step")
+    if h <= 0:
+        raise ModelError("step must be positive", expected="a time > 0 (s)", got=h)
+    counts = []
+    for name, value in (("steps", steps), ("every", every)):
+        try:
+            counts.append(operator.index(value))
+        except TypeError:
+            counts.append(0)
+        if counts[-1] < 1 or isinstance(value, bool):
+            raise ModelError(f"{name} is not a count", expected="a whole number >= 1", got=repr(value)[:80])
+    if counts[0] % counts[1]:
+        raise ModelError(
+            "the last step would not be kept", expected="steps that are a multiple of every", got=f"{steps} and {every}"
+        )
+    return h, counts[0], counts[1]
+
+
+def _room(system: System, count: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Q and U, if they fit in memory."""
+    size = count * rows * (system.nq + system.nu) * 8
+    if size > LARGEST_RESULT:
+        raise ModelError(
+            "the result would not fit in memory",
+            expected=f"at most {LARGEST_RESULT / 1e9:g} GB",
+            got=f"{count} states, {rows} rows of {system.nq + system.nu} numbers each, {size / 1e9:.1f} GB",
+            hint="a larger every, or fewer states at a time",
+        )
+    return np.empty((count, rows, system.nq)), np.empty((count, rows, system.nu))
+
+
+def _require_unit(system: System, Q: np.ndarray) -> None:
+    """Quaternions have length 1, in all states."""
+    for edge in system.topology.edges:
+        if edge.joint.kind in ("spherical", "free"):
+            last = system.q_index(edge.joint.name).stop
+            turns = np.atleast_2d(Q)[:, last - 4 : last]
+            off = np.abs(np.linalg.norm(turns, axis=1) - 1.0) > UNIT
+            if off.any():
+                state = int(np.argmax(off))
+                which = f" in state {state} of the batch" if Q.ndim > 1 else ""
+                raise ModelError(
+                    f"joint '{edge.joint.name}': the quaternion in q is not unit{which}",
+                    expected="[w, x, y, z] of length 1",
+                    got=f"{turns[state].tolist()} of length {np.linalg.norm(turns[state]):.9g}",
+                )
+
+
+def _forces(system: System, tau: Any, count: int | None, steps: int, rows: str | None) -> np.ndarray:
+    """tau as (1 or B, 1 or steps, nu), contiguous; ``count`` is None for one state."""
+    if rows is not None and rows not in ROWS_OF_TAU:
+        raise ModelError(f"tau_rows '{rows}' is not known", hint=nearest(str(rows), ROWS_OF_TAU))
+    if tau is None:
+        return np.zeros((1, 1, system.nu))
+    nu, B = system.nu, count
+    per_step = (f"({nu},)", f"(steps, nu) = ({steps}, {nu})")
+    per_state = () if B is None else (f"(B, nu) = ({B}, {nu})", f"(B, steps, nu) = ({B}, {steps}, {nu})")
+    expected = ", ".join((*per_step, *per_state)) + ", or a policy compiled by numba.njit"
+    try:
+        array = np.require(tau, float, ["C", "W"])
+    except (TypeError, ValueError):
+        raise ModelError("tau is not an array of numbers", expected=expected, got=repr(tau)[:80]) from None
+    meanings = {"steps": (1, steps, nu)} | ({} if B is None else {"states": (B, 1, nu)})
+    fits = [name for name, shape in meanings.items() if array.shape == (shape[0] * shape[1], nu)]
+    if array.shape == (nu,):
+        shape = (1, 1, nu)
+    elif B is not None and array.shape == (B, steps, nu):
+        shape = array.shape
+    elif rows is None and len(fits) == 2 and steps > 1:
+        raise ModelError(
+            "tau can be read in two ways",
+            expected='tau_rows="states" (constant, for each state its own) or "steps" (a sequence for all)',
+            got=f"{array.shape}, and there are {B} states and {steps} steps",
+        )
+    elif fits and (rows is None or rows in fits):
+        shape = meanings[rows or fits[0]]
+    else:
+        given = f", tau_rows={rows!r}" if rows else ""
+        raise ModelError(f"tau has the wrong shape for '{system.name}'", expected=expected, got=f"{array.shape}{given}")
+    require_finite(system, (array,), ("tau",))
+    return array.reshape(shape)
+
+
+def _explain(
+    system: System, trouble: np.ndarray, h: float, every: int, tau: Any, Q: np.ndarray, U: np.ndarray, one: bool
+) -> None:
+    """The first step that failed, and of its states the first: which joint, and why."""
+    first = np.where(trouble[:, 0] > 0, trouble[:, 0], np.iinfo(np.int64).max)
+    state = int(np.argmin(first))
+    step, cause, row = (int(x) for x in trouble[state])
+    which = "" if one else f"in state {state} of the batch, "
+    when = f"{which}at step {step} (t = {(step - 1) * h:.6g} to {step * h:.6g} s)"
+    if cause == compiled.RAISED:
+        error = SimulationError(f"the policy '{tau.py_func.__name__}' raised an error {when}")
+        kept = -(-step // every)
+        try:
+            tau((step - 1) * h, Q[state, kept].copy(), U[state, kept].copy(), np.zeros(system.nu))
+        except Exception as reason:
+            raise error from reason
+        raise error
+    part = system.mechanical(body_of(system, "q" if cause == compiled.COORDINATE else "u", row))
+    if cause == compiled.FORCE:
+        raise SimulationError(
+            f"the policy '{tau.py_func.__name__}' gave a joint force that is not finite {when}", where=part
+        )
+    raise SimulationError(
+        f"the motion of '{system.name}' ceased to be finite {when}",
+        where=part,
+        hint="a smaller step, or mass and inertia for the outermost bodies; check=False lets it through as NaN",
+    )

@@ -1,0 +1,221 @@
+"""Many states through time in one compiled loop, LANES of them a block.
+
+A block starts from row 0 of Q and U, takes its joint forces from an array or from a policy at the start
+of each step, and writes its lanes where they belong: nothing is copied afterwards.
+"""
+
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from ..kernels.blocks import ALWAYS, make_memory, states_per_block
+from ..kernels.kinematics import kinematics_rows, take_kinematics
+from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.manifold import advance
+from ..system.system import System
+from .rk4 import accelerate, advance_speeds, rk4_step, scaled, stage_rows, take_stages
+
+METHODS = {"rk4": 0, "euler": 1}
+SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
+
+
+class States(NamedTuple):
+    """Where a block stands."""
+
+    q: Any  # (nq)
+    u: Any  # (nu)
+    tau: Any  # (nu)
+
+
+def workspace(system: System) -> Any:
+    """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
+    nb, nu, nq = system.nb, system.nu, system.nq
+    rows = kinematics_rows(system) + stage_rows(system) + nq + 2 * nu + 33 * nb + 8 * nu
+    return make_memory(system, rows + nq + 2 * nu + LINE, LANES)
+
+
+@inline
+def take_states(m, buffer, n):
+    q, n = take(buffer, n, m.nq)
+    u, n = take(buffer, n, m.nu)
+    tau, n = take(buffer, n, m.nu)
+    return States(q, u, tau), n
+
+
+def read_lane(block, j, lane):
+    """Number j of one lane; where registers are off, a block is one state."""
+
+
+def write_lane(block, j, lane, value):
+    """The way back of :func:`read_lane`."""
+
+
+@overload(read_lane, jit_options=ALWAYS)
+def _read_lane(block, j, lane):
+    if block.ndim == 1:
+        return lambda block, j, lane: block[j]
+    return lambda block, j, lane: block[j, lane]
+
+
+@overload(write_lane, jit_options=ALWAYS)
+def _write_lane(block, j, lane, value):
+    if block.ndim == 1:
+
+        def one(block, j, lane, value):
+            block[j] = value
+
+        return one
+
+    def many(block, j, lane, value):
+        block[j, lane] = value
+
+    return many
+
+
+@kernel
+def load_row(table, first, row, block):
+    """block = table[first + lane, row]. An axis of length 1 serves all; past the end the last state stands in."""
+    row = min(row, table.shape[1] - 1)
+    for lane in range(states_per_block(block)):
+        state = min(first + lane, table.shape[0] - 1)
+        for j in range(table.shape[2]):
+            write_lane(block, j, lane, table[state, row, j])
+
+
+@kernel
+def store_row(block, first, row, table):
+    """table[first + lane, row] = block"""
+    for lane in range(min(states_per_block(block), table.shape[0] - first)):
+        for j in range(table.shape[2]):
+            table[first + lane, row, j] = read_lane(block, j, lane)
+
+
+# ---------------------------------------------------------------- joint forces from a policy
+
+
+@intrinsic
+def call_policy(typing_context: Any, address: Any, t: Any, q: Any, u: Any, tau: Any) -> Any:
+    """Call what :func:`~.policy.compile_policy` made, by its address. 0 if all went well."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        arrays = [context.make_array(a)(context, builder, v) for a, v in zip(sig.args[2:], args[2:], strict=True)]
+        counts = [arrays[0].nitems, arrays[1].nitems]
+        numbers = ir.DoubleType().as_pointer()
+        word = args[0].type
+        shape = ir.FunctionType(word, [ir.DoubleType(), numbers, numbers, numbers, word, word])
+        function = builder.inttoptr(args[0], shape.as_pointer())
+        return builder.call(function, [args[1], *(a.data for a in arrays), *counts])
+
+    return types.int64(types.int64, types.float64, q, u, tau), generate
+
+
+@kernel
+def ask_policy(policy, t, x, one, count):
+    """x.tau from the policy, for each of ``count`` states on its own. Returns the lane that raised, or -1."""
+    for lane in range(states_per_block(x.q)):
+        if lane < count:  # behind, lanes repeat the last state, and so its forces
+            for j in range(one.q.shape[0]):
+                one.q[j] = read_lane(x.q, j, lane)
+            for j in range(one.u.shape[0]):
+                one.u[j] = read_lane(x.u, j, lane)
+                one.tau[j] = 0.0
+            if call_policy(policy, t, one.q, one.u, one.tau) != 0:
+                return lane
+        for j in range(one.u.shape[0]):
+            write_lane(x.tau, j, lane, one.tau[j])
+    return -1
+
+
+# ---------------------------------------------------------------- stepping
+
+
+@kernel
+def euler_step(m, k, s, q, u, tau, h, buffer, n):
+    """Semi-implicit Euler: u by the acceleration of the old state, q by the new u."""
+    accelerate(m, k, None, q, u, tau, s.none, buffer, n, s.a1)
+    advance_speeds(m.nu, u, h, s.a1, u)
+    scaled(m.nu, h, u, s.step)
+    advance(m, q, s.step, q)
+
+
+@inline
+def residue(block):
+    """0 if all numbers of a block are finite, else not a number; added up lane by lane first."""
+    total = 0.0 * get(block, 0)
+    for j in range(1, block.shape[0]):
+        total = total + 0.0 * get(block, j)
+    return lane_sum(total)
+
+
+@kernel
+def bad_row(block, lane):
+    """The first number of a lane that is not finite, or -1."""
+    for j in range(block.shape[0]):
+        if 0.0 * read_lane(block, j, lane) != 0.0:
+            return j
+    return -1
+
+
+@inline
+def note(trouble, state, step, cause, row):
+    trouble[state, 0] = step
+    trouble[state, 1] = cause
+    trouble[state, 2] = row
+
+
+@kernel
+def report(trouble, first, step, x):
+    """Into the row of every state that is not finite: the step, what is wrong, and in which row of it."""
+    for lane in range(min(states_per_block(x.q), trouble.shape[0] - first)):
+        cause, row = FORCE, bad_row(x.tau, lane)
+        if row < 0:
+            cause, row = SPEED, bad_row(x.u, lane)
+        if row < 0:
+            cause, row = COORDINATE, bad_row(x.q, lane)
+        if row >= 0:
+            note(trouble, first + lane, step, cause, row)
+
+
+@entry
+def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, start, stop):
+    """The states start to stop from row 0 of Q and U on, in lanes.
+
+    Q (B, rows, nq), U (B, rows, nu): row 0 is given, the others are written, ``every`` steps of h (s) apart.
+    tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
+    for a state that fails its step (from 1 on), what failed, and in which row; its block ends there.
+    """
+    m, end = unpack(memory)
+    one, end = take_states(m, memory, end)
+    buffer = scratch(memory, end, trouble)
+    k, n = take_kinematics(m, buffer)
+    s, n = take_stages(m, buffer, n)
+    x, n = take_states(m, buffer, n)
+    steps = (Q.shape[1] - 1) * every
+    for first in range(start, stop, states_per_block(buffer)):
+        load_row(Q, first, 0, x.q)
+        load_row(U, first, 0, x.u)
+        load_row(tau, first, 0, x.tau)
+        for step in range(1, steps + 1):
+            if policy != 0:
+                lane = ask_policy(policy, (step - 1) * h, x, one, Q.shape[0] - first)
+                if lane >= 0:
+                    note(trouble, first + lane, step, RAISED, 0)
+                    store_row(x.q, first, (step + every - 1) // every, Q)  # for whom it raised
+                    store_row(x.u, first, (step + every - 1) // every, U)
+                    break
+            elif tau.shape[1] > 1:
+                load_row(tau, first, step - 1, x.tau)
+            if method == 0:
+                rk4_step(m, k, s, None, x.q, x.u, x.tau, h, buffer, n)
+            else:
+                euler_step(m, k, s, x.q, x.u, x.tau, h, buffer, n)
+            if check and residue(x.q) + residue(x.u) != 0.0:
+                report(trouble, first, step, x)
+                break
+            if step % every == 0:
+                store_row(x.q, first, step // every, Q)
+                store_row(x.u, first, step // every, U)
+    return 0
