@@ -120,8 +120,9 @@ def _failed(task: Task, failure: Failure, partial: Result) -> SimulationError:
     where, hint = system.mechanical(body), failure.hint
     try:
         forward_dynamics(system, partial.q[-1], partial.u[-1], task.tau, algorithm=task.algorithm)
-    except SimulationError as e:  # the dynamics themselves know better
-        where, hint = e.where or where, e.hint or hint
+    except SimulationError as e:
+        if e.where:  # a freedom without mass: the dynamics know which
+            where, hint = e.where, e.hint or hint
     error = SimulationError(
         f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s", where=where, hint=hint
     )
