@@ -1,14 +1,12 @@
 """Dormand-Prince 5(4), adaptive, with dense output: the default.
 
-Paper    [dormand1980] A family of embedded Runge-Kutta formulae, RK5(4)7M; [hairer1993] table II.5.2, initial
-         step of sec. II.4, dense output of sec. II.6 in the form of its program DOPRI5; PI controller of
-         [hairer1996] sec. IV.2 with the constants of DOPRI5.
+Paper    [dormand1980] A family of embedded Runge-Kutta formulae, RK5(4)7M; [hairer1993] table II.5.2, and
+         dense output of sec. II.6 in the form of its program DOPRI5; steps by step_size.py, [hairer1996] sec. IV.2.
 Symbols  A, E and D are the paper's a_ij, b_i - b^_i and the d_i of DOPRI5; K the stages; y = (q, u).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
          stays; and since the last stage is taken at the projected y, it is the first stage of the next step
-         exactly. The same in dense output. A step that gives no number is repeated with a fifth of it.
-         The error is held to a fixed share of the tolerance (MARGIN).
+         exactly. The same in dense output. The error is held to a fixed share of the tolerance (MARGIN).
 """
 
 from __future__ import annotations
@@ -21,11 +19,12 @@ import numpy as np
 from ..kernels.blocks import make_memory
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
 from ..kernels.kinematics import kinematics_rows, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
+from ..kernels.lanes import LANES, LINE, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
 from .accelerate import CODES, rates, work_rows
+from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
 from .task import Failure, Task
 
 ADAPTIVE = True
@@ -55,16 +54,18 @@ D = (
     69997945 / 29380423,
 )
 MARGIN = 4.0  # errors are held this far below the tolerance: a fast top's energy then drifts by 5 rtol in 10 s
-SAFETY, BETA = 0.9, 0.04
-SHRINK, GROW = 0.2, 10.0  # the step changes by no more at a time
-EXPONENT = 0.2 - 0.75 * BETA
-LEAST_PAST = 1e-4
-SHORTEST = 1e-12  # s, to begin with where nothing better is known
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
-# the state of a march: these numbers, then y, y', and the five rows of the last step's interpolant
-TIME, STEP, PAST, REJECTED, ROW, FROM, LENGTH, ACCEPTED, REJECTIONS, EVALUATIONS, SINCE, WORST, BROKEN, HEAD = range(14)
+# the state of a march: the record of control, these numbers, y, y', and five rows that interpolate the last step
+ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN = range(6, 13)
+HEAD = 2 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY = range(4)
+
+
+@inline
+def padded(ny):
+    """The length of vectors like y: zeros follow, so that registers go over them without a rest"""
+    return (ny + LINE - 1) // LINE * LINE
 
 
 @kernel
@@ -76,21 +77,6 @@ def project(m, y):
             put_all(y, n, normalize(load_quaternion(y, n)))
 
 
-@inline
-def scale_of(a, b, rtol, atol):
-    return atol + rtol * max(abs(a), abs(b))
-
-
-@kernel
-def norm(x, y, rtol, atol):
-    """RMS of x, each component in units of its tolerance"""
-    total = 0.0
-    for j in range(x.shape[0]):
-        e = get(x, j) / scale_of(get(y, j), get(y, j), rtol, atol)
-        total += e * e
-    return math.sqrt(total / x.shape[0])
-
-
 @kernel
 def first_broken(K, n):
     """The component that is not finite in the earliest stage where one is not"""
@@ -100,98 +86,64 @@ def first_broken(K, n):
     return 0
 
 
+@inline
+def weigh(w, count, K, width, j):
+    """w[0] K_0 + ... of ``count`` stages, for the LANES components from j on"""
+    total = w[0] * get_run(K, j)
+    for r in range(1, count):
+        total = total + w[r] * get_run(K, r * width + j)
+    return total
+
+
 @kernel
-def error_of_step(h, y, new, K, rtol, atol):
+def error_of_step(ny, h, y, new, K, error, rtol, atol):
     """RMS of the error in units of what is allowed, its largest component, and whether that is not finite"""
-    n = y.shape[0]
+    width = y.shape[0]
+    for j in range(0, width, LANES):
+        put_run(error, j, weigh(E, 7, K, width, j))
     total, largest, worst = 0.0, -1.0, 0
-    for j in range(n):
-        e = 0.0
-        for s in range(7):
-            e += E[s] * get(K, s * n + j)
-        e = abs(h * e) / scale_of(get(y, j), get(new, j), rtol, atol)
+    for j in range(ny):
+        e = abs(h * get(error, j)) / scale_of(get(y, j), get(new, j), rtol, atol)
         if not e < math.inf:
-            return math.inf, first_broken(K, n), True
+            return math.inf, first_broken(K, width), True
         if e > largest:
             largest, worst = e, j
         total += e * e
-    return MARGIN * math.sqrt(total / n), worst, False
+    return MARGIN * math.sqrt(total / ny), worst, False
 
 
 @kernel
 def stage(s, h, y, K, out):
     """out = y + h (A[s,0] K_0 + ... + A[s,s-1] K_(s-1))"""
-    n = y.shape[0]
-    for j in range(n):
-        total = 0.0
-        for r in range(s):
-            total += A[s, r] * get(K, r * n + j)
-        put(out, j, get(y, j) + h * total)
+    width = y.shape[0]
+    for j in range(0, width, LANES):
+        put_run(out, j, get_run(y, j) + h * weigh(A[s], s, K, width, j))
 
 
 @kernel
 def prepare_dense(h, y, new, K, dense):
     """The interpolant of the step from y to new, in the form of DOPRI5"""
-    n = y.shape[0]
-    for j in range(n):
-        rise = get(new, j) - get(y, j)
-        bend = h * get(K, j) - rise
-        last = 0.0
-        for s in range(7):
-            last += D[s] * get(K, s * n + j)
-        put(dense, j, get(y, j))
-        put(dense, n + j, rise)
-        put(dense, 2 * n + j, bend)
-        put(dense, 3 * n + j, rise - h * get(K, 6 * n + j) - bend)
-        put(dense, 4 * n + j, h * last)
+    width = y.shape[0]
+    for j in range(0, width, LANES):
+        rise = get_run(new, j) - get_run(y, j)
+        bend = h * get_run(K, j) - rise
+        put_run(dense, j, get_run(y, j))
+        put_run(dense, width + j, rise)
+        put_run(dense, 2 * width + j, bend)
+        put_run(dense, 3 * width + j, rise - h * get_run(K, 6 * width + j) - bend)
+        put_run(dense, 4 * width + j, h * weigh(D, 7, K, width, j))
 
 
 @kernel
 def interpolate(m, x, dense, out):
     """out: y where a share x of the step is done"""
-    n = out.shape[0]
+    width = out.shape[0]
     z = 1.0 - x
-    for j in range(n):
-        inner = get(dense, 3 * n + j) + z * get(dense, 4 * n + j)
-        inner = get(dense, n + j) + z * (get(dense, 2 * n + j) + x * inner)
-        put(out, j, get(dense, j) + x * inner)
+    for j in range(0, width, LANES):
+        inner = get_run(dense, 3 * width + j) + z * get_run(dense, 4 * width + j)
+        inner = get_run(dense, width + j) + z * (get_run(dense, 2 * width + j) + x * inner)
+        put_run(out, j, get_run(dense, j) + x * inner)
     project(m, out)
-
-
-@kernel
-def first_step(m, k, algorithm, y, f, tau, none, buffer, n, spare, f_spare, rtol, atol):
-    """A step to begin with, and the evaluation at its end left in f_spare: [hairer1993] sec. II.4"""
-    d0, d1 = norm(y, y, rtol, atol), norm(f, y, rtol, atol)
-    h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-    for j in range(y.shape[0]):
-        put(spare, j, get(y, j) + h * get(f, j))
-    rates(m, k, algorithm, spare, tau, none, buffer, n, f_spare)
-    for j in range(y.shape[0]):
-        put(f_spare, j, get(f_spare, j) - get(f, j))
-    d2 = norm(f_spare, y, rtol, atol) / h
-    most = max(d1, d2)
-    if not most < math.inf:
-        return max(1e-6 * h, SHORTEST)
-    better = max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.2
-    return min(100.0 * h, better)
-
-
-@kernel
-def control(c, h, error):
-    """Whether the step is accepted; the next one by Hairer's PI controller"""
-    raw = error**EXPONENT
-    if error <= 1.0:
-        factor = raw / c[PAST] ** BETA / SAFETY
-        h_new = h / max(1.0 / GROW, min(1.0 / SHRINK, factor))
-        c[PAST] = max(error, LEAST_PAST)
-        c[STEP] = min(h_new, h) if c[REJECTED] != 0.0 else h_new
-        c[REJECTED] = 0.0
-        c[ACCEPTED] += 1
-        return True
-    c[STEP] = h * SHRINK if raw == math.inf else h / min(1.0 / SHRINK, raw / SAFETY)
-    c[REJECTED] = 1.0
-    c[REJECTIONS] += 1
-    return False
 
 
 @kernel
@@ -216,19 +168,21 @@ def march(memory, state, tau, times, rtol, atol, largest, most, algorithm, Q, U,
     buffer = scratch(memory, end, state)
     k, n = take_kinematics(m, buffer)
     ny = m.nq + m.nu
-    K, n = take(buffer, n, 7 * ny)
-    new, n = take(buffer, n, ny)
+    width = padded(ny)
+    K, n = take(buffer, n, 7 * width)
+    new, n = take(buffer, n, width)
+    error, n = take(buffer, n, width)
     none, _ = take(buffer, n, 0)
     c, at = take(state, 0, HEAD)
-    y, at = take(state, at, ny)
-    f, at = take(state, at, ny)
-    dense, at = take(state, at, 5 * ny)
+    y, at = take(state, at, width)
+    f, at = take(state, at, width)
+    dense, at = take(state, at, 5 * width)
     until = times[times.shape[0] - 1]
     if c[EVALUATIONS] == 0.0:
         rates(m, k, algorithm, y, tau, none, buffer, n, f)
-        c[STEP] = first_step(m, k, algorithm, y, f, tau, none, buffer, n, new, view(K, 0, ny), rtol, atol)
+        c[STEP] = first_step(m, k, algorithm, y, f, tau, none, buffer, n, new, view(K, 0, width), rtol, atol)
         c[EVALUATIONS] = 2.0
-        c[WORST] = first_broken(f, ny)
+        c[WORST] = first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
             return NOT_FINITE
     for tried in range(steps + 1):
@@ -249,15 +203,15 @@ def march(memory, state, tau, times, rtol, atol, largest, most, algorithm, Q, U,
             stage(s, h, y, K, new)
             if s == 6:
                 project(m, new)
-            rates(m, k, algorithm, new, tau, none, buffer, n, view(K, s * ny, ny))
-        error, c[WORST], c[BROKEN] = error_of_step(h, y, new, K, rtol, atol)
+            rates(m, k, algorithm, new, tau, none, buffer, n, view(K, s * width, width))
+        size, c[WORST], c[BROKEN] = error_of_step(ny, h, y, new, K, error, rtol, atol)
         c[EVALUATIONS] += 6.0
         c[SINCE] += 1.0
-        if control(c, h, error):
+        if control(c, h, size):
             prepare_dense(h, y, new, K, dense)
             for j in range(ny):
                 put(y, j, get(new, j))
-                put(f, j, get(K, 6 * ny + j))
+                put(f, j, get(K, 6 * width + j))
             c[FROM], c[LENGTH] = c[TIME], h
             c[TIME] = until if last else c[TIME] + h
     return GOING
@@ -269,9 +223,10 @@ class Run:
     def __init__(self, task: Task) -> None:
         system = self.system = task.system
         self.task, ny = task, system.nq + system.nu
-        rows = kinematics_rows(system) + work_rows(system, task.algorithm) + 8 * ny
+        width = -(-ny // LINE) * LINE  # padded
+        rows = kinematics_rows(system) + work_rows(system, task.algorithm) + 9 * width
         self.memory = make_memory(system, rows)
-        self.state = np.zeros(HEAD + 7 * ny)
+        self.state = np.zeros(HEAD + 7 * width)
         self.state[[PAST, ROW]] = LEAST_PAST, 1
         self.state[HEAD : HEAD + ny] = np.concatenate([task.Q[0], task.U[0]])
 
