@@ -149,6 +149,15 @@ def test_a_system_at_rest_stays_at_rest():
     assert run.attrs["accepted"] < 50
 
 
+@pytest.mark.parametrize("integrator", wt.INTEGRATORS)
+def test_a_system_without_freedoms_runs(integrator):
+    model = wt.Model("still")
+    model.body("block", mass=1.0, inertia=(1, 1, 1))
+    model.joint("weld", "fixed", "ground", "block")
+    run = wt.simulate(model.compile(), 1.0, integrator=integrator)
+    assert run.q.shape == (501, 0)
+
+
 # ---------------------------------------------------------------- chunks
 
 

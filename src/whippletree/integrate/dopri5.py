@@ -65,7 +65,7 @@ GOING, TOO_SMALL, NOT_FINITE, TOO_MANY = range(4)
 @inline
 def padded(ny):
     """The length of vectors like y: zeros follow, so that registers go over them without a rest"""
-    return (ny + LINE - 1) // LINE * LINE
+    return max(1, (ny + LINE - 1) // LINE) * LINE
 
 
 @kernel
@@ -109,7 +109,7 @@ def error_of_step(ny, h, y, new, K, error, rtol, atol):
         if e > largest:
             largest, worst = e, j
         total += e * e
-    return MARGIN * math.sqrt(total / ny), worst, False
+    return MARGIN * math.sqrt(total / max(1, ny)), worst, False
 
 
 @kernel
@@ -223,7 +223,7 @@ class Run:
     def __init__(self, task: Task) -> None:
         system = self.system = task.system
         self.task, ny = task, system.nq + system.nu
-        width = -(-ny // LINE) * LINE  # padded
+        width = max(1, -(-ny // LINE)) * LINE  # padded
         rows = kinematics_rows(system) + work_rows(system, task.algorithm) + 9 * width
         self.memory = make_memory(system, rows)
         self.state = np.zeros(HEAD + 7 * width)
