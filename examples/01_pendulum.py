@@ -10,7 +10,7 @@ LENGTH, START = 1.0, 2.5  # m, rad
 m = wt.Model("pendulum")
 bob = m.body("bob", mass=1.0, com=(0, 0, -LENGTH), inertia=(1e-9, 1e-9, 1e-9))
 m.joint("hinge", "revolute", m.ground, bob, axis="y")
-run = wt.simulate(m.compile(), until=10.0, q={"hinge": START}, step=1e-3, output_step=1e-3)
+run = wt.simulate(m.compile(), until=10.0, q={"hinge": START}, output_step=1e-3)
 
 # the speed changes sign twice in a period; where, by linear interpolation
 t, u = run.t, run["hinge.u"]

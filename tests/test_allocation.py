@@ -7,9 +7,10 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
+from whippletree.integrate.task import Task
 from zoo import random_state, tree
 
-rk4 = wt.INTEGRATORS["rk4"]
+COMPILED = [name for name in wt.INTEGRATORS if not name.startswith("scipy-")]
 
 
 def allocations(call):
@@ -50,15 +51,20 @@ def test_batch_of_states_allocates_like_one_block(system, algorithm):
     compare(*runs)
 
 
-@pytest.mark.parametrize("algorithm", rk4.CODES)
-def test_steps_allocate_nothing(system, algorithm):
-    """The compiled time loop, with 4 evaluations a step: one step against a hundred."""
+@pytest.mark.parametrize("algorithm", wt.ALGORITHMS)
+@pytest.mark.parametrize("integrator", COMPILED)
+def test_steps_allocate_nothing(system, integrator, algorithm):
+    """The compiled time loop: one step against a hundred."""
     q, u, tau = random_state(system, np.random.default_rng(1))
-    memory, Q, U = rk4.workspace(system, algorithm), np.empty((1, system.nq)), np.empty((1, system.nu))
+    Q, U = np.tile(q, (2, 1)), np.tile(u, (2, 1))
+    run = wt.INTEGRATORS[integrator].begin(
+        Task(system, algorithm, integrator, tau, np.array([0, 1e3]), Q, U, 1e-8, 1e-10, 1e-4)
+    )
+    start = run.state.copy()
 
     def march(steps):
-        x, y = q.copy(), u.copy()
-        rk4.march(memory, x, y, tau, 1e-4, steps, rk4.CODES[algorithm], Q, U)
+        run.state[:] = start
+        run.proceed(steps)
 
     compare(allocations(lambda: march(1)), allocations(lambda: march(100)))
 

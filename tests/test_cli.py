@@ -19,6 +19,7 @@ SHELL = [sys.executable, "-c", "from whippletree.cli import main; main()"]
 def command(tmp_path, monkeypatch, capsys):
     """Run the program in an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda: True)  # whoever comes first
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])
@@ -147,7 +148,10 @@ child = "arm"
         (["run", PENDULUM, "--until", "nan"], "until"),
         (["run", PENDULUM, "--until", "1", "--step", "0"], "step"),
         (["run", PENDULUM, "--until", "1", "--algorithm", "articulate"], "articulate"),
-        (["run", PENDULUM, "--until", "1", "--integrator", "euler"], "euler"),
+        (["run", PENDULUM, "--until", "1", "--integrator", "eulr"], "did you mean 'euler'?"),
+        (["run", PENDULUM, "--until", "1", "--rtol", "0"], "rtol is not a tolerance"),
+        (["run", PENDULUM, "--until", "1", "--atol", "-1"], "atol is not a tolerance"),
+        (["run", PENDULUM, "--until", "1", "--integrator", "rk4", "--rtol", "1e-6"], "has a fixed step"),
         (["run", PENDULUM, "--until", "1", "--plot", "a.gif"], "'a.gif' is not the name of a picture"),
         (["run", PENDULUM, "--until", "1", "-o", "no/a.nc"], "there is no folder 'no'"),
         (["run", PENDULUM, "--until", "1", "-o", "."], "is a folder"),

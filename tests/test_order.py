@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.integrate import dopri5
+from whippletree.integrate.task import Task
 from zoo import random_axes, random_pose, random_solid
 
 
@@ -21,14 +23,15 @@ def mobile():
     return model.compile()
 
 
-def end_state(system, integrator, step, algorithm="auto"):
+def end_state(system, integrator, step, algorithm="auto", **tolerances):
     start = {"free": [0.4, -0.3, 0.6, 0.2, 0.1, -0.3], "spherical": [0.5, 0.4, -0.6], "universal": [0.7, -0.5]}
-    run = wt.simulate(system, 0.5, u=start, integrator=integrator, step=step, algorithm=algorithm)
+    options = {"algorithm": algorithm, "integrator": integrator, "step": step, **tolerances}
+    run = wt.simulate(system, 0.5, u=start, output_step=0.5, **options)  # one row, so that no row shortens a step
     last = [np.atleast_1d(np.asarray(run[f"{name}.{x}"])[-1]).ravel() for name in system.joints for x in ("q", "u")]
     return np.concatenate(last)
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4)])
+@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1)])
 def test_order_of_the_integrator(integrator, order):
     system = mobile()
     ends = [end_state(system, integrator, 0.5 / 2**k) for k in range(5, 10)]
@@ -36,6 +39,40 @@ def test_order_of_the_integrator(integrator, order):
     orders = np.log2(np.divide(jumps[:-1], jumps[1:]))
     assert jumps[-1] > 1e-12  # still error of the method, not rounding
     assert abs(orders[-1] - order) < 0.1, orders
+
+
+def fixed_dopri5(system, steps):
+    """The state after 0.5 s in equal steps: no error is too large, and the largest step is the step."""
+    h = 0.5 / steps
+    Q, U = np.zeros((2, system.nq)), np.zeros((2, system.nu))
+    Q[0], U[0] = system.q0, np.linspace(3.0, -2.0, system.nu)
+    run = dopri5.begin(
+        Task(system, "articulated", "dopri5", np.zeros(system.nu), np.array([0, 0.5]), Q, U, 0.9, 1e12, h)
+    )
+    run.proceed(0)
+    run.state[dopri5.STEP] = h
+    run.proceed(10 * steps)
+    assert run.attrs()["accepted"] == steps
+    return np.concatenate([Q[1], U[1]])
+
+
+def test_order_of_dopri5_in_fixed_steps():
+    system = mobile()
+    ends = [fixed_dopri5(system, 2**k) for k in range(5, 10)]
+    jumps = [np.linalg.norm(a - b) for a, b in pairwise(ends)]
+    orders = np.log2(np.divide(jumps[:-1], jumps[1:]))
+    assert jumps[-1] > 1e-12  # still error of the method, not rounding
+    assert abs(orders[-1] - dopri5.ORDER) < 0.1, orders
+
+
+def test_error_of_dopri5_is_proportional_to_the_tolerance():
+    """The estimate of a step, of order h^5, is held at the tolerance; the global error is of order h^5 too."""
+    system, tolerances = mobile(), 10.0 ** -np.arange(5, 11)
+    exact = end_state(system, "dopri5", None, rtol=1e-13, atol=1e-13)
+    errors = [np.linalg.norm(end_state(system, "dopri5", None, rtol=x, atol=x) - exact) for x in tolerances]
+    slope = np.polyfit(np.log10(tolerances), np.log10(errors), 1)[0]
+    assert abs(slope - 1) < 0.1, errors
+    assert errors[-1] < 10 * tolerances[-1]
 
 
 @pytest.mark.parametrize("algorithm", wt.ALGORITHMS)

@@ -32,13 +32,13 @@ def pendulum():
     rod = m.body("rod", **wt.rod(mass=1.0, length=1.0, axis="-z"))
     m.joint("hinge", "revolute", m.ground, rod, axis="y")
     m.frame("tip", rod, (0, 0, -1.0))
-    return wt.simulate(m.compile(), until=0.5, q={"hinge": 1.0}, step=0.01)
+    return wt.simulate(m.compile(), until=0.5, q={"hinge": 1.0}, integrator="rk4", step=0.01)
 
 
 @pytest.fixture(scope="module")
 def each():
     system = one_of_each()
-    return wt.simulate(system, until=0.02, step=0.005, u=np.linspace(0.1, 1, system.nu))
+    return wt.simulate(system, until=0.02, integrator="rk4", step=0.005, u=np.linspace(0.1, 1, system.nu))
 
 
 # ---------------------------------------------------------------- names

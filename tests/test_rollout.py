@@ -365,3 +365,15 @@ def test_states_that_cannot_be(pair):
     assert message(ModelError, four_bar().compile(), None, None, None, STEP, 4).startswith(
         "algorithm 'articulated' cannot solve 'four bar'\n"
     )
+
+
+def test_methods_do_not_disturb_each_other(system):
+    q, u, _ = start(system, wt.LANES + 1)
+    fresh = both(wt.rollout(tree_again(system), q, u, None, STEP, 5))
+    wt.rollout(system, q, u, None, STEP, 5, integrator="euler")
+    assert np.array_equal(both(wt.rollout(system, q, u, None, STEP, 5)), fresh)
+
+
+def tree_again(system):
+    """The same system with memory of its own"""
+    return system.model.compile()

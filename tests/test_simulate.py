@@ -87,7 +87,7 @@ def test_an_interruption_keeps_what_was_computed(pendulum):
 
 
 def test_a_motion_that_blows_up_is_stopped_and_named(pendulum):
-    with pytest.raises(wt.SimulationError, match="ceased to be finite between") as caught:
+    with pytest.raises(wt.SimulationError, match="ceased to be finite at t = ") as caught:
         rk4(pendulum, 1.0, u={"hinge": 1e160}, step=0.01)  # its square is more than a double holds
     assert caught.value.where == "joint 'hinge' (revolute) of body 'bob'"
     assert len(caught.value.partial) >= 1

@@ -78,10 +78,14 @@ def run(
     plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
     animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the moving mechanism (.html)")] = None,
-    step: Annotated[float | None, typer.Option(metavar="SECONDS", help="step of the integrator")] = None,
+    rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
+    atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
+    step: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="fixed step, or the largest if steps are adaptive")
+    ] = None,
     output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
     algorithm: Algorithm = "auto",
-    integrator: Integrator = "rk4",
+    integrator: Integrator = "dopri5",
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
     base: Base = None,
@@ -102,10 +106,11 @@ def run(
             writable(path, what)
     for picture in plot:
         picture_path(picture)
-    options = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
+    options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
+    options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
     system = _system(model, base)
     try:
-        result = _simulate(system, until, algorithm=algorithm, integrator=integrator, **options)
+        result = _simulate(system, until, **options)
     except (SimulationError, KeyboardInterrupt) as e:
         if output is not None and len(getattr(e, "partial", ())) > 1:
             kept = output.with_suffix(".partial" + output.suffix)
@@ -146,7 +151,7 @@ def explain(model: ModelPath, base: Base = None) -> None:
 
 
 @app.command()
-def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator = "rk4", base: Base = None) -> None:
+def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator = "dopri5", base: Base = None) -> None:
     """Print the references (BibTeX) of what a run of this model uses."""
     from .result import cite as references
 

@@ -89,7 +89,8 @@ def _march(
 ) -> np.ndarray:
     """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
     trouble = np.zeros((Q.shape[0], 3), np.int64)
-    pool = system.pool.setdefault((compiled.march_states, 0), [])
+    # a memory for each method: an algorithm counts on rows of its own that stay zero
+    pool = system.pool.setdefault((compiled.march_states, order[3]), [])
 
     def run(start: int, stop: int) -> None:
         try:

@@ -14,9 +14,9 @@ from ..kernels.blocks import ALWAYS, make_memory, states_per_block
 from ..kernels.kinematics import kinematics_rows, take_kinematics
 from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
 from ..kernels.layout import unpack
-from ..kernels.manifold import advance
 from ..system.system import System
-from .rk4 import accelerate, advance_speeds, rk4_step, scaled, stage_rows, take_stages
+from . import euler, rk4
+from .accelerate import work_rows
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -32,8 +32,8 @@ class States(NamedTuple):
 
 def workspace(system: System) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
-    nb, nu, nq = system.nb, system.nu, system.nq
-    rows = kinematics_rows(system) + stage_rows(system) + nq + 2 * nu + 33 * nb + 8 * nu
+    nu, nq = system.nu, system.nq
+    rows = kinematics_rows(system) + rk4.stage_rows(system) + nq + 2 * nu + work_rows(system, "articulated")
     return make_memory(system, rows + nq + 2 * nu + LINE, LANES)
 
 
@@ -132,15 +132,6 @@ def ask_policy(policy, t, x, one, count):
 # ---------------------------------------------------------------- stepping
 
 
-@kernel
-def euler_step(m, k, s, q, u, tau, h, buffer, n):
-    """Semi-implicit Euler: u by the acceleration of the old state, q by the new u."""
-    accelerate(m, k, None, q, u, tau, s.none, buffer, n, s.a1)
-    advance_speeds(m.nu, u, h, s.a1, u)
-    scaled(m.nu, h, u, s.step)
-    advance(m, q, s.step, q)
-
-
 @inline
 def residue(block):
     """0 if all numbers of a block are finite, else not a number; added up lane by lane first."""
@@ -191,7 +182,6 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, trouble)
     k, n = take_kinematics(m, buffer)
-    s, n = take_stages(m, buffer, n)
     x, n = take_states(m, buffer, n)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
@@ -209,9 +199,9 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
             elif tau.shape[1] > 1:
                 load_row(tau, first, step - 1, x.tau)
             if method == 0:
-                rk4_step(m, k, s, None, x.q, x.u, x.tau, h, buffer, n)
+                rk4.step(m, k, None, x.q, x.u, x.tau, h, buffer, n)
             else:
-                euler_step(m, k, s, x.q, x.u, x.tau, h, buffer, n)
+                euler.step(m, k, None, x.q, x.u, x.tau, h, buffer, n)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

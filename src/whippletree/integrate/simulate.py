@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,20 @@ from ..errors import ModelError, SimulationError, nearest
 from ..model.check import number
 from ..result.result import Result
 from ..system.system import System
-from . import rk4
+from . import dopri5, euler, rk4, scipy_methods
+from .task import Failure, Task
 
-INTEGRATORS = {"rk4": rk4}
+INTEGRATORS: dict[str, ModuleType] = {
+    "dopri5": dopri5,
+    "rk4": rk4,
+    "euler": euler,
+    **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
+}
+RTOL, ATOL = 1e-8, 1e-10
+LEAST_RTOL = 1e-14  # some 50 roundings: below, no step can show that it is good enough
 DEFAULT_STEP = 1e-3  # s
 DEFAULT_OUTPUTS = 500
+FIRST_STEPS = 16
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
 LARGEST_RESULT = 4e9  # bytes
 
@@ -34,7 +44,9 @@ def simulate(
     u: ArrayLike | Mapping[str, Any] | None = None,
     tau: ArrayLike | None = None,
     algorithm: str = "auto",
-    integrator: str = "rk4",
+    integrator: str = "dopri5",
+    rtol: float = RTOL,
+    atol: float = ATOL,
     step: float | None = None,
     output_step: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -42,50 +54,95 @@ def simulate(
     """Motion from t = 0 to ``until`` (s).
 
     ``q`` and ``u`` are arrays, or dicts from joint names to values; what is missing is neutral and at
-    rest. ``tau`` is a constant joint force. ``step`` is the integrator's step (default 1 ms, or a
-    hundredth of the run), ``output_step`` the time between two rows of the result (default: 500 rows).
-    ``progress`` is called with the time reached. A state that ceases to be finite ends the run with a
-    SimulationError whose ``partial`` is the Result so far.
+    rest. ``tau`` is a constant joint force (N m or N). ``integrator`` is one of ``INTEGRATORS``: ``dopri5``
+    and those of SciPy choose their steps so that the error of each, in every component x of q and u, is
+    about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4`` and ``euler`` take steps
+    of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
+    the result (default: 500 rows). ``progress`` is called with the time reached.
+
+    A run that cannot go on ends with a SimulationError whose ``partial`` is the Result so far, and so does
+    a KeyboardInterrupt. ``attrs`` of the Result hold the method and, where steps are chosen, the number of
+    steps accepted and rejected and of evaluations.
     """
     until = number(until, "until")
     if until <= 0:
         raise ModelError("until must lie after the start", expected="a time > 0 (s)", got=until)
     if integrator not in INTEGRATORS:
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
+    method = INTEGRATORS[integrator]
     name = choose(system, algorithm)
     q_now, u_now, force = _start(system, q, u, tau)
-    h = _positive(step, "step", min(DEFAULT_STEP, until / 100))
-    every, h, rows = _grid(system, until, h, _positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, h)))
-    t = np.linspace(0.0, rows * every * h, rows + 1)
+    _check_tolerances(rtol, atol, integrator)
+    h = _positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
+    least = 0.0 if method.ADAPTIVE else h
+    rows = _rows(system, until, _positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
+    t = np.linspace(0.0, until, rows + 1)
     Q, U = np.empty((rows + 1, system.nq)), np.empty((rows + 1, system.nu))
     Q[0], U[0] = q_now, u_now
-    done = 0
-    memory = rk4.workspace(system, name)
-    attrs = {"algorithm": name, "integrator": integrator, "step": h}
-    chunk = 1
+    task = Task(system, name, integrator, force, t, Q, U, float(rtol), float(atol), h)
+    run = method.begin(task)
     try:
-        while done < rows:
-            n = min(chunk, rows - done)
-            begun = clock.perf_counter()
-            part = slice(done + 1, done + 1 + n)
-            rk4.march(memory, q_now, u_now, force, h, every, rk4.CODES[name], Q[part], U[part])
-            _watch(
-                system,
-                t[part],
-                Q[part],
-                U[part],
-                Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs),
-            )
-            done += n
-            if progress:
-                progress(float(t[done]))
-            spent = max(clock.perf_counter() - begun, 1e-6)
-            chunk = max(1, int(min(4.0, CHUNK_SECONDS / spent) * n)) if done > 1 else 2
+        _march(task, run, progress)
     except KeyboardInterrupt as stop:
-        stop.partial = Result(system, t[: done + 1], Q[: done + 1], U[: done + 1], attrs=attrs)  # type: ignore[attr-defined]
+        stop.partial = _so_far(task, run)  # type: ignore[attr-defined]
         raise
     udot = None if tau is None else forward_dynamics(system, Q, U, force, algorithm=name)
-    return Result(system, t, Q, U, udot, attrs)
+    return Result(system, t, Q, U, udot, _attrs(task, run))
+
+
+def _march(task: Task, run: Any, progress: Callable[[float], None] | None) -> None:
+    """To the last row, in chunks of about CHUNK_SECONDS."""
+    steps = FIRST_STEPS
+    while run.row < task.t.size:
+        begun = clock.perf_counter()
+        failure = run.proceed(steps)
+        if failure:
+            raise _failed(task, failure, _so_far(task, run))
+        if progress:
+            progress(run.time)
+        spent = max(clock.perf_counter() - begun, 1e-6)
+        steps = max(1, int(min(4.0, CHUNK_SECONDS / spent) * steps))
+
+
+def _attrs(task: Task, run: Any) -> dict[str, Any]:
+    return {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+
+
+def _so_far(task: Task, run: Any) -> Result:
+    n = run.row
+    return Result(task.system, task.t[:n], task.Q[:n].copy(), task.U[:n].copy(), attrs=_attrs(task, run))
+
+
+def _failed(task: Task, failure: Failure, partial: Result) -> SimulationError:
+    """The error that names time and joint, with what was computed before."""
+    system, j = task.system, failure.component
+    body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
+    where, hint = system.mechanical(body), failure.hint
+    try:
+        forward_dynamics(system, partial.q[-1], partial.u[-1], task.tau, algorithm=task.algorithm)
+    except SimulationError as e:
+        if e.where:  # a freedom without mass: the dynamics know which
+            where, hint = e.where, e.hint or hint
+    error = SimulationError(
+        f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s", where=where, hint=hint
+    )
+    error.partial = partial  # type: ignore[attr-defined]
+    return error
+
+
+def _check_tolerances(rtol: float, atol: float, integrator: str) -> None:
+    """Both positive numbers, and only where they are used."""
+    for value, what, low, high in ((rtol, "rtol", LEAST_RTOL, 1.0), (atol, "atol", 0.0, np.inf)):
+        x = number(value, what)
+        if not (x > 0 and low <= x < high):
+            expected = f"at least {low:g} and less than 1" if low else "a number > 0"
+            raise ModelError(f"{what} is not a tolerance to integrate with", expected=expected, got=x)
+    if not INTEGRATORS[integrator].ADAPTIVE and (rtol, atol) != (RTOL, ATOL):
+        raise ModelError(
+            f"integrator '{integrator}' has a fixed step and no tolerances",
+            got=f"rtol {rtol:g}, atol {atol:g}",
+            hint="give step instead, or take integrator='dopri5'",
+        )
 
 
 def _positive(value: float | None, what: str, default: float) -> float:
@@ -97,8 +154,8 @@ def _positive(value: float | None, what: str, default: float) -> float:
     return x
 
 
-def _grid(system: System, until: float, step: float, output_step: float) -> tuple[int, float, int]:
-    """Steps per output, step and number of outputs, so that the last output is at ``until``."""
+def _rows(system: System, until: float, output_step: float) -> int:
+    """Number of outputs after the start, so that the last one is at ``until``."""
     rows = max(1, math.ceil(until / output_step * (1 - 1e-9)))
     size = rows * (system.nq + system.nu + 1) * 8
     if size > LARGEST_RESULT:
@@ -108,8 +165,7 @@ def _grid(system: System, until: float, step: float, output_step: float) -> tupl
             got=f"{rows} rows of {system.nq + system.nu} numbers, {size / 1e9:.1f} GB",
             hint="a larger output_step",
         )
-    every, h = rk4.steps_between(step, until / rows)
-    return every, h, rows
+    return rows
 
 
 def _start(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, ...]:
@@ -135,20 +191,3 @@ def _by_joint(
             raise ModelError(f"joint '{joint}': wrong number of values", expected=rows.stop - rows.start, got=part.size)
         values[rows] = part
     return values
-
-
-def _watch(system: System, t: np.ndarray, Q: np.ndarray, U: np.ndarray, partial: Result) -> None:
-    """Stops at the first state that is not finite, and names the joint."""
-    bad = ~np.isfinite(U)
-    if not bad.any() and np.isfinite(Q).all():
-        return
-    row = int(np.argmax(bad.any(axis=1)))
-    before = partial.t[-1] if row == 0 else t[row - 1]
-    j = int(np.argmax(bad[row]))
-    error = SimulationError(
-        f"the motion of '{system.name}' ceased to be finite between t = {before:.6g} and {t[row]:.6g} s",
-        where=system.mechanical(body_of(system, "u", j)),
-        hint="a smaller step, or mass and inertia for the outermost bodies",
-    )
-    error.partial = partial  # type: ignore[attr-defined]
-    raise error

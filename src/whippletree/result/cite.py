@@ -33,7 +33,7 @@ def entries(*headers: str | None) -> list[str]:
     return [bibliography()[key] for key in wanted]
 
 
-def used(system: System, algorithm: str = "auto", integrator: str = "rk4") -> list[str]:
+def used(system: System, algorithm: str = "auto", integrator: str = "dopri5") -> list[str]:
     """BibTeX entries of a run of this system."""
     from ..integrate.simulate import INTEGRATORS
 

@@ -61,7 +61,7 @@ def report(run: Result, path: str | os.PathLike[str]) -> None:
 
 
 def _references(run: Result) -> list[str]:
-    return cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "rk4"))
+    return cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "dopri5"))
 
 
 def _picture(run: Result) -> str:
@@ -79,6 +79,11 @@ def _facts(run: Result) -> list[tuple[str, str]]:
     facts += [(key, str(run.attrs[key])) for key in ("algorithm", "integrator") if key in run.attrs]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))
+    if "rtol" in run.attrs:
+        facts.append(("tolerances", f"rtol {run.attrs['rtol']:g}, atol {run.attrs['atol']:g}"))
+    counts = [f"{run.attrs[key]} {key}" for key in ("accepted", "rejected", "evaluations") if key in run.attrs]
+    if counts:
+        facts.append(("steps", ", ".join(counts)))
     drift, most = np.abs(run["energy"] - run["energy"][0]).max(), run["energy.kinetic"].max()
     share = f", {drift / most:.2g} of the largest kinetic energy" if most > 0 else ""
     return [*facts, ("energy drift", f"{drift:.2g} J{share}")]

@@ -1,0 +1,45 @@
+"""Semi-implicit Euler, fixed step: the new speeds move the coordinates, on the manifold.
+
+Paper    [hairer2006] Geometric Numerical Integration, sec. I.1.2, eq. (1.9): the symplectic Euler method.
+Symbols  u' = a; the step is h.
+Differs  u is a generalized speed, not a momentum, and a is taken at the old u: the method is symplectic
+         where the mass matrix is constant and of order 1 everywhere. q moves along h u exactly.
+"""
+
+from ..kernels.lanes import entry, kernel, take
+from ..kernels.manifold import advance
+from .accelerate import accelerate
+from .fixed_step import GOING, NOT_FINITE, ROW, Run, advance_speeds, keep, open_run, scaled
+from .task import Task
+
+ADAPTIVE = False
+ORDER = 1
+
+
+@kernel
+def step(m, k, algorithm, q, u, tau, h, buffer, n):
+    """q, u a step of h further, in place; scratch lies in the buffer from row n on"""
+    a, n = take(buffer, n, m.nu)
+    move, n = take(buffer, n, m.nu)
+    none, _ = take(buffer, n, 0)
+    accelerate(m, k, algorithm, q, u, tau, none, buffer, n, a)
+    advance_speeds(m.nu, u, h, a, u)
+    scaled(m.nu, h, u, move)
+    advance(m, q, move, q)
+
+
+@entry
+def march(memory, state, tau, h, every, algorithm, Q, U, steps):
+    """At most ``steps`` steps on from ``state``, into the rows of Q, U; returns a status."""
+    m, k, q, u, buffer, n = open_run(memory, state)
+    for _ in range(steps):
+        if state[ROW] == Q.shape[0]:
+            break
+        step(m, k, algorithm, q, u, tau, h, buffer, n)
+        if not keep(m, state, q, u, every, Q, U):
+            return NOT_FINITE
+    return GOING
+
+
+def begin(task: Task) -> Run:
+    return Run(task, march, 2 * task.system.nu)
