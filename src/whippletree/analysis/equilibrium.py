@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
-from ..dynamics.evaluate import body_of
 from ..dynamics.functions import bias_force, energy, mass_matrix
+from ..dynamics.inputs import body_of
 from ..errors import ModelError, SimulationError
 from ..integrate.motion import advance
 from ..model.check import number

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.choose import choose
-from ..dynamics.evaluate import require_finite, states
+from ..dynamics.inputs import one_state
 from ..errors import ModelError
 from ..system.system import System
-
-UNIT_LENGTH = 1e-6  # of a quaternion: what a state may be off before it is taken for a mistake
 
 # (label, turns) of each freedom of a joint kind, as a small displacement
 _TURN, _SHIFT = (("rx", True), ("ry", True), ("rz", True)), (("x", False), ("y", False), ("z", False))
@@ -33,38 +31,7 @@ def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarra
     choose(system)  # refuses what no algorithm can do, by name
     if system.nu == 0:
         raise ModelError(f"'{system.name}' has no freedoms: there is nothing to study", expected="a joint that moves")
-    q = system.q0 if q is None else _by_joint(system, q, system.q0, system.q_index)
-    u, tau = (_by_joint(system, x, np.zeros(system.nu), system.u_index) for x in (u, tau))
-    arrays = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    if arrays[0].ndim > 1:
-        shape = arrays[0].shape
-        raise ModelError("a study takes one state", expected=f"q of shape ({system.nq},)", got=f"a batch {shape}")
-    require_finite(system, arrays, ("q", "u", "tau"))
-    for joint in system.joints:
-        if system.model.joints[joint].kind in ("spherical", "free"):
-            turn = arrays[0][system.q_index(joint)][-4:]
-            length = float(np.linalg.norm(turn))
-            if abs(length - 1.0) > UNIT_LENGTH:
-                raise ModelError(
-                    f"joint '{joint}': the quaternion in q is not unit",
-                    expected="[w, x, y, z] of length 1",
-                    got=f"{turn.tolist()} of length {length:.9g}",
-                )
-    q, u, tau = (a.copy() for a in arrays)
-    return q, u, tau
-
-
-def _by_joint(system: System, given: Any, values: np.ndarray, index: Callable[[str], slice]) -> Any:
-    if not isinstance(given, Mapping):
-        return given
-    values = np.array(values)
-    for joint, value in given.items():
-        rows = index(joint)
-        part = np.atleast_1d(np.asarray(value, float))
-        if part.shape != (rows.stop - rows.start,):
-            raise ModelError(f"joint '{joint}': wrong number of values", expected=rows.stop - rows.start, got=part.size)
-        values[rows] = part
-    return values
+    return one_state(system, q, u, tau, "a study")
 
 
 def joint_rows(system: System, joints: Iterable[str], what: str) -> np.ndarray:

@@ -17,7 +17,8 @@ from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, newton_euler, operators
 from .choose import ALGORITHMS, choose
-from .evaluate import evaluate, quick, states, with_wrenches
+from .evaluate import evaluate, quick
+from .inputs import states, with_wrenches
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.evaluate import evaluate, states
+from ..dynamics.evaluate import evaluate
+from ..dynamics.inputs import states
 from ..kernels import manifold
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from ..kernels.lanes import entry, scratch, take

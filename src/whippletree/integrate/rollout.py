@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
-from ..dynamics.evaluate import body_of, require_finite, spread, states
+from ..dynamics.evaluate import spread
+from ..dynamics.inputs import body_of, require_finite, states
 from ..errors import ModelError, SimulationError, nearest
 from ..kernels.lanes import LANES
 from ..model.check import number

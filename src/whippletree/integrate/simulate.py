@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
-from ..dynamics.evaluate import body_of, require_finite, require_unit, states
 from ..dynamics.functions import forward_dynamics
+from ..dynamics.inputs import body_of, one_state
 from ..errors import ModelError, SimulationError, nearest
 from ..model.check import number
 from ..result.result import Result
@@ -71,7 +71,7 @@ def simulate(
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
     method = INTEGRATORS[integrator]
     name = choose(system, algorithm)
-    q_now, u_now, force = _start(system, q, u, tau)
+    q_now, u_now, force = one_state(system, q, u, tau, "simulate")
     _check_tolerances(rtol, atol, integrator)
     h = _positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
@@ -166,28 +166,3 @@ def _rows(system: System, until: float, output_step: float) -> int:
             hint="a larger output_step",
         )
     return rows
-
-
-def _start(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, ...]:
-    q = system.q0 if q is None else _by_joint(system, q, system.q0, system.q_index) if isinstance(q, Mapping) else q
-    u = _by_joint(system, u, np.zeros(system.nu), system.u_index) if isinstance(u, Mapping) else u
-    Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    require_finite(system, (Q, U, T), ("q", "u", "tau"))
-    if Q.ndim > 1:
-        raise ModelError("simulate takes one state", expected=f"q of shape ({system.nq},)", got=f"a batch {Q.shape}")
-    require_unit(system, Q, 1e-6)
-    Q, U = Q.copy(), U.copy()
-    return Q, U, T
-
-
-def _by_joint(
-    system: System, given: Mapping[str, Any], neutral: np.ndarray, index: Callable[[str], slice]
-) -> np.ndarray:
-    values = np.array(neutral)
-    for joint, value in given.items():
-        rows = index(joint)
-        part = np.atleast_1d(np.asarray(value, float))
-        if part.shape != (rows.stop - rows.start,):
-            raise ModelError(f"joint '{joint}': wrong number of values", expected=rows.stop - rows.start, got=part.size)
-        values[rows] = part
-    return values
