@@ -28,6 +28,7 @@ def step(m, k, algorithm, q, u, tau, h, buffer, n):
     advance(m, q, move, q)
 
 
+# rk4.march with another step: a march that took the step as an argument could not be kept on disk by Numba
 @entry
 def march(memory, state, tau, h, every, algorithm, Q, U, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U; returns a status."""

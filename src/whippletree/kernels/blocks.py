@@ -9,8 +9,6 @@ from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, vie
 from .trig import exceeds
 
 ALWAYS = INNER | {"forceinline": True}
-
-
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
@@ -46,7 +44,7 @@ def take_block(m, buffer, n, x):
 
 @inline
 def split_wrench(m, x):
-    """The third input without and with its wrenches, which may be none"""
+    """The third input, and the wrenches that follow it, which may be none"""
     return view(x, 0, m.nu), view(x, m.nu, x.shape[0] - m.nu)
 
 
