@@ -12,8 +12,8 @@ from ..dynamics import articulated, composite
 from ..dynamics.newton_euler import balance
 from ..kernels.blocks import make_memory
 from ..kernels.forces import MOTION, apply_forces, evaluate_signals, unpack_forces
-from ..kernels.kinematics import kinematics_rows, place_and_move
-from ..kernels.lanes import get, inline, kernel, put, take, view
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import call_policy
@@ -151,3 +151,13 @@ def rates(x, t, y, out, buffer, n):
     q, u = view(y, 0, nq), view(y, nq, nu)
     coordinate_rates(x.m, q, u, view(out, 0, nq))
     put(out, nq + nu, accelerate(x, t, q, u, view(out, nq, nu), buffer, n))
+
+
+@entry
+def derivative(memory, tau, call, algorithm, t, y, out):
+    """y' of one state y = (q, u, work), for solvers that are not compiled here"""
+    m, F, end = open_forces(memory)
+    buffer = scratch(memory, end, y)
+    k, n = take_kinematics(m, buffer)
+    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
+    rates(x, t, y, out, buffer, n)

@@ -14,7 +14,7 @@ tolerances. ``begin(task)`` gives a run with
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,17 @@ class Task(NamedTuple):
     rtol: float
     atol: float
     step: float  # the step of a fixed-step method, the largest step of an adaptive one (s)
+
+
+def make_task(
+    system: System, algorithm: str, integrator: str, t: np.ndarray, q: np.ndarray, u: np.ndarray, **more: Any
+) -> Task:
+    """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol and step."""
+    Q, U, W = np.empty((t.size, system.nq)), np.empty((t.size, system.nu)), np.empty(t.size)
+    Q[0], U[0], W[0] = q, u, 0.0
+    options = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
+    y = np.concatenate([q, u, [0.0]])
+    return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
 
 
 class Failure(NamedTuple):
