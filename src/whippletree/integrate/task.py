@@ -10,6 +10,8 @@ tolerances. ``begin(task)`` gives a run with
 - ``state``: an array of all there is to know about how far it has come: a new run with a copy of it goes on with
   the same bits. None where a library keeps its own;
 - ``attrs()``: step or tolerances and counts, for the Result.
+
+A module whose runs have no ``state`` says ``RESUMES = False``.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def make_task(
     """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol and step."""
     Q, U, W = np.empty((t.size, system.nq)), np.empty((t.size, system.nu)), np.empty(t.size)
     Q[0], U[0], W[0] = q, u, 0.0
-    options = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
+    options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
     y = np.concatenate([q, u, [0.0]])
     return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
 
