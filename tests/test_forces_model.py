@@ -160,6 +160,7 @@ MESSAGES = [
     (lambda: wt.Ramp(1, start=2, end=2), "ramp: end is not after start", "expected: an end > 2", "got: 2"),
     (lambda: wt.Step(math.inf), "step: after is not finite", "expected: a finite number", "got: inf"),
     (lambda: wt.Step(1, rise=-1), "step: rise is too small", "expected: a finite number >= 0", "got: -1.0"),
+    (lambda: wt.Step(1, rise=1e-60), "step: rise is too short", "expected: 0 or at least 1e-09 s", "got: 1e-60"),
     (lambda: wt.Sine(1, True), "sine: frequency is not a number", "expected: a finite number", "got: True"),
     (lambda: wt.Table(3, [1, 2]), "table: times is not a list of numbers", "got: 3"),
     (
@@ -178,7 +179,7 @@ MESSAGES = [
     (
         lambda: wt.Table([0, 1, 1, 2], [1, 2, 3, 4]),
         "table: times are out of order",
-        "expected: each time after the one before",
+        "expected: each at least 1e-09 s after the one before",
         "got: times[1] = 1, then times[2] = 1",
     ),
     (
