@@ -1,6 +1,7 @@
 """Forces as data: what each kind takes, every complaint word for word, and the way to a file and back."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import whippletree as wt
 from whippletree import files
+from whippletree.cli import main
 from whippletree.errors import ModelError, ModelWarning
 from whippletree.files import mjcf, toml, urdf
 from whippletree.model import (
@@ -29,6 +31,7 @@ from whippletree.model import (
 )
 
 UNIT = (1.0, 1.0, 1.0)
+MODELS = Path(__file__).parents[1] / "models"
 
 
 def arm() -> Model:
@@ -760,3 +763,30 @@ def test_explain_says_what_acts(tmp_path):
 
 def test_nothing_is_said_of_what_is_not_there():
     assert lines_about_forces(arm().compile()) == []
+
+
+def test_commands_let_the_forces_of_joints_act(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "r.urdf"
+    path.write_text(URDF)
+    for options, said in (([], "does not act: load with passive=True (--passive)"), (["--passive"], "acts")):
+        monkeypatch.setattr("sys.argv", ["whippletree", "explain", str(path), *options])
+        with pytest.raises(SystemExit):
+            main()
+        assert f"passive    damping of 1 joint (j) {said}\n" in capsys.readouterr().out
+
+
+# ---- the model that shows them
+
+
+def test_the_suspension_is_at_rest_until_the_bump_and_settles_under_the_passenger():
+    system = files.load(MODELS / "suspension.toml").compile()
+    run = wt.simulate(system, until=6.0)
+    before = run.t < 0.5
+    # the file gives lengths of springs to a micrometre
+    assert np.abs(run["heave.q"][before]).max() < 1e-6
+    assert run["strut.force"][0] == pytest.approx(-3989.4, abs=0.1)
+    assert np.abs(run["pivot.q"]).max() > 0.1  # the stops act
+    # wheel rate of the strut 40e3 (0.3 / 0.4)^2 N/m in a row with the tyre; friction and turned levers: 5 %
+    assert run["heave.q"][-1] == pytest.approx(-700 * (1 / 22.5e3 + 1 / 200e3), rel=0.05)
+    stored = np.ptp(run["energy.elastic"])
+    assert np.abs(run["energy.balance"]).max() < 1e-7 * stored  # rtol is 1e-8 a step
