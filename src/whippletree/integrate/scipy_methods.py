@@ -43,6 +43,7 @@ class Run:
         derivative(self.memory, task.tau, task.call, CODES[task.algorithm], float(t), np.ascontiguousarray(y), out)
         if not np.isfinite(out).all():
             self.blamed = int(np.argmin(np.isfinite(out)))
+            raise FloatingPointError("the accelerations are not finite")  # LSODA would go on
         return out
 
     def proceed(self, steps: int) -> Failure | None:
@@ -58,7 +59,7 @@ class Run:
                     return Failure(f"failed: {message}", self.time, self.blamed, hint)
                 self.accepted, self.since, self.time = self.accepted + 1, self.time, float(self.solver.t)
                 self._write_rows(int(np.searchsorted(task.t, self.time, side="right")))
-        except (ValueError, np.linalg.LinAlgError) as e:
+        except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
             return Failure(f"failed: {e}", self.time, self.blamed, hint)
         return None
 
