@@ -140,7 +140,7 @@ class Checkpoint:
         names = [name for name in here if settings.get(name) != here[name]]
         if names:
             told = [", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)]
-            raise self._not_this_run(f"is of another run: {' and '.join(names)} differ", *told)
+            raise self._not_this_run(f"is of another run: {', '.join(names)} differ{'s' * (len(names) == 1)}", *told)
         for letter, rows in (("q", self.task.Q), ("u", self.task.U)):
             first = kept.arrays[letter][0]
             if first.shape != rows[0].shape:
