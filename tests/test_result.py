@@ -171,7 +171,9 @@ def test_a_failed_save_leaves_what_was_there(pendulum, tmp_path, monkeypatch):
 
 def test_a_file_without_what_can_be_computed_is_read_as_well(each, tmp_path):
     path = tmp_path / "run.nc"
-    bare = each.dataset.drop_vars(["udot", "position", "energy", "energy_kinetic", "energy_potential", "energy_elastic"])
+    bare = each.dataset.drop_vars(
+        ["udot", "position", "energy", "energy_kinetic", "energy_potential", "energy_elastic"]
+    )
     bare.to_netcdf(path, engine="h5netcdf")
     again = load_result(path)
     np.testing.assert_array_equal(again.q, each.q)
