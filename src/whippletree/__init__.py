@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .dynamics.functions import (
         Energy,
         Kinematics,
+        applied_force,
         bias_force,
         energy,
         forward_dynamics,
@@ -47,8 +48,8 @@ _HOME = {
     "analysis.linearize": ("Linear", "linearize"),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
-        "Energy", "Kinematics", "bias_force", "energy", "forward_dynamics", "inverse_dynamics", "jacobian",
-        "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
+        "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
+        "jacobian", "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
@@ -66,8 +67,8 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Limits", "Linear",
     "Model", "ModelError", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step", "System", "Table",
-    "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
-    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
+    "WhippletreeError", "advance", "applied_force", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes",
+    "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
     "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod",
     "rollout", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
-from ..kernels.lanes import LANES, LINE, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
 from ..kernels.kinematics import take_kinematics
+from ..kernels.lanes import LANES, LINE, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
@@ -164,7 +164,7 @@ def write_rows(m, c, times, dense, spare, Q, U, W, stop):
 
 @entry
 def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm, Q, U, W, stop, steps):
-    """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status."""
+    """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or so many steps tried; returns a status."""
     m, F, end = open_forces(memory)
     buffer = scratch(memory, end, state)
     k, n = take_kinematics(m, buffer)

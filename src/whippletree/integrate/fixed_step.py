@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.blocks import checksum
 from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import get, inline, kernel, put, scratch, view
-from .accelerate import CODES, mechanism_memory, open_forces, open_mechanism
+from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -58,10 +58,12 @@ def remember(m, state):
 
 
 @kernel
-def keep(m, state, work, times, every, Q, U, W):
+def keep(x, state, work, times, every, Q, U, W):
     """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
+    m = x.m
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
+    impose(x, time_of(state), view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu))
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False

@@ -138,7 +138,9 @@ def _raised(task: Task, run: Any, user: Callback) -> BaseException:
     assert error is not None
     if not isinstance(error, Exception):
         return error
-    said = SimulationError(f"{user.name} raised an error near t = {run.time:.6g} s", got=f"{type(error).__name__}: {error}")
+    said = SimulationError(
+        f"{user.name} raised an error near t = {run.time:.6g} s", got=f"{type(error).__name__}: {error}"
+    )
     said.partial = _so_far(task, run)  # type: ignore[attr-defined]
     said.__cause__ = error
     return said

@@ -45,7 +45,7 @@ def make_task(
     """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol and step."""
     Q, U, W = np.empty((t.size, system.nq)), np.empty((t.size, system.nu)), np.empty(t.size)
     Q[0], U[0], W[0] = q, u, 0.0
-    options = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
+    options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
     y = np.concatenate([q, u, [0.0]])
     return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
 
