@@ -77,7 +77,7 @@ def run(
     ] = None,
     plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
-    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the moving mechanism (.html)")] = None,
+    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
     rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
     atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
     step: Annotated[
@@ -98,6 +98,7 @@ def run(
     Without an output file the state at the end is printed.
     """
     from .files.whole_file import writable
+    from .result.animation import animation_path
     from .result.plot import picture_path
 
     pages = ((report, "the report"), (animate, "the animation"))
@@ -106,6 +107,8 @@ def run(
             writable(path, what)
     for picture in plot:
         picture_path(picture)
+    if animate is not None:
+        animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
     system = _system(model, base)
@@ -124,7 +127,8 @@ def run(
     if report is not None:
         result.report(report)
     if animate is not None:
-        result.animate(animate)
+        with Bar(f"drawing {system.name}", 1.0) as bar:
+            result.animate(animate, progress=bar)
     written = [str(p) for p in (output, *plot, report, animate) if p is not None]
     if written:
         say(f"wrote {', '.join(written)}")
@@ -156,26 +160,6 @@ def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator
     from .result import cite as references
 
     print("\n\n".join(references.used(_system(model, base), algorithm, integrator)))
-
-
-@app.command(short_help="Draw a result over time.")
-def plot(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".svg, .png or .pdf")] = None,
-) -> None:
-    """Draw names of a result over time; without names the mechanism, its coordinates and energies.
-
-    \b
-    whippletree plot run.nc hinge.q energy -o hinge.png
-    """
-    from .result import load_result
-
-    path = output or result.with_suffix(".svg")
-    load_result(result).plot(*(names or ()), path=path)
-    say(f"wrote {path}")
 
 
 @app.command(short_help="Time the dynamics beside other engines.")
@@ -289,6 +273,6 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
-    from . import cli_studies  # noqa: F401, its commands add themselves
+    from . import cli_results, cli_studies  # noqa: F401, their commands add themselves
 
     app(prog_name="whippletree")

@@ -53,7 +53,7 @@ def _draw_boxes(axes: Axes, place: Layout) -> None:
     for i in place.drawn:
         x, tall, fill = place.x[i], place.tall(i), "#e8e8e8" if i == 0 else "#f7fafc"
         corner, shape = (x, place.y[i] - tall / 2), f"round,pad=0,rounding_size={0.4 * style.line}"
-        edge = {"facecolor": fill, "edgecolor": INK, "linewidth": 0.8 if place.named else 0.5}
+        edge: dict[str, Any] = {"facecolor": fill, "edgecolor": INK, "linewidth": 0.8 if place.named else 0.5}
         axes.add_patch(FancyBboxPatch(corner, place.box, tall, boxstyle=shape, zorder=3, **edge))
         for k, name in enumerate(place.names[i]):
             y = place.y[i] + (k - (len(place.names[i]) - 1) / 2) * style.line
