@@ -164,7 +164,9 @@ def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator
 
 @app.command(short_help="Time the dynamics beside other engines.")
 def bench(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch, rollout or scaling")],
+    family: Annotated[
+        str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch, rollout, simulate, scaling")
+    ],
     bodies: Annotated[str | None, typer.Option(metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots")] = None,
     against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake")] = "",
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
