@@ -6,7 +6,7 @@ import pytest
 import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import dopri5, simulate
-from whippletree.integrate.task import Task
+from whippletree.integrate.task import make_task
 from zoo import DATA, data, floating_tree
 
 P05, P08 = data("p05_heavytop.json"), data("p08_tree.json")
@@ -163,11 +163,9 @@ def test_a_system_without_freedoms_runs(integrator):
 
 def task_of(integrator, rows=40):
     system, q, u = flying_tree()
-    Q, U = np.full((rows + 1, system.nq), np.nan), np.full((rows + 1, system.nu), np.nan)
-    Q[0], U[0] = q, u
     t = np.linspace(0.0, 0.5, rows + 1)
     adaptive = wt.INTEGRATORS[integrator].ADAPTIVE
-    return Task(system, "articulated", integrator, np.zeros(system.nu), t, Q, U, 1e-8, 1e-10, 0.5 if adaptive else 1e-3)
+    return make_task(system, "articulated", integrator, t, q, u, step=0.5 if adaptive else 1e-3)
 
 
 def finish(run, steps, **limits):

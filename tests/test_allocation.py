@@ -7,7 +7,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
-from whippletree.integrate.task import Task
+from whippletree.integrate.task import make_task
 from zoo import random_state, tree
 
 COMPILED = [name for name in wt.INTEGRATORS if not name.startswith("scipy-")]
@@ -56,9 +56,8 @@ def test_batch_of_states_allocates_like_one_block(system, algorithm):
 def test_steps_allocate_nothing(system, integrator, algorithm):
     """The compiled time loop: one step against a hundred."""
     q, u, tau = random_state(system, np.random.default_rng(1))
-    Q, U = np.tile(q, (2, 1)), np.tile(u, (2, 1))
     run = wt.INTEGRATORS[integrator].begin(
-        Task(system, algorithm, integrator, tau, np.array([0, 1e3]), Q, U, 1e-8, 1e-10, 1e-4)
+        make_task(system, algorithm, integrator, np.array([0, 1e3]), q, u, tau=tau, step=1e-4)
     )
     start = run.state.copy()
 

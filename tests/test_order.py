@@ -7,7 +7,7 @@ import pytest
 
 import whippletree as wt
 from whippletree.integrate import dopri5
-from whippletree.integrate.task import Task
+from whippletree.integrate.task import make_task
 from zoo import random_axes, random_pose, random_solid
 
 
@@ -44,16 +44,15 @@ def test_order_of_the_integrator(integrator, order):
 def fixed_dopri5(system, steps):
     """The state after 0.5 s in equal steps: no error is too large, and the largest step is the step."""
     h = 0.5 / steps
-    Q, U = np.zeros((2, system.nq)), np.zeros((2, system.nu))
-    Q[0], U[0] = system.q0, np.linspace(3.0, -2.0, system.nu)
+    times, u = np.array([0, 0.5]), np.linspace(3.0, -2.0, system.nu)
     run = dopri5.begin(
-        Task(system, "articulated", "dopri5", np.zeros(system.nu), np.array([0, 0.5]), Q, U, 0.9, 1e12, h)
+        make_task(system, "articulated", "dopri5", times, system.q0, u, rtol=0.9, atol=1e12, step=h)
     )
     run.proceed(0)
     run.state[dopri5.STEP] = h
     run.proceed(10 * steps)
     assert run.attrs()["accepted"] == steps
-    return np.concatenate([Q[1], U[1]])
+    return np.concatenate([run.task.Q[1], run.task.U[1]])
 
 
 def test_order_of_dopri5_in_fixed_steps():

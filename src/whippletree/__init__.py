@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .integrate.rollout import rollout
     from .integrate.simulate import INTEGRATORS, simulate
     from .kernels.lanes import LANES
-    from .model import Model, Pose, pose
+    from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
     from .result.result import Result, load_result
     from .system.system import System
@@ -56,7 +56,7 @@ _HOME = {
     "integrate.rollout": ("rollout",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
     "kernels.lanes": ("LANES",),
-    "model": ("Model", "Pose", "pose"),
+    "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
     "result.result": ("Result", "load_result"),
     "system.system": ("System",),
@@ -64,11 +64,12 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Linear", "Model",
-    "ModelError", "Pose", "Result", "SimulationError", "System", "WhippletreeError", "advance", "bias_force", "box",
-    "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
-    "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse",
-    "mesh", "momentum", "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass", "sphere",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Limits", "Linear",
+    "Model", "ModelError", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step", "System", "Table",
+    "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
+    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
+    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod",
+    "rollout", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip
 
 

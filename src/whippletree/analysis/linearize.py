@@ -170,7 +170,7 @@ class Probe:
         d = np.vstack([offsets(self.steps), np.zeros(2 * system.nu)])  # the last one is the reference
         Q, U = advance(system, q, d[:, : system.nu]), u + d[:, system.nu :]
         udot = forward_dynamics(system, Q, U, tau)
-        self.run = Result(system, np.zeros(len(d)), Q, U, udot)
+        self.run = Result(system, np.zeros(len(d)), Q, U, udot=udot)
 
     def derivative(self, values: np.ndarray) -> np.ndarray:
         """(k, 2 nu) of values (states, k)."""

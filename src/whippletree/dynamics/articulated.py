@@ -54,7 +54,7 @@ class Work(NamedTuple):
     IA: Any  # (nb, 21) articulated inertia of the children
     pA: Any  # (nb, 6)  articulated bias force of the children
     U: Any  # (nu, 6)   IA S
-    d: Any  # (nu)      1 / (S . U + armature)
+    d: Any  # (nu)      1 / (S . U + resist)
     uA: Any  # (nu)     joint force left for acceleration
     x: Any  # (nb, 6)   acceleration less the bias acceleration
 
@@ -80,7 +80,7 @@ def eliminate(m, k, tau, w, j, IA, pA):
     """Ia and pa: what the inboard side feels once freedom j moves freely"""
     S = load6(k.S, j)
     U = mul(IA, S)
-    d = 1.0 / (dot(S, U) + m.armature[j])
+    d = 1.0 / (dot(S, U) + m.resist[j])
     uA = get(tau, j) - dot(S, pA)
     store6(w.U, j, U)
     put(w.d, j, d)

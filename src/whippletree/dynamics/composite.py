@@ -6,6 +6,7 @@ Symbols  Ic = R(k), F = X(k) of jain1992; up(j) = lambda(j) of featherstone2008.
 Differs  one common frame: F needs no transform on its way to ground; one freedom at a time.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +141,9 @@ def solve(m, k, tau, wrench, w, udot):
     for j in range(m.nu):
         put(udot, j, get(tau, j) - get(udot, j))
     fill_mass_matrix(m, k, w.bodies, w.M)
+    for j in range(m.nu):
+        if m.resist[j] == math.inf:  # a given motion: no force moves it
+            put(w.M, j * m.nu + j, math.inf + get(w.M, j * m.nu + j))
     factor(m, w.M)
     back_substitute(m, w.M, udot)
 

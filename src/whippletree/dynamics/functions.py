@@ -18,7 +18,8 @@ from ..system.system import System
 from . import articulated, composite, newton_euler, operators
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
-from .inputs import states, with_wrenches
+from .inputs import require_finite, states, with_wrenches
+from .loads import given_accelerations, loads
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros
@@ -31,16 +32,18 @@ def forward_dynamics(
     tau: ArrayLike | None = None,
     *,
     wrenches: Mapping[str, ArrayLike] | None = None,
+    t: ArrayLike = 0.0,
     algorithm: str = "auto",
     threads: int | None = None,
 ) -> np.ndarray:
     """Accelerations ``udot (nu,)`` or ``(B, nu)`` under joint forces ``tau`` (N m, N) and external wrenches.
 
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
-    origin. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of cores a
-    batch may use (0: all).
+    origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
+    accelerate as that says. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of
+    cores a batch may use (0: all).
     """
-    if algorithm == "auto" and wrenches is None and threads is None and tau is not None:
+    if algorithm == "auto" and wrenches is None and threads is None and tau is not None and not system.forces.any:
         try:  # quick(), written out: worth 0.3 of 2.1 microseconds at 7 joints
             waiting = system.ready[_accelerations]
             memory = waiting.pop()
@@ -57,9 +60,20 @@ def forward_dynamics(
                 return udot
     module = ALGORITHMS[choose(system, algorithm)]
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
+    given = None
+    if system.forces.any:
+        require_finite(system, (Q, U, T), ("q", "u", "tau"))
+        T = T + loads(system, Q, U, t, threads).tau
+        given = given_accelerations(system, t, U)
+    if given is not None:
+        T = T + _needed(system, Q, U, np.zeros_like(U)) - _needed(system, Q, U, given)
     forces = with_wrenches(system, T, wrenches, Q)
     names = ("q", "u", "tau")
-    return evaluate(module.accelerations, module.workspace, system, [Q, U, forces], system.nu, threads, names)
+    udot = evaluate(module.accelerations, module.workspace, system, [Q, U, forces], system.nu, threads, names)
+    if given is not None:
+        rows = list(system.forces.motions)
+        udot[..., rows] = given[..., rows]
+    return udot
 
 
 def inverse_dynamics(
@@ -69,22 +83,47 @@ def inverse_dynamics(
     udot: ArrayLike,
     *,
     wrenches: Mapping[str, ArrayLike] | None = None,
+    t: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Joint forces ``tau`` (N m, N) that give the accelerations ``udot``."""
-    if wrenches is None and threads is None:
+    """Joint forces ``tau`` (N m, N) that give the accelerations ``udot``, besides the forces of the model at ``t`` (s)."""
+    if wrenches is None and threads is None and not system.forces.any:
         tau = np.empty(system.nu)
         if quick(newton_euler.torques, system, tau, q, u, udot):
             return tau
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
+    if not system.forces.any:
+        return _needed(system, Q, U, A, wrenches, threads)
+    require_finite(system, (Q, U, A), ("q", "u", "udot"))
+    return _needed(system, Q, U, A, wrenches, threads) - loads(system, Q, U, t, threads).tau
+
+
+def _needed(
+    system: System, Q: np.ndarray, U: np.ndarray, A: np.ndarray, wrenches: Any = None, threads: int | None = None
+) -> np.ndarray:
+    """Joint forces of all kinds together that the accelerations take."""
     motion = with_wrenches(system, A, wrenches, Q)
     names = ("q", "u", "udot")
     return evaluate(newton_euler.torques, newton_euler.workspace, system, [Q, U, motion], system.nu, threads, names)
 
 
-def bias_force(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> np.ndarray:
-    """Joint forces that hold ``udot = 0``: gravity, Coriolis and centrifugal terms."""
-    return inverse_dynamics(system, q, u, None, threads=threads)  # type: ignore[arg-type]
+def bias_force(
+    system: System, q: ArrayLike, u: ArrayLike, *, t: ArrayLike = 0.0, threads: int | None = None
+) -> np.ndarray:
+    """Joint forces that hold ``udot = 0``: gravity, Coriolis and centrifugal terms, less the forces of the model."""
+    return inverse_dynamics(system, q, u, None, t=t, threads=threads)  # type: ignore[arg-type]
+
+
+def applied_force(
+    system: System, q: ArrayLike, u: ArrayLike, *, t: ArrayLike = 0.0, threads: int | None = None
+) -> np.ndarray:
+    """What the forces of the model do along each freedom at time ``t`` (s), (nu,) or (B, nu): springs, motors, drag ...
+
+    Gravity and given motions are not among them.
+    """
+    Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
+    require_finite(system, (Q, U), ("q", "u"))
+    return loads(system, Q, U, t, threads).tau if system.forces.any else np.zeros_like(U)
 
 
 def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
@@ -236,10 +275,14 @@ def jacobian(system: System, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0
 
 
 def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> Energy:
-    """Kinetic, potential (gravity) and elastic energy, J."""
+    """Kinetic, potential (gravity) and elastic energy, J; elastic is what springs, bushings and stops store."""
     both = kinematics(system, q, u, threads=threads)._energies
     kinetic, potential = (both[..., n] if both.ndim > 1 else float(both[n]) for n in (0, 1))
-    return Energy(kinetic, potential, 0.0 * kinetic)
+    if not system.forces.any:
+        return Energy(kinetic, potential, 0.0 * kinetic)
+    Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
+    elastic = loads(system, Q, U, 0.0, threads).energy
+    return Energy(kinetic, potential, elastic if Q.ndim > 1 else float(elastic))
 
 
 def momentum(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> np.ndarray:

@@ -180,7 +180,8 @@ class _Tree:
         limits = None
         if m.jnt_limited[j] and one and not self._off("limit", "constraint"):
             low, high = m.jnt_range[j] - m.qpos0[start]
-            limits = Limits(*(float(x) if np.isfinite(x) else None for x in (low, high)))
+            lower, upper = (float(x) if np.isfinite(x) else None for x in (low, high))
+            limits = Limits(lower, upper)
         self.left_out["limits of ball joints"] += bool(m.jnt_limited[j]) and not one
         armature = float(m.dof_armature[dof])
         if armature > 0.0 and kind == "free":

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -183,7 +184,7 @@ def _joint(model: Model, element: Element) -> None:
 
 def _limits(limit: Element, kind: str, label: str) -> Limits:
     """What the limit element says. A bound that is left out or infinite is none, and a continuous joint has none."""
-    values: dict[str, float | None] = {}
+    values: dict[str, Any] = {}
     for key in ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort"):
         x = limit.numbers(key, 1, label, finite=False)[0] if key in limit.attributes else math.inf
         values[key] = None if math.isinf(x) else x

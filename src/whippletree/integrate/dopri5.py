@@ -2,7 +2,7 @@
 
 Paper    [dormand1980] A family of embedded Runge-Kutta formulae, RK5(4)7M; [hairer1993] table II.5.2, and
          dense output of sec. II.6 in the form of its program DOPRI5; steps by step_size.py, [hairer1996] sec. IV.2.
-Symbols  A, E and D are the paper's a_ij, b_i - b^_i and the d_i of DOPRI5; K the stages; y = (q, u).
+Symbols  A, C, E and D are the paper's a_ij, c_i, b_i - b^_i and the d_i of DOPRI5; K the stages; y = (q, u, work).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
          stays; and since the last stage is taken at the projected y, it is the first stage of the next step
@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.blocks import make_memory
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
-from ..kernels.kinematics import kinematics_rows, take_kinematics
 from ..kernels.lanes import LANES, LINE, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
+from ..kernels.kinematics import take_kinematics
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
-from .accelerate import CODES, rates, work_rows
+from .accelerate import CODES, mechanism_memory, open_forces, open_mechanism, rates
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
 from .task import Failure, Task
 
@@ -43,6 +42,7 @@ A = np.array(
         [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
     ]
 )
+C = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 E = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 D = (
     -12715105075 / 11282082432,
@@ -147,7 +147,7 @@ def interpolate(m, x, dense, out):
 
 
 @kernel
-def write_rows(m, c, times, dense, spare, Q, U, stop):
+def write_rows(m, c, times, dense, spare, Q, U, W, stop):
     """Rows whose time the last step has reached"""
     row = int(c[ROW])
     while row < stop and times[row] <= c[TIME]:
@@ -156,37 +156,38 @@ def write_rows(m, c, times, dense, spare, Q, U, stop):
             Q[row, j] = spare[j]
         for j in range(m.nu):
             U[row, j] = spare[m.nq + j]
+        W[row] = spare[m.nq + m.nu]
         row += 1
         c[SINCE] = 0.0
     c[ROW] = row
 
 
 @entry
-def march(memory, state, tau, times, rtol, atol, largest, most, algorithm, Q, U, stop, steps):
-    """On from ``state`` until rows of Q, U are filled up to ``stop``, or for so many steps tried; returns a status."""
-    m, end = unpack(memory)
+def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm, Q, U, W, stop, steps):
+    """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status."""
+    m, F, end = open_forces(memory)
     buffer = scratch(memory, end, state)
     k, n = take_kinematics(m, buffer)
-    ny = m.nq + m.nu
+    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
+    ny = m.nq + m.nu + 1
     width = padded(ny)
     K, n = take(buffer, n, 7 * width)
     new, n = take(buffer, n, width)
     error, n = take(buffer, n, width)
-    none, _ = take(buffer, n, 0)
     c, at = take(state, 0, HEAD)
     y, at = take(state, at, width)
     f, at = take(state, at, width)
     dense, at = take(state, at, 5 * width)
     until = times[times.shape[0] - 1]
     if c[EVALUATIONS] == 0.0:
-        rates(m, k, algorithm, y, tau, none, buffer, n, f)
-        c[STEP] = first_step(m, k, algorithm, y, f, tau, none, buffer, n, new, view(K, 0, width), rtol, atol)
+        rates(x, c[TIME], y, f, buffer, n)
+        c[STEP] = first_step(x, c[TIME], y, f, buffer, n, new, view(K, 0, width), rtol, atol)
         c[EVALUATIONS] = 2.0
         c[WORST] = first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
             return NOT_FINITE
     for tried in range(steps + 1):
-        write_rows(m, c, times, dense, new, Q, U, stop)
+        write_rows(m, c, times, dense, new, Q, U, W, stop)
         if c[ROW] == stop or tried == steps:
             return GOING
         if c[SINCE] >= most:
@@ -203,7 +204,7 @@ def march(memory, state, tau, times, rtol, atol, largest, most, algorithm, Q, U,
             stage(s, h, y, K, new)
             if s == 6:
                 project(m, new)
-            rates(m, k, algorithm, new, tau, none, buffer, n, view(K, s * width, width))
+            rates(x, c[TIME] + C[s] * h, new, view(K, s * width, width), buffer, n)
         size, c[WORST], c[BROKEN] = error_of_step(ny, h, y, new, K, error, rtol, atol)
         c[EVALUATIONS] += 6.0
         c[SINCE] += 1.0
@@ -217,18 +218,24 @@ def march(memory, state, tau, times, rtol, atol, largest, most, algorithm, Q, U,
     return GOING
 
 
+@entry
+def between(packed, dense, share, out):
+    """y where a share of the last step is done"""
+    m, _ = unpack(packed)
+    interpolate(m, share, dense, out)
+
+
 class Run:
     """A march under way; ``state`` is all there is to know about how far it has come."""
 
     def __init__(self, task: Task) -> None:
         system = self.system = task.system
-        self.task, ny = task, system.nq + system.nu
+        self.task, ny = task, system.nq + system.nu + 1
         width = max(1, -(-ny // LINE)) * LINE  # padded
-        rows = kinematics_rows(system) + work_rows(system, task.algorithm) + 9 * width
-        self.memory = make_memory(system, rows)
+        self.memory = mechanism_memory(system, task.algorithm, 9 * width)
         self.state = np.zeros(HEAD + 7 * width)
-        self.state[[PAST, ROW]] = LEAST_PAST, 1
-        self.state[HEAD : HEAD + ny] = np.concatenate([task.Q[0], task.U[0]])
+        self.state[[TIME, PAST, ROW]] = task.start, LEAST_PAST, task.first
+        self.state[HEAD : HEAD + ny] = task.y
 
     @property
     def row(self) -> int:
@@ -238,12 +245,24 @@ class Run:
     def time(self) -> float:
         return float(self.state[TIME])
 
+    @property
+    def since(self) -> float:
+        return float(self.state[FROM])
+
+    def at(self, t: float) -> np.ndarray:
+        """y = (q, u, work) at a time within the last step."""
+        system = self.system
+        width = (self.state.size - HEAD) // 7
+        out = np.zeros(width)
+        between(system.packed, self.state[HEAD + 2 * width :], (t - self.since) / self.state[LENGTH], out)
+        return out[: system.nq + system.nu + 1]
+
     def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
         """At most so many steps, and rows, further."""
         task, stop = self.task, self.task.t.size
         status = march(
-            self.memory, self.state, task.tau, task.t, task.rtol, task.atol, task.step, MOST_STEPS,
-            CODES[task.algorithm], task.Q, task.U, stop if rows is None else min(stop, self.row + rows), steps,
+            self.memory, self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step, MOST_STEPS,
+            CODES[task.algorithm], task.Q, task.U, task.W, stop if rows is None else min(stop, self.row + rows), steps,
         )  # fmt: skip
         if status == GOING:
             return None

@@ -9,7 +9,7 @@ Differs  u is a generalized speed, not a momentum, and a is taken at the old u: 
 from ..kernels.lanes import entry, kernel, take
 from ..kernels.manifold import advance
 from .accelerate import accelerate
-from .fixed_step import GOING, NOT_FINITE, ROW, Run, advance_speeds, keep, open_run, scaled
+from .fixed_step import GOING, LENGTH, NOT_FINITE, ROW, SINCE, Run, advance_speeds, keep, open_run, remember, scaled
 from .task import Task
 
 ADAPTIVE = False
@@ -17,27 +17,29 @@ ORDER = 1
 
 
 @kernel
-def step(m, k, algorithm, q, u, tau, h, buffer, n):
-    """q, u a step of h further, in place; scratch lies in the buffer from row n on"""
+def step(x, t, q, u, h, buffer, n):
+    """q, u a step of h further, in place; returns the work. Scratch lies in the buffer from row n on"""
+    m = x.m
     a, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
-    none, _ = take(buffer, n, 0)
-    accelerate(m, k, algorithm, q, u, tau, none, buffer, n, a)
+    power = accelerate(x, t, q, u, a, buffer, n)
     advance_speeds(m.nu, u, h, a, u)
     scaled(m.nu, h, u, move)
     advance(m, q, move, q)
+    return h * power
 
 
 # rk4.march with another step: a march that took the step as an argument could not be kept on disk by Numba
 @entry
-def march(memory, state, tau, h, every, algorithm, Q, U, steps):
-    """At most ``steps`` steps on from ``state``, into the rows of Q, U; returns a status."""
-    m, k, q, u, buffer, n = open_run(memory, state)
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
+    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
+    x, q, u, buffer, n = open_run(memory, state, tau, call, algorithm)
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        step(m, k, algorithm, q, u, tau, h, buffer, n)
-        if not keep(m, state, q, u, every, Q, U):
+        remember(x.m, state)
+        work = step(x, state[SINCE], q, u, state[LENGTH], buffer, n)
+        if not keep(x.m, state, work, times, every, Q, U, W):
             return NOT_FINITE
     return GOING
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.blocks import checksum, make_memory
-from ..kernels.kinematics import kinematics_rows, take_kinematics
+from ..kernels.blocks import checksum
+from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import get, inline, kernel, put, scratch, view
-from ..kernels.layout import unpack
-from .accelerate import CODES, work_rows
+from .accelerate import CODES, mechanism_memory, open_forces, open_mechanism
 from .task import Failure, Task
 
-# the state of a march: rows filled, steps since the last one, then q and u
-ROW, STEP, HEAD = 0, 1, 2
+# the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
+# step began; then y = (q, u, work) now, and as it was then
+ROW, STEP, FROM, EVERY, LENGTH, SINCE = range(6)
+HEAD = 6
 GOING, NOT_FINITE = 0, 1
 
 
@@ -33,28 +34,49 @@ def scaled(n, a, u, out):
 
 
 @inline
-def open_run(memory, state):
-    """The System, its Kinematics, q and u in the state, and scratch: a buffer and where it is unused"""
-    m, end = unpack(memory)
+def open_run(memory, state, tau, call, algorithm):
+    """The Mechanism, q and u in the state, and scratch: a buffer and where it is unused"""
+    m, F, end = open_forces(memory)
     buffer = scratch(memory, end, state)
     k, n = take_kinematics(m, buffer)
-    return m, k, view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu), buffer, n
+    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
+    return x, view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu), buffer, n
+
+
+@inline
+def time_of(state):
+    return state[FROM] + state[STEP] * state[LENGTH]
 
 
 @kernel
-def keep(m, state, q, u, every, Q, U):
-    """After a step: every ``every``-th state becomes a row of Q, U; False if u is not finite"""
+def remember(m, state):
+    """Before a step: when and where it begins"""
+    state[SINCE] = time_of(state)
+    ny = m.nq + m.nu + 1
+    for j in range(HEAD, HEAD + ny):
+        state[j + ny] = state[j]
+
+
+@kernel
+def keep(m, state, work, times, every, Q, U, W):
+    """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
+    at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
-    if checksum(u) != 0.0:
+    state[at] += work
+    if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False
-    if state[STEP] == every:
+    if state[STEP] == state[EVERY]:
         row = int(state[ROW])
         for j in range(m.nq):
-            Q[row, j] = q[j]
+            Q[row, j] = state[HEAD + j]
         for j in range(m.nu):
-            U[row, j] = u[j]
+            U[row, j] = state[HEAD + m.nq + j]
+        W[row] = state[at]
         state[ROW] += 1.0
         state[STEP] = 0.0
+        state[FROM] = times[row]
+        state[EVERY] = every
+        state[LENGTH] = (times[times.shape[0] - 1] - times[0]) / (times.shape[0] - 1) / every
     return True
 
 
@@ -70,10 +92,10 @@ class Run:
     def __init__(self, task: Task, march: Any, rows: int) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.memory = make_memory(
-            task.system, kinematics_rows(task.system) + work_rows(task.system, task.algorithm) + rows
-        )
-        self.state = np.concatenate([[1.0, 0.0], task.Q[0], task.U[0]])
+        self.memory = mechanism_memory(task.system, task.algorithm, rows)
+        on_grid = task.start == task.t[task.first - 1]
+        every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[task.first] - task.start)
+        self.state = np.concatenate([[task.first, 0.0, task.start, every, h, task.start], task.y, task.y])
 
     @property
     def row(self) -> int:
@@ -81,15 +103,34 @@ class Run:
 
     @property
     def time(self) -> float:
-        return float(self.task.t[self.row - 1] + self.state[STEP] * self.h)
+        return float(self.state[FROM] + self.state[STEP] * self.state[LENGTH])
+
+    @property
+    def since(self) -> float:
+        return float(self.state[SINCE])
+
+    def at(self, t: float) -> np.ndarray:
+        """y = (q, u, work) at a time within the last step: a shorter step from where that began."""
+        ny = self.task.y.size
+        state = self.state.copy()
+        state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since
+        state[HEAD : HEAD + ny] = self.state[HEAD + ny :]
+        self._march(state, 1)
+        return state[HEAD : HEAD + ny]
+
+    def _march(self, state: np.ndarray, steps: int) -> int:
+        task = self.task
+        return self.march(
+            self.memory, state, task.tau, task.call, task.t, self.every, CODES[task.algorithm],
+            task.Q, task.U, task.W, steps,
+        )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
         task = self.task
-        code = CODES[task.algorithm]
-        status = self.march(self.memory, self.state, task.tau, self.h, self.every, code, task.Q, task.U, steps)
-        if status == GOING:
+        if self._march(self.state, steps) == GOING:
             return None
-        component = int(np.argmin(np.isfinite(self.state[HEAD + task.system.nq :]))) + task.system.nq
+        nq, nu = task.system.nq, task.system.nu
+        component = int(np.argmin(np.isfinite(self.state[HEAD + nq : HEAD + nq + nu]))) + nq
         hint = "a smaller step, integrator='dopri5', or mass and inertia for the outermost bodies"
         return Failure("ceased to be finite", self.time, component, hint)
 

@@ -10,7 +10,7 @@ from ..kernels.lanes import entry, get, kernel, put, take
 from ..kernels.manifold import advance
 from ..system.system import System
 from .accelerate import accelerate
-from .fixed_step import GOING, NOT_FINITE, ROW, Run, advance_speeds, keep, open_run, scaled
+from .fixed_step import GOING, LENGTH, NOT_FINITE, ROW, SINCE, Run, advance_speeds, keep, open_run, remember, scaled
 from .task import Task
 
 ADAPTIVE = False
@@ -25,8 +25,9 @@ def combine(n, a, u1, b, u2, c, u3, d, u4, out):
 
 
 @kernel
-def step(m, k, algorithm, q, u, tau, h, buffer, n):
-    """q, u a step of h further, in place; scratch lies in the buffer from row n on"""
+def step(x, t, q, u, h, buffer, n):
+    """q, u a step of h further, in place; returns the work. Scratch lies in the buffer from row n on"""
+    m = x.m
     q2, n = take(buffer, n, m.nq)
     q3, n = take(buffer, n, m.nq)
     q4, n = take(buffer, n, m.nq)
@@ -38,21 +39,20 @@ def step(m, k, algorithm, q, u, tau, h, buffer, n):
     a3, n = take(buffer, n, m.nu)
     a4, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
-    none, _ = take(buffer, n, 0)
-    accelerate(m, k, algorithm, q, u, tau, none, buffer, n, a1)
+    p1 = accelerate(x, t, q, u, a1, buffer, n)
     scaled(m.nu, h / 2, u, move)
     advance(m, q, move, q2)
     advance_speeds(m.nu, u, h / 2, a1, u2)
-    accelerate(m, k, algorithm, q2, u2, tau, none, buffer, n, a2)
+    p2 = accelerate(x, t + h / 2, q2, u2, a2, buffer, n)
     scaled(m.nu, h / 2, u2, move)
     advance(m, q, move, q3)
     advance_speeds(m.nu, u, h / 2, a2, u3)
-    accelerate(m, k, algorithm, q3, u3, tau, none, buffer, n, a3)
+    p3 = accelerate(x, t + h / 2, q3, u3, a3, buffer, n)
     for j in range(m.nu):
         put(move, j, h * get(u3, j) - h / 2 * get(u, j))
     advance(m, q2, move, q4)
     advance_speeds(m.nu, u, h, a3, u4)
-    accelerate(m, k, algorithm, q4, u4, tau, none, buffer, n, a4)
+    p4 = accelerate(x, t + h, q4, u4, a4, buffer, n)
     combine(m.nu, h / 4, u, h / 6, u2, h / 6, u3, -h / 12, u4, move)
     advance(m, q, move, q)
     combine(m.nu, -h / 12, u, h / 6, u2, h / 6, u3, h / 4, u4, move)
@@ -60,17 +60,19 @@ def step(m, k, algorithm, q, u, tau, h, buffer, n):
     for j in range(m.nu):
         rise = get(a1, j) + 2.0 * get(a2, j) + 2.0 * get(a3, j) + get(a4, j)
         put(u, j, get(u, j) + h / 6 * rise)
+    return h / 6 * (p1 + 2.0 * p2 + 2.0 * p3 + p4)
 
 
 @entry
-def march(memory, state, tau, h, every, algorithm, Q, U, steps):
-    """At most ``steps`` steps on from ``state``, into the rows of Q, U; returns a status."""
-    m, k, q, u, buffer, n = open_run(memory, state)
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
+    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
+    x, q, u, buffer, n = open_run(memory, state, tau, call, algorithm)
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        step(m, k, algorithm, q, u, tau, h, buffer, n)
-        if not keep(m, state, q, u, every, Q, U):
+        remember(x.m, state)
+        work = step(x, state[SINCE], q, u, state[LENGTH], buffer, n)
+        if not keep(x.m, state, work, times, every, Q, U, W):
             return NOT_FINITE
     return GOING
 

@@ -14,9 +14,9 @@ from ..dynamics.inputs import body_of, require_finite, states
 from ..errors import ModelError, SimulationError, nearest
 from ..kernels.lanes import LANES
 from ..model.check import number
+from ..system.callbacks import compiled_joint_forces
 from ..system.system import System
 from . import rollout_kernel as compiled
-from .policy import compile_policy
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
@@ -74,7 +74,7 @@ def rollout(
     require_finite(system, (Q0, U0), ("q", "u"))
     _require_unit(system, Q0)
     one, count = Q0.ndim == 1, 1 if Q0.ndim == 1 else Q0.shape[0]
-    policy = compile_policy(tau) if callable(tau) else None
+    policy = compiled_joint_forces(tau) if callable(tau) else None
     forces = _forces(system, None if policy else tau, None if one else count, steps, tau_rows)
     Q, U = _room(system, count, steps // every + 1)
     Q[:, 0], U[:, 0] = Q0, U0

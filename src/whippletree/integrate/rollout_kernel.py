@@ -6,17 +6,13 @@ of each step, and writes its lanes where they belong: nothing is copied afterwar
 
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
-
-from ..kernels.blocks import ALWAYS, make_memory, states_per_block
-from ..kernels.kinematics import kinematics_rows, take_kinematics
+from ..kernels.blocks import states_per_block
+from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
-from ..kernels.layout import unpack
+from ..kernels.outside import call_policy, read_lane, write_lane
 from ..system.system import System
 from . import euler, rk4
-from .accelerate import work_rows
+from .accelerate import mechanism_memory, open_forces, open_mechanism
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -32,9 +28,8 @@ class States(NamedTuple):
 
 def workspace(system: System) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
-    nu, nq = system.nu, system.nq
-    rows = kinematics_rows(system) + rk4.stage_rows(system) + nq + 2 * nu + work_rows(system, "articulated")
-    return make_memory(system, rows + nq + 2 * nu + LINE, LANES)
+    states = system.nq + 2 * system.nu
+    return mechanism_memory(system, "articulated", rk4.stage_rows(system) + 2 * states + LINE, LANES)
 
 
 @inline
@@ -43,36 +38,6 @@ def take_states(m, buffer, n):
     u, n = take(buffer, n, m.nu)
     tau, n = take(buffer, n, m.nu)
     return States(q, u, tau), n
-
-
-def read_lane(block, j, lane):
-    """Number j of one lane; where registers are off, a block is one state."""
-
-
-def write_lane(block, j, lane, value):
-    """The way back of :func:`read_lane`."""
-
-
-@overload(read_lane, jit_options=ALWAYS)
-def _read_lane(block, j, lane):
-    if block.ndim == 1:
-        return lambda block, j, lane: block[j]
-    return lambda block, j, lane: block[j, lane]
-
-
-@overload(write_lane, jit_options=ALWAYS)
-def _write_lane(block, j, lane, value):
-    if block.ndim == 1:
-
-        def one(block, j, lane, value):
-            block[j] = value
-
-        return one
-
-    def many(block, j, lane, value):
-        block[j, lane] = value
-
-    return many
 
 
 @kernel
@@ -94,22 +59,6 @@ def store_row(block, first, row, table):
 
 
 # ---------------------------------------------------------------- joint forces from a policy
-
-
-@intrinsic
-def call_policy(typing_context: Any, address: Any, t: Any, q: Any, u: Any, tau: Any) -> Any:
-    """Call what :func:`~.policy.compile_policy` made, by its address. 0 if all went well."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        arrays = [context.make_array(a)(context, builder, v) for a, v in zip(sig.args[2:], args[2:], strict=True)]
-        counts = [arrays[0].nitems, arrays[1].nitems]
-        numbers = ir.DoubleType().as_pointer()
-        word = args[0].type
-        shape = ir.FunctionType(word, [ir.DoubleType(), numbers, numbers, numbers, word, word])
-        function = builder.inttoptr(args[0], shape.as_pointer())
-        return builder.call(function, [args[1], *(a.data for a in arrays), *counts])
-
-    return types.int64(types.int64, types.float64, q, u, tau), generate
 
 
 @kernel
@@ -178,11 +127,12 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
     for a state that fails its step (from 1 on), what failed, and in which row; its block ends there.
     """
-    m, end = unpack(memory)
+    m, F, end = open_forces(memory)
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, trouble)
     k, n = take_kinematics(m, buffer)
     x, n = take_states(m, buffer, n)
+    mechanism, n = open_mechanism(m, F, k, x.tau, None, None, buffer, n)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
         load_row(Q, first, 0, x.q)
@@ -199,9 +149,9 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
             elif tau.shape[1] > 1:
                 load_row(tau, first, step - 1, x.tau)
             if method == 0:
-                rk4.step(m, k, None, x.q, x.u, x.tau, h, buffer, n)
+                rk4.step(mechanism, (step - 1) * h, x.q, x.u, h, buffer, n)
             else:
-                euler.step(m, k, None, x.q, x.u, x.tau, h, buffer, n)
+                euler.step(mechanism, (step - 1) * h, x.q, x.u, h, buffer, n)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

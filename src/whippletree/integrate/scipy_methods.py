@@ -1,7 +1,7 @@
-"""SciPy's methods around forward_dynamics, by name: for comparison with the compiled ones.
+"""SciPy's methods around the same right-hand side, by name: for comparison with the compiled ones.
 
 Paper    [virtanen2020] SciPy 1.0: RK45, DOP853, Radau and LSODA of scipy.integrate.
-Symbols  y = (q, u).
+Symbols  y = (q, u, work).
 Differs  the solvers that solve_ivp drives are driven here directly, so that a run can be watched and what
          it has computed kept. Quaternions are made unit in the outputs; the solvers do not know of them.
 """
@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.functions import forward_dynamics
-from ..errors import SimulationError
-from .motion import coordinate_rates
+from .accelerate import CODES, derivative, mechanism_memory
 from .task import Failure, Task
 
 ADAPTIVE = True
@@ -24,28 +22,32 @@ NAMES = ("scipy-RK45", "scipy-DOP853", "scipy-Radau", "scipy-LSODA")
 class Run:
     """A solver under way."""
 
+    state = None  # SciPy keeps its own
+
     def __init__(self, task: Task) -> None:
         import scipy.integrate
 
-        self.task, self.row, self.time = task, 1, 0.0
+        self.task, self.row = task, task.first
+        self.time = self.since = task.start
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
+        self.memory = mechanism_memory(task.system, task.algorithm, 0)
         method = getattr(scipy.integrate, task.integrator.removeprefix("scipy-"))
-        y = np.concatenate([task.Q[0], task.U[0]])
-        self.make = lambda: method(self._rates, 0.0, y, task.t[-1], rtol=task.rtol, atol=task.atol, max_step=task.step)
+        tolerances = {"rtol": task.rtol, "atol": task.atol, "max_step": task.step}
+        self.make = lambda: method(self._rates, task.start, task.y, task.t[-1], **tolerances)
         self.solver: Any = None
 
     def _rates(self, t: float, y: np.ndarray) -> np.ndarray:
-        task, nq = self.task, self.task.system.nq
+        task, out = self.task, np.zeros(y.size)
         self.evaluations += 1
-        if not np.isfinite(y).all():
-            self.blamed = int(np.argmin(np.isfinite(y)))
-            return np.full_like(y, np.nan)
-        udot = forward_dynamics(task.system, y[:nq], y[nq:], task.tau, algorithm=task.algorithm)
-        return np.concatenate([coordinate_rates(task.system, y[:nq], y[nq:]), udot])
+        derivative(self.memory, task.tau, task.call, CODES[task.algorithm], float(t), np.ascontiguousarray(y), out)
+        if not np.isfinite(out).all():
+            self.blamed = int(np.argmin(np.isfinite(out)))
+            raise FloatingPointError("the accelerations are not finite")  # LSODA would go on
+        return out
 
     def proceed(self, steps: int) -> Failure | None:
-        task, nq = self.task, self.task.system.nq
+        task = self.task
         hint = f"integrator='dopri5' says more; '{task.integrator}' is for comparison"
         try:
             self.solver = self.solver or self.make()
@@ -55,24 +57,27 @@ class Run:
                 message = self.solver.step()
                 if self.solver.status == "failed":
                     return Failure(f"failed: {message}", self.time, self.blamed, hint)
-                self.accepted, self.time = self.accepted + 1, float(self.solver.t)
-                reached = int(np.searchsorted(task.t, self.time, side="right"))
-                if reached > self.row:
-                    y = self.solver.dense_output()(task.t[self.row : reached]).T
-                    task.Q[self.row : reached], task.U[self.row : reached] = y[:, :nq], y[:, nq:]
-                    self._project(slice(self.row, reached))
-                    self.row = reached
-        except (SimulationError, ValueError, np.linalg.LinAlgError) as e:
-            what = e.what if isinstance(e, SimulationError) else str(e)
-            return Failure(f"failed: {what}", self.time, self.blamed, hint)
+                self.accepted, self.since, self.time = self.accepted + 1, self.time, float(self.solver.t)
+                self._write_rows(int(np.searchsorted(task.t, self.time, side="right")))
+        except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
+            return Failure(f"failed: {e}", self.time, self.blamed, hint)
         return None
 
-    def _project(self, rows: slice) -> None:
-        system = self.task.system
+    def _write_rows(self, reached: int) -> None:
+        task, nq, nu = self.task, self.task.system.nq, self.task.system.nu
+        for row in range(self.row, reached):
+            y = self.at(task.t[row])
+            task.Q[row], task.U[row], task.W[row] = y[:nq], y[nq : nq + nu], y[-1]
+        self.row = max(self.row, reached)
+
+    def at(self, t: float) -> np.ndarray:
+        """y = (q, u, work) at a time within the last step."""
+        system, y = self.task.system, self.solver.dense_output()(t)
         for edge in system.topology.edges:
             if edge.joint.kind in ("spherical", "free"):
-                x = self.task.Q[rows, system.q_index(edge.joint.name)][:, -4:]
-                x /= np.linalg.norm(x, axis=1, keepdims=True)
+                last = system.q_index(edge.joint.name).stop
+                y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
+        return y
 
     def attrs(self) -> dict[str, Any]:
         task = self.task

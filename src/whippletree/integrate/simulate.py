@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike
 from ..dynamics.choose import choose
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
+from ..dynamics.loads import given_motion
 from ..errors import ModelError, SimulationError, nearest
 from ..model.check import number
 from ..result.result import Result
+from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import dopri5, euler, rk4, scipy_methods
-from .task import Failure, Task
+from .task import Failure, Task, make_task
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
@@ -42,7 +44,7 @@ def simulate(
     *,
     q: ArrayLike | Mapping[str, Any] | None = None,
     u: ArrayLike | Mapping[str, Any] | None = None,
-    tau: ArrayLike | None = None,
+    tau: ArrayLike | Callable[..., None] | None = None,
     algorithm: str = "auto",
     integrator: str = "dopri5",
     rtol: float = RTOL,
@@ -54,7 +56,9 @@ def simulate(
     """Motion from t = 0 to ``until`` (s).
 
     ``q`` and ``u`` are arrays, or dicts from joint names to values; what is missing is neutral and at
-    rest. ``tau`` is a constant joint force (N m or N). ``integrator`` is one of ``INTEGRATORS``: ``dopri5``
+    rest, and where a motion is given that says how it starts. ``tau`` is a constant joint force (N m or N), an
+    array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by ``numba.njit`` stays in the
+    compiled loop. The forces of the model act besides. ``integrator`` is one of ``INTEGRATORS``: ``dopri5``
     and those of SciPy choose their steps so that the error of each, in every component x of q and u, is
     about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4`` and ``euler`` take steps
     of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
@@ -71,31 +75,45 @@ def simulate(
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
     method = INTEGRATORS[integrator]
     name = choose(system, algorithm)
-    q_now, u_now, force = one_state(system, q, u, tau, "simulate")
+    user = joint_forces(tau, "the function tau,") if callable(tau) else None
+    q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
+    given_motion(system, 0.0, q_now, u_now)
     _check_tolerances(rtol, atol, integrator)
     h = _positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
     rows = _rows(system, until, _positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
     t = np.linspace(0.0, until, rows + 1)
-    Q, U = np.empty((rows + 1, system.nq)), np.empty((rows + 1, system.nu))
-    Q[0], U[0] = q_now, u_now
-    task = Task(system, name, integrator, force, t, Q, U, float(rtol), float(atol), h)
+    options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
+    task = make_task(system, name, integrator, t, q_now, u_now, **options)
     run = method.begin(task)
     try:
-        _march(task, run, progress)
+        _march(task, run, progress, [*system.forces.callbacks.values(), *([user] if user else [])])
     except KeyboardInterrupt as stop:
         stop.partial = _so_far(task, run)  # type: ignore[attr-defined]
         raise
-    udot = None if tau is None else forward_dynamics(system, Q, U, force, algorithm=name)
-    return Result(system, t, Q, U, udot, _attrs(task, run))
+    return Result(system, t, task.Q, task.U, task.W, udot=_accelerations(task, tau), attrs=_attrs(task, run))
 
 
-def _march(task: Task, run: Any, progress: Callable[[float], None] | None) -> None:
+def _accelerations(task: Task, tau: Any) -> np.ndarray | None:
+    """u' of all rows under the joint forces given; None if there are none, and the Result can tell itself."""
+    if tau is None:
+        return None
+    force = np.tile(task.tau, (task.t.size, 1))
+    if callable(tau):
+        for t, q, u, row in zip(task.t, task.Q, task.U, force, strict=True):
+            tau(float(t), q.copy(), u.copy(), row)
+    return forward_dynamics(task.system, task.Q, task.U, force, t=task.t, algorithm=task.algorithm)
+
+
+def _march(task: Task, run: Any, progress: Callable[[float], None] | None, users: list[Callback]) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
     steps = FIRST_STEPS
     while run.row < task.t.size:
         begun = clock.perf_counter()
         failure = run.proceed(steps)
+        for user in users:
+            if user.error is not None:
+                raise _raised(task, run, user)
         if failure:
             raise _failed(task, failure, _so_far(task, run))
         if progress:
@@ -110,16 +128,30 @@ def _attrs(task: Task, run: Any) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any) -> Result:
     n = run.row
-    return Result(task.system, task.t[:n], task.Q[:n].copy(), task.U[:n].copy(), attrs=_attrs(task, run))
+    rows = task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    return Result(task.system, task.t[:n], *rows, attrs=_attrs(task, run))
+
+
+def _raised(task: Task, run: Any, user: Callback) -> BaseException:
+    """What a user's function raised, named; an interrupt stays one."""
+    error, user.error = user.error, None
+    assert error is not None
+    if not isinstance(error, Exception):
+        return error
+    said = SimulationError(f"{user.name} raised an error near t = {run.time:.6g} s", got=f"{type(error).__name__}: {error}")
+    said.partial = _so_far(task, run)  # type: ignore[attr-defined]
+    said.__cause__ = error
+    return said
 
 
 def _failed(task: Task, failure: Failure, partial: Result) -> SimulationError:
     """The error that names time and joint, with what was computed before."""
     system, j = task.system, failure.component
+    j = min(j, system.nq + system.nu - 1)
     body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
     where, hint = system.mechanical(body), failure.hint
     try:
-        forward_dynamics(system, partial.q[-1], partial.u[-1], task.tau, algorithm=task.algorithm)
+        forward_dynamics(system, partial.q[-1], partial.u[-1], task.tau, t=partial.t[-1], algorithm=task.algorithm)
     except SimulationError as e:
         if e.where:  # a freedom without mass: the dynamics know which
             where, hint = e.where, e.hint or hint

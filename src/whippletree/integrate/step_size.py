@@ -1,7 +1,7 @@
 """The size of steps of an adaptive method of order 5: the first one, and the next one from the error of the last.
 
 Paper    first step: [hairer1993] sec. II.4; PI controller: [hairer1996] sec. IV.2, constants of the program DOPRI5.
-Symbols  d0, d1, d2 as hairer1993; beta is BETA; y = (q, u).
+Symbols  d0, d1, d2 as hairer1993; beta is BETA; y = (q, u, work).
 Differs  a step whose error is no number is tried again with the smallest factor.
 """
 
@@ -36,14 +36,14 @@ def norm(ny, x, y, rtol, atol):
 
 
 @kernel
-def first_step(m, k, algorithm, y, f, tau, none, buffer, n, spare, f_spare, rtol, atol):
+def first_step(x, t, y, f, buffer, n, spare, f_spare, rtol, atol):
     """A step to begin with, by one Euler step that shows how y' changes; the spares are overwritten"""
-    ny = m.nq + m.nu
+    ny = x.m.nq + x.m.nu + 1
     d0, d1 = norm(ny, y, y, rtol, atol), norm(ny, f, y, rtol, atol)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     for j in range(ny):
         put(spare, j, get(y, j) + h * get(f, j))
-    rates(m, k, algorithm, spare, tau, none, buffer, n, f_spare)
+    rates(x, t + h, spare, f_spare, buffer, n)
     for j in range(ny):
         put(f_spare, j, get(f_spare, j) - get(f, j))
     d2 = norm(ny, f_spare, y, rtol, atol) / h

@@ -25,11 +25,12 @@ def block_rows(system: Any) -> int:
     return system.nq + 3 * system.nu + 6 * system.nb
 
 
-def make_memory(system: Any, rows: int, lanes: int = 1) -> np.ndarray:
-    """What an entry works in: the packed System, then ``rows`` floats, or registers when ``lanes`` is LANES."""
-    head = -(-system.packed.size // LINE) * LINE
+def make_memory(system: Any, rows: int, lanes: int = 1, *more: np.ndarray) -> np.ndarray:
+    """What an entry works in: the packed System and ``more``, then ``rows`` floats, or registers if ``lanes`` is LANES."""
+    packed = np.concatenate([system.packed, *more])
+    head = -(-packed.size // LINE) * LINE
     whole = aligned(head + rows * lanes)
-    whole[: system.packed.size] = system.packed
+    whole[: packed.size] = packed
     return whole
 
 

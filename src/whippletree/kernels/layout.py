@@ -48,6 +48,7 @@ class Arrays(NamedTuple):
     pitch: Any  # (nb)
     sign: Any  # (nb)       -1 if the user's child is the parent in the tree
     armature: Any  # (nu)
+    resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
     gravity: Any  # (3)
 
 
@@ -55,7 +56,7 @@ def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
     """Numbers in each array, in packing order."""
     counts = {"parent": nb, "kind": nb, "position": nb + 1, "dof": nb + 1, "component": nb, "first": nb, "up": nu}
     counts |= {"Rt": 9 * nb, "pt": 3 * nb, "base": 3 * nc, "mass": nb, "com": 3 * nb, "inertia": 6 * nb}
-    return counts | {"pitch": nb, "sign": nb, "armature": nu, "gravity": 3}
+    return counts | {"pitch": nb, "sign": nb, "armature": nu, "resist": nu, "gravity": 3}
 
 
 def pack(
@@ -102,9 +103,10 @@ def unpack(packed):
     pitch, n = take(packed, n, nb)
     sign, n = take(packed, n, nb)
     armature, n = take(packed, n, nu)
+    resist, n = take(packed, n, nu)
     gravity, n = take(packed, n, 3)
     system = Arrays(
         nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
-        Rt, pt, base, mass, com, inertia, pitch, sign, armature, gravity,
+        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity,
     )  # fmt: skip
     return system, n

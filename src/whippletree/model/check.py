@@ -12,7 +12,8 @@ from ..errors import ModelError, nearest
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
 
 if TYPE_CHECKING:
-    from .model import Body, Joint, Limits, Model
+    from .model import Model
+    from .parts import Body, Joint, Limits
 
 LONGEST_NAME = 200
 LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
@@ -255,6 +256,8 @@ def limits(value: Limits | None, label: str, where: str | None = None) -> Limits
     for key, low in (("lower", None), ("upper", None), ("velocity", 0.0), ("effort", 0.0)):
         if getattr(value, key) is not None:
             setattr(value, key, number(getattr(value, key), f"{label}: limits: {key}", low=low, where=where))
+    for key in ("stiffness", "damping"):
+        setattr(value, key, number(getattr(value, key), f"{label}: limits: {key}", low=0.0, where=where))
     if value.lower is not None and value.upper is not None and value.lower > value.upper:
         raise ModelError(
             f"{label}: limits: lower is above upper",
@@ -274,6 +277,8 @@ def joint(j: Joint) -> None:
 
 def whole(model: Model) -> None:
     """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
+    from .check_forces import forces  # which stands on this file
+
     bodies = dict.fromkeys(("ground", *model.bodies))  # in order, for the hints
     if not model.bodies:
         raise ModelError(
@@ -298,6 +303,7 @@ def whole(model: Model) -> None:
                     got=model.joints[name].kind,
                     where=c.where,
                 )
+    forces(model)
     _joined_to_ground(model)
 
 

@@ -1,4 +1,4 @@
-"""The Model: what the user wrote. Named bodies, joints and frames; plain data, no dynamics."""
+"""The Model: what the user wrote. Named bodies, joints, frames and forces; plain data, no dynamics."""
 
 from __future__ import annotations
 
@@ -6,120 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import check
-from .pose import IDENTITY, Pose, Vector
+from . import check, check_forces
+from .forces import Force
+from .parts import GROUND, JOINT_KINDS, Body, Coupling, Frame, Joint, Limits, Visual
+from .pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
     from ..system.system import System
 
-GROUND = "ground"
-
-# freedoms of each joint kind: (length of q, length of u)
-JOINT_KINDS: dict[str, tuple[int, int]] = {
-    "fixed": (0, 0),
-    "revolute": (1, 1),
-    "prismatic": (1, 1),
-    "screw": (1, 1),
-    "cylindrical": (2, 2),
-    "universal": (2, 2),
-    "planar": (3, 3),
-    "spherical": (4, 3),
-    "free": (7, 6),
-}
-
-
-@dataclass(slots=True)
-class Visual:
-    """Something to draw on a body: a primitive or a mesh file, at a pose of the body.
-
-    ``shape`` is "box", "sphere", "cylinder" or "mesh"; ``size`` is (x, y, z), (radius,) or
-    (radius, length) in metres, and the scale (x, y, z) of a mesh; ``path`` is the mesh file.
-    """
-
-    shape: str
-    size: tuple[float, ...]
-    at: Pose = IDENTITY
-    color: tuple[float, float, float, float] | None = None
-    path: str | None = None
-
-
-@dataclass(slots=True)
-class Body:
-    """A rigid body: mass (kg), centre of mass (m) and inertia about it (kg m^2), in body axes.
-
-    ``idealized`` admits what no solid has but tables of robots do: mass zero, and moments of
-    inertia that break the triangle inequality.
-    """
-
-    name: str
-    mass: float = 0.0
-    com: Vector = (0.0, 0.0, 0.0)
-    inertia: tuple[Vector, Vector, Vector] = ((0.0,) * 3,) * 3  # type: ignore[assignment]
-    idealized: bool = False
-    visuals: tuple[Visual, ...] = ()
-    where: str | None = field(default=None, compare=False)
-
-
-@dataclass(slots=True)
-class Limits:
-    """What a joint may do: position (rad or m), speed and effort. Kept, not yet enforced."""
-
-    lower: float | None = None
-    upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
-@dataclass(slots=True)
-class Joint:
-    """A joint of ``child`` on ``parent``: the frame ``child_at`` of the child moves in ``at`` of the parent.
-
-    ``axis`` is the axis of a revolute, prismatic, screw or cylindrical joint, the normal of a
-    planar one, and the first axis (fixed in the parent) of a universal one, whose second axis
-    (fixed in the child) is ``axis2``. ``pitch`` is the advance of a screw in metres per radian.
-    ``armature`` is a rotor's reflected inertia, added to the mass matrix for each freedom.
-    """
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    axis: Vector = (0.0, 0.0, 1.0)
-    axis2: Vector = (0.0, 1.0, 0.0)
-    at: Pose = IDENTITY
-    child_at: Pose = IDENTITY
-    pitch: float = 0.0
-    armature: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    limits: Limits | None = None
-    where: str | None = field(default=None, compare=False)
-
-
-@dataclass(slots=True)
-class Frame:
-    """A named place on a body."""
-
-    name: str
-    body: str
-    at: Pose = IDENTITY
-    where: str | None = field(default=None, compare=False)
-
-
-@dataclass(slots=True)
-class Coupling:
-    """q(joint) = ratio * q(of) + offset, as URDF's mimic."""
-
-    joint: str
-    of: str
-    ratio: float = 1.0
-    offset: float = 0.0
-    where: str | None = field(default=None, compare=False)
-
 
 @dataclass
 class Model:
-    """Bodies, joints and frames by name, and gravity (m/s^2, world axes).
+    """Bodies, joints, frames and forces by name, and gravity (m/s^2, world axes).
+
+    ``passive`` says whether stiffness, damping, friction and stops of joints act; robot files switch it off
+    (docs/decisions/0007-passive-joints.md). Forces always act.
 
     >>> m = Model("pendulum")
     >>> bob = m.body("bob", mass=1.0, com=(0, 0, -1), inertia=(0.01, 0.01, 0.01))
@@ -129,15 +30,18 @@ class Model:
 
     name: str = "model"
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    passive: bool = True
     where: str | None = field(default=None, compare=False)
     bodies: dict[str, Body] = field(default_factory=dict, init=False)
     joints: dict[str, Joint] = field(default_factory=dict, init=False)
     frames: dict[str, Frame] = field(default_factory=dict, init=False)
     couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
+    forces: dict[str, Force] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check.text(self.name, "model name", self.where)
         self.gravity = check.vector(self.gravity, "gravity", where=self.where)
+        self.passive = bool(self.passive)
         self.ground = Body(GROUND)
 
     def body(
@@ -180,8 +84,11 @@ class Model:
         child_at: Any = IDENTITY,
         pitch: float | None = None,
         armature: float = 0.0,
-        damping: float = 0.0,
-        friction: float = 0.0,
+        stiffness: float | Sequence[float] = 0.0,
+        rest: float | Sequence[float] = 0.0,
+        damping: float | Sequence[float] = 0.0,
+        friction: float | Sequence[float] = 0.0,
+        friction_speed: float = 0.01,
         limits: Limits | None = None,
         where: str | None = None,
     ) -> Joint:
@@ -190,7 +97,8 @@ class Model:
         ``at`` is the joint's place in the parent, ``child_at`` in the child: a point (3 numbers,
         m), a :class:`Pose`, a dict with ``position`` and ``quaternion`` (wxyz) or ``rpy``, or a
         4 x 4 matrix. Axes are "x", "y", "z", "-x" ... or 3 numbers in the joint's frame; they
-        default to z (universal: x, then y).
+        default to z (universal: x, then y). ``stiffness``, ``rest``, ``damping`` and ``friction``
+        are one number, or one for each freedom.
         """
         check.new_name(name, "joint", self.joints, where)
         check.known(kind, JOINT_KINDS, f"joint '{name}': kind", where)
@@ -207,12 +115,16 @@ class Model:
             check.pose(child_at, f"{label}: child_at", where),
             check.pitch(kind, pitch, label, where),
             check.number(armature, f"{label}: armature", low=0.0, where=where),
-            check.number(damping, f"{label}: damping", low=0.0, where=where),
-            check.number(friction, f"{label}: friction", low=0.0, where=where),
-            check.limits(limits, label, where),
+            stiffness,  # type: ignore[arg-type]  # these become numbers below
+            rest,  # type: ignore[arg-type]
+            damping,  # type: ignore[arg-type]
+            friction,  # type: ignore[arg-type]
+            friction_speed,
+            limits,
             where,
         )
         check.joint(joint)
+        check_forces.passive(joint)
         self.joints[name] = joint
         return joint
 
@@ -245,6 +157,20 @@ class Model:
         )
         self.couplings[name] = coupling
         return coupling
+
+    def force(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Force:
+        """Add a force: "motor", "motion", "spring", "bushing", "wrench", "drag" or "function".
+
+        The parameters are the fields of the kind's class, :class:`Motor` to :class:`Custom`. Joints, bodies and frames
+        are given by name or as they are, and may be added later.
+
+        >>> m = Model("hoist")
+        >>> strut = m.force("strut", "spring", body="box", at=(0, 0, 0.1), to_at=(0, 0, 1), stiffness=200.0, length=0.8)
+        """
+        check.new_name(name, "force", self.forces, where)
+        force = check_forces.force(name, kind, parameters, where)
+        self.forces[name] = force
+        return force
 
     def compile(self) -> System:
         """Check the whole and make the :class:`System` that every algorithm takes."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import MissingExtra, ModelError, nearest
 from . import check
-from .model import Visual
+from .parts import Visual
 from .pose import IDENTITY, Pose, Vector
 
 WATER = 1000.0  # kg/m^3; a point is drawn as a drop of water of its mass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..model.forces import Bushing, Force, Motion, Motor, Spring
+
 if TYPE_CHECKING:
     from ..system.system import System
 
@@ -51,12 +53,40 @@ TOTALS: dict[str, Quantity] = {
     "energy": Quantity(("",), ("J",), "total energy"),
     "energy.kinetic": Quantity(("",), ("J",), "kinetic energy"),
     "energy.potential": Quantity(("",), ("J",), "potential energy of gravity"),
+    "energy.elastic": Quantity(("",), ("J",), "energy in springs, bushings and stops"),
+    "energy.work": Quantity(("",), ("J",), "work since the start of all forces that store no energy"),
+    "energy.balance": Quantity(("",), ("J",), "energy less its start and the work: the error of integration"),
     "momentum": Quantity(
         ("Lx", "Ly", "Lz", "px", "py", "pz"),
         ("kg m^2/s",) * 3 + ("kg m/s",) * 3,
         f"angular momentum about the world origin and linear momentum, {_WORLD}",
     ),
 }
+
+
+JOINT_LETTERS = ("q", "u", "udot")
+_POWER = Quantity(("",), ("W",), "power")
+_LOAD = Quantity(
+    ("Tx", "Ty", "Tz", "Fx", "Fy", "Fz"), ("N m",) * 3 + ("N",) * 3, f"torque and force on the body, {_WORLD}"
+)
+# where each output of a force stands in its row of the ledger
+LEDGER: dict[str, int] = {"force": 0, "length": 1, "energy": 6, "power": 7}
+WRENCH_LEDGER: dict[str, slice | int] = {"force": slice(0, 6), "energy": 6, "power": 7}
+
+
+def force_quantities(force: Force) -> dict[str, Quantity]:
+    """The outputs of a force of the model."""
+    energy = Quantity(("",), ("J",), "stored energy")
+    match force:
+        case Motor() | Motion():
+            return {"force": Quantity(("",), ("N m or N",), "force along the freedom"), "power": _POWER}
+        case Spring():
+            tension = Quantity(("",), ("N",), "tension")
+            length = Quantity(("",), ("m",), "length")
+            return {"force": tension, "length": length, "energy": energy, "power": _POWER}
+        case Bushing():
+            return {"force": _LOAD, "energy": energy, "power": _POWER}
+    return {"force": _LOAD, "power": _POWER}
 
 
 def joint_quantity(kind: str, letter: str) -> Quantity:

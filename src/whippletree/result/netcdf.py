@@ -115,7 +115,9 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise _damaged(where, "the model stored in it has changed")
     try:
         system = toml.loads(text, where).compile()
-        run = Result(system, arrays["time"], arrays["q"], arrays["u"], arrays["udot"], attrs)
+        run = Result(
+            system, arrays["time"], arrays["q"], arrays["u"], arrays.get("work"), udot=arrays["udot"], attrs=attrs
+        )
     except WhippletreeError as e:
         raise _damaged(where, e.what) from None
     if not len(run):

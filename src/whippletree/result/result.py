@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
+from ..dynamics.functions import Kinematics, energy, forward_dynamics, inverse_dynamics, kinematics, momentum
+from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
-from .columns import PLACES, TOTALS, Quantity, joint_quantity
+from ..model.forces import Motion, Motor, Spring
+from .columns import JOINT_LETTERS, LEDGER, PLACES, TOTALS, WRENCH_LEDGER, Quantity, force_quantities, joint_quantity
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,8 +28,9 @@ class Result:
     """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
 
     ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
-    ``.velocity`` of a body or named frame, in world axes; ``run["energy"]``, ``["momentum"]``,
-    ``["time"]``. ``names()`` lists them all. Angles are radians, the rest is SI.
+    ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
+    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all.
+    Angles are radians, the rest is SI.
     """
 
     def __init__(
@@ -36,6 +39,8 @@ class Result:
         t: Any,
         q: Any,
         u: Any,
+        work: Any = None,
+        *,
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
@@ -44,6 +49,7 @@ class Result:
         times = self.t.size
         self.q = _shaped(q, (times, system.nq), "q", system)
         self.u = _shaped(u, (times, system.nu), "u", system)
+        self._work = None if work is None else _shaped(work, (times,), "work", system)
         self._udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self._kept: dict[str, np.ndarray] = {"time": self.t}
@@ -51,9 +57,14 @@ class Result:
 
     def names(self) -> list[str]:
         """Every name this result answers to."""
-        joints = [f"{joint}.{letter}" for joint in self.system.joints for letter in ("q", "u", "udot")]
+        joints = [f"{joint}.{letter}" for joint in self.system.joints for letter in JOINT_LETTERS]
         places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
-        return [*TOTALS, *joints, *places]
+        forces = [f"{name}.{what}" for name, force in self._forces.items() for what in force_quantities(force)]
+        return [*TOTALS, *joints, *places, *forces]
+
+    @property
+    def _forces(self) -> Mapping[str, Any]:
+        return self.system.forces.elements
 
     @cached_property
     def places(self) -> dict[str, None]:
@@ -69,19 +80,22 @@ class Result:
         if name in TOTALS:
             return TOTALS[name]
         owner, _, what = name.rpartition(".")
-        if what in ("q", "u", "udot") and owner in self._joints:
+        if what in JOINT_LETTERS and owner in self._joints:
             return joint_quantity(self.system.model.joints[owner].kind, what)
         if what in PLACES and owner in self.places:
             return PLACES[what]
+        if owner in self._forces and what in (known := force_quantities(self._forces[owner])):
+            return known[what]
         raise ModelError(
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
+            + ("a force with .force or .power; " if self._forces else "")
             + ", ".join(TOTALS),
             hint=self._hint(name),
         )
 
     def _hint(self, name: str) -> str:
-        for whole, ending in ((self.system.joints, "q"), (self.places, "position")):
+        for whole, ending in ((self.system.joints, "q"), (self.places, "position"), (self._forces, "force")):
             if name in whole:
                 return f"did you mean '{name}.{ending}'?"
         return nearest(name, self.names()) or "names() lists them all"
@@ -106,24 +120,55 @@ class Result:
         owner, _, what = name.rpartition(".")
         if what in PLACES and owner in self.places:
             return np.concatenate([getattr(k, what)(owner) for k in self.kinematics()])
+        if owner in self._forces and what in force_quantities(self._forces[owner]):
+            return self._force(owner, what)
         if what in ("q", "u", "udot") and owner in self._joints:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
-            values = getattr(self, what)[:, index]
-            return values[:, 0] if values.shape[1] == 1 else values
+            return _column(getattr(self, what)[:, index])
         if name == "momentum":
             return np.concatenate([momentum(self.system, q, u) for q, u in self._pieces()])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
         self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
         self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
-        self._kept["energy"] = np.concatenate([e.total for e in parts])
+        self._kept["energy.elastic"] = np.concatenate([e.elastic for e in parts])
+        self._kept["energy"] = total = np.concatenate([e.total for e in parts])
+        self._kept["energy.work"] = self.work
+        self._kept["energy.balance"] = total - total[:1] - (self.work - self.work[:1])
         return self._kept[name]
+
+    @property
+    def work(self) -> np.ndarray:
+        """Work of all forces that store no energy, (T,), J; integrated along with the motion."""
+        if self._work is not None:
+            return self._work
+        if self.system.forces.any:
+            raise ModelError(
+                f"result of '{self.system.name}' does not know the work of its forces",
+                hint="simulate integrates it; give it to Result as work",
+            )
+        return np.zeros(self.t.size)
+
+    @cached_property
+    def _loads(self) -> np.ndarray:
+        """Load, energy and power of each force, (T, rows, 8)."""
+        return loads(self.system, self.q, self.u, self.t).ledger
+
+    def _force(self, name: str, what: str) -> np.ndarray:
+        """An output of a force; that of a given motion is what is needed beside all other forces."""
+        n, force = list(self._forces).index(name), self._forces[name]
+        if isinstance(force, Motion):
+            row = self.system.u_index(force.joint).start + force.freedom
+            rest = inverse_dynamics(self.system, self.q, self.u, self.udot, t=self.t)[:, row]
+            return rest if what == "force" else rest * self.u[:, row]
+        return self._loads[:, n, LEDGER[what] if isinstance(force, Motor | Spring) else WRENCH_LEDGER[what]]
 
     @cached_property
     def udot(self) -> np.ndarray:
         """Accelerations (T, nu)."""
         if self._udot is not None:
             return self._udot
-        return forward_dynamics(self.system, self.q, self.u, algorithm=self.attrs.get("algorithm", "auto"))
+        algorithm = self.attrs.get("algorithm", "auto")
+        return forward_dynamics(self.system, self.q, self.u, t=self.t, algorithm=algorithm)
 
     def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """q and u of all times, in pieces whose kinematics fits in memory."""
@@ -197,6 +242,10 @@ class Result:
             + f"\n  {len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies"
             + f"; {asked} ... names() lists all {len(names)}>"
         )
+
+
+def _column(values: np.ndarray) -> np.ndarray:
+    return values[:, 0] if values.shape[1] == 1 else values
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.layout import KIND
 from ..model import GROUND, JOINT_KINDS, Joint, Model, Pose, check
+from ..model.forces import Motion
 from .system import System
 from .topology import Topology, find_topology
 
@@ -115,6 +116,11 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
         "gravity": np.array(model.gravity),
     }
     dof = arrays["dof"]
+    arrays["resist"] = arrays["armature"].copy()
+    first_row = {edge.joint.name: dof[i] for i, edge in enumerate(topology.edges, start=1)}
+    for force in model.forces.values():
+        if isinstance(force, Motion) and force.joint in first_row:
+            arrays["resist"][first_row[force.joint] + force.freedom] = np.inf
     arrays["up"] = np.arange(dof[-1]) - 1  # within a joint, and on from its first freedom to the parent's last
     arrays["up"][dof[1:-1]] = np.where(parent[1:] > 0, dof[parent[1:] + 1], 0) - 1
     last_child = np.zeros(nb, int)

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
 from ..model import GROUND, JOINT_KINDS, Model
+from .forces import SystemForces
 from .topology import Topology
 
 
@@ -28,6 +29,7 @@ class System:
     features : what an algorithm must support: ``"trees"``, and ``"loops"`` or ``"couplings"`` where there are any.
     arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
     packed : the same in one array, as kernels take them.
+    forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
     """
 
     def __init__(
@@ -41,10 +43,10 @@ class System:
         self.model, self.name, self.topology = model, model.name, topology
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
         self.nq, self.nu = int(arrays["position"][-1]), int(arrays["dof"][-1])
-        self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc)
         self.bodies: tuple[str, ...] = (GROUND, *model.bodies)
         self.joints: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
         self.cut_joints: tuple[str, ...] = tuple(joint.name for joint in topology.cuts)
+        self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc)
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
         loops, couplings = {"loops"} if topology.cuts else set(), {"couplings"} if model.couplings else set()
@@ -52,6 +54,7 @@ class System:
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
+        self.forces = SystemForces(self)
         # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
@@ -65,15 +68,16 @@ class System:
 
     def q_index(self, joint: str) -> slice:
         """Rows of q that hold a joint's coordinates."""
-        i = self._joint_body(joint)
+        i = self.joint_body(joint)
         return slice(int(self.arrays["position"][i]), int(self.arrays["position"][i + 1])) if i else slice(0, 0)
 
     def u_index(self, joint: str) -> slice:
         """Rows of u, udot and tau that hold a joint's speeds, accelerations and forces."""
-        i = self._joint_body(joint)
+        i = self.joint_body(joint)
         return slice(int(self.arrays["dof"][i]), int(self.arrays["dof"][i + 1])) if i else slice(0, 0)
 
-    def _joint_body(self, joint: str) -> int:
+    def joint_body(self, joint: str) -> int:
+        """The system body that a joint of the tree carries; 0 for a weld."""
         if joint in self._carried:
             return self._carried[joint]
         if joint in self.cut_joints:

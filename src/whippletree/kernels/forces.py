@@ -1,0 +1,371 @@
+"""The forces of a model at one state: joint forces, wrenches on bodies, stored energy and power.
+
+Functions of time are evaluated first, into ``signals``; what acts then needs no time. Potential forces (springs,
+bushings, stops) add to the energy, all others to the power, each in its own row of a ledger if there is one.
+Formulas: docs/guides/forces.md.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .blocks import states_per_block
+from .lanes import get, inline, kernel, larger, put, smaller, take
+from .layout import take_integers
+from .outside import call_force, read_lane, write_lane
+from .spatial import (
+    add,
+    add3,
+    angular,
+    cross,
+    dot3,
+    join,
+    linear,
+    load3,
+    load6,
+    load9,
+    matmul,
+    mul33,
+    mul33t,
+    neg3,
+    scale3,
+    store3,
+    store6,
+    store9,
+    sub3,
+    transpose,
+)
+
+MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL = range(8)  # BALL: the spring of a spherical joint
+FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
+NUMBERS = FRAMES + PARAMETERS
+ROW = 8  # of the ledger: six numbers of load, stored energy, power of what does not store it
+TINY = 1e-200  # m^2: keeps the direction of a spring without length a number
+
+
+class Forces(NamedTuple):
+    """Elements, the passive forces of freedoms, and functions of time, flat."""
+
+    nf: Any  # number of elements
+    nj: Any  # number of freedoms with passive forces
+    ns: Any  # number of functions of time
+    ndriven: Any  # number of motions
+    nbodies: Any  # number of elements that act on bodies
+    kind: Any  # (nf)
+    body: Any  # (nf)          the first system body, 0 is ground
+    to: Any  # (nf)            the second
+    freedom: Any  # (nf)       row of u
+    coordinate: Any  # (nf)    row of q
+    signal: Any  # (nf, 3)     numbers of functions of time, -1 for none
+    address: Any  # (nf)       of a user's function
+    numbers: Any  # (nf, NUMBERS)
+    passive_freedom: Any  # (nj)
+    passive_coordinate: Any  # (nj)  -1 where there is none
+    passive: Any  # (nj, 9)    stiffness, rest, damping, friction, its speed, lower, upper, stop, its damping
+    first: Any  # (ns + 1)     first piece of each function
+    time: Any  # (np)          where a piece begins (s)
+    piece: Any  # (np, 6)      polynomial in the time since then
+    wave: Any  # (ns, 3)       amplitude, angular frequency (rad/s), phase
+
+
+_INTEGERS = {"kind", "body", "to", "freedom", "coordinate", "signal", "address"}
+_INTEGERS |= {"passive_freedom", "passive_coordinate", "first"}
+
+
+def pack_forces(arrays: Mapping[str, np.ndarray], ndriven: int, nbodies: int) -> np.ndarray:
+    """All arrays of :class:`Forces` behind a header of counts, integers by their bits."""
+    nf, nj, ns, pieces = (len(arrays[name]) for name in ("kind", "passive_freedom", "wave", "time"))
+    header = np.array([nf, nj, ns, ndriven, nbodies, pieces], np.int64).view(float)
+    parts = [
+        np.ascontiguousarray(arrays[name], np.int64).view(float) if name in _INTEGERS else np.asarray(arrays[name])
+        for name in Forces._fields[5:]
+    ]
+    return np.concatenate([header, *(np.asarray(part, float).ravel() for part in parts)])
+
+
+@inline
+def unpack_forces(memory, n):
+    """The forces packed in a memory from n on, as views, and where the rest starts."""
+    counts, n = take_integers(memory, n, 6)
+    nf, nj, ns, pieces = counts[0], counts[1], counts[2], counts[5]
+    kind, n = take_integers(memory, n, nf)
+    body, n = take_integers(memory, n, nf)
+    to, n = take_integers(memory, n, nf)
+    freedom, n = take_integers(memory, n, nf)
+    coordinate, n = take_integers(memory, n, nf)
+    signal, n = take_integers(memory, n, 3 * nf)
+    address, n = take_integers(memory, n, nf)
+    numbers, n = take(memory, n, NUMBERS * nf)
+    passive_freedom, n = take_integers(memory, n, nj)
+    passive_coordinate, n = take_integers(memory, n, nj)
+    passive, n = take(memory, n, 9 * nj)
+    first, n = take_integers(memory, n, ns + 1)
+    time, n = take(memory, n, pieces)
+    piece, n = take(memory, n, 6 * pieces)
+    wave, n = take(memory, n, 3 * ns)
+    forces = Forces(
+        nf, nj, ns, counts[3], counts[4], kind, body, to, freedom, coordinate, signal, address, numbers,
+        passive_freedom, passive_coordinate, passive, first, time, piece, wave,
+    )  # fmt: skip
+    return forces, n
+
+
+# ---------------------------------------------------------------- functions of time
+
+
+@kernel
+def evaluate_signals(F, t, out):
+    """out (1 + 3 ns): the time, then value, rate and second derivative of each function"""
+    put(out, 0, t)
+    for s in range(F.ns):
+        low, high = F.first[s], F.first[s + 1]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if F.time[middle] <= t:
+                low = middle
+            else:
+                high = middle
+        x = t - F.time[low]
+        value, rate, bend = 0.0, 0.0, 0.0
+        for n in range(5, -1, -1):
+            bend = bend * x + 2.0 * rate
+            rate = rate * x + value
+            value = value * x + F.piece[6 * low + n]
+        amplitude, w = F.wave[3 * s], F.wave[3 * s + 1]
+        if amplitude != 0.0:
+            angle = w * t + F.wave[3 * s + 2]
+            value += amplitude * math.sin(angle)
+            rate += amplitude * w * math.cos(angle)
+            bend -= amplitude * w * w * math.sin(angle)
+        put(out, 1 + 3 * s, value)
+        put(out, 2 + 3 * s, rate)
+        put(out, 3 + 3 * s, bend)
+
+
+@inline
+def signal(F, signals, n, which, derivative, default):
+    """A function of element n, or the default where it has none"""
+    s = F.signal[3 * n + which]
+    return get(signals, 1 + 3 * s + derivative) if s >= 0 else default
+
+
+# ---------------------------------------------------------------- places on bodies
+
+
+@inline
+def place_on(m, k, i, p):
+    """A point of body i, from the point of its component and from the world's origin"""
+    r = add3(load3(k.o, i), mul33(load9(k.R, i), p))
+    if i > 0:
+        return r, add3(r, load3(k.point, m.component[i]))
+    return r, r
+
+
+@inline
+def velocity_at(k, i, r):
+    v = load6(k.v, i)
+    return add3(linear(v), cross(angular(v), r))
+
+
+@inline
+def push(wrench, i, r, force, torque):
+    """Add a force at r and a torque to body i"""
+    if i > 0:
+        store6(wrench, i, add(load6(wrench, i), join(add3(torque, cross(r, force)), force)))
+
+
+# ---------------------------------------------------------------- one formula for each kind
+
+
+@inline
+def passive_force(F, n, q, u, zero):
+    """Spring, damper, smooth friction and stops of a freedom: (force, energy, power)"""
+    c = 9 * n
+    uj = get(u, F.passive_freedom[n])
+    friction = F.passive[c + 3] / math.sqrt(uj * uj + F.passive[c + 4] * F.passive[c + 4])
+    lost = (F.passive[c + 2] + friction) * uj
+    force, energy, power = -lost, zero, -lost * uj
+    if F.passive_coordinate[n] >= 0:
+        x = get(q, F.passive_coordinate[n])
+        stretch = x - F.passive[c + 1]
+        over, under = larger(x - F.passive[c + 6], zero), larger(F.passive[c + 5] - x, zero)
+        stop, damping = F.passive[c + 7], F.passive[c + 8]
+        loss = stop * damping * (over + under) * uj
+        force = force - F.passive[c] * stretch + stop * (under - over) - loss
+        energy = 0.5 * (F.passive[c] * stretch * stretch + stop * (over * over + under * under))
+        power = power - loss * uj
+    return force, energy, power
+
+
+@inline
+def motor_force(F, n, signals, q, u, zero):
+    c = NUMBERS * n + FRAMES
+    kp, kd, limit = F.numbers[c], F.numbers[c + 1], F.numbers[c + 2]
+    rate = signal(F, signals, n, 1, 1, zero)
+    rate = signal(F, signals, n, 2, 0, rate)
+    force = signal(F, signals, n, 0, 0, zero) + kd * (rate - get(u, F.freedom[n]))
+    if kp != 0.0:
+        force = force + kp * (signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n]))
+    return smaller(larger(force, -limit + zero), limit + zero)
+
+
+@kernel
+def spring_force(m, F, k, n, wrench, zero):
+    """Along the line between two points: (tension, length, energy, power)"""
+    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
+    ra, pa = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    rb, pb = place_on(m, k, b, load3(F.numbers, 12 * n + 7))
+    d = sub3(pa, pb)
+    length = math.sqrt(dot3(d, d) + TINY)
+    axis = scale3(1.0 / length, d)
+    rate = dot3(axis, sub3(velocity_at(k, a, ra), velocity_at(k, b, rb)))
+    stretch, lost = length - F.numbers[c + 2], F.numbers[c + 1] * rate
+    tension = F.numbers[c] * stretch + lost
+    force = scale3(-tension, axis)
+    none = (zero, zero, zero)
+    push(wrench, a, ra, force, none)
+    push(wrench, b, rb, neg3(force), none)
+    return tension, length, 0.5 * F.numbers[c] * stretch * stretch, -lost * rate
+
+
+@inline
+def times3(F, c, x):
+    """Three numbers of an element times a vector, one by one"""
+    return (F.numbers[c] * x[0], F.numbers[c + 1] * x[1], F.numbers[c + 2] * x[2])
+
+
+@kernel
+def bushing_force(m, F, k, n, wrench):
+    """Force and torque on the first body, in world axes, energy and power.
+
+    With e, w of the unit quaternion of the relative rotation A, V = 1/2 (2e)' K (2e), whose torque is
+    -2 (w K e + e x K e); 4 w e and 4 e e' = A + A' + (1 - tr A) 1 need no quaternion, and no branch.
+    """
+    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
+    ra, pa = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    rb, pb = place_on(m, k, b, load3(F.numbers, 12 * n + 7))
+    Rb = matmul(load9(k.R, b), load9(F.numbers, 4 * n + 1))
+    A = matmul(transpose(Rb), matmul(load9(k.R, a), load9(F.numbers, 4 * n)))
+    gap = sub3(pa, pb)
+    there = add3(rb, gap)  # the first body's point, seen from the second's component
+    d = mul33t(Rb, gap)
+    rate = mul33t(Rb, sub3(velocity_at(k, a, ra), velocity_at(k, b, there)))
+    turning = mul33t(Rb, sub3(angular(load6(k.v, a)), angular(load6(k.v, b))))
+    Kd, Cd, Cw = times3(F, c, d), times3(F, c + 3, rate), times3(F, c + 9, turning)
+    kx, ky, kz = F.numbers[c + 6], F.numbers[c + 7], F.numbers[c + 8]
+    torque = (
+        -0.5 * (kx * (A[7] - A[5]) + (kz - ky) * (A[5] + A[7])),
+        -0.5 * (ky * (A[2] - A[6]) + (kx - kz) * (A[2] + A[6])),
+        -0.5 * (kz * (A[3] - A[1]) + (ky - kx) * (A[1] + A[3])),
+    )
+    rest = 1.0 - (A[0] + A[4] + A[8])
+    twist = kx * (2.0 * A[0] + rest) + ky * (2.0 * A[4] + rest) + kz * (2.0 * A[8] + rest)
+    force, torque = mul33(Rb, neg3(add3(Kd, Cd))), mul33(Rb, sub3(torque, Cw))
+    push(wrench, a, ra, force, torque)
+    push(wrench, b, there, neg3(force), neg3(torque))
+    return force, torque, 0.5 * (dot3(Kd, d) + twist), -dot3(Cd, rate) - dot3(Cw, turning)
+
+
+@kernel
+def given_wrench(m, F, k, n, signals, wrench):
+    a, c = F.body[n], NUMBERS * n + FRAMES
+    r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    factor = get(signals, 1 + 3 * F.signal[3 * n])
+    force = (F.numbers[c] * factor, F.numbers[c + 1] * factor, F.numbers[c + 2] * factor)
+    torque = (F.numbers[c + 3] * factor, F.numbers[c + 4] * factor, F.numbers[c + 5] * factor)
+    if F.numbers[c + 6] != 0.0:  # in the axes of the body
+        R = matmul(load9(k.R, a), load9(F.numbers, 4 * n))
+        force, torque = mul33(R, force), mul33(R, torque)
+    push(wrench, a, r, force, torque)
+    return force, torque, dot3(force, velocity_at(k, a, r)) + dot3(torque, angular(load6(k.v, a)))
+
+
+@kernel
+def drag_force(m, F, k, n, wrench, zero):
+    a, c = F.body[n], NUMBERS * n + FRAMES
+    r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    v = velocity_at(k, a, r)
+    force = scale3(-(F.numbers[c] + F.numbers[c + 1] * math.sqrt(dot3(v, v))), v)
+    push(wrench, a, r, force, (zero, zero, zero))
+    return force, dot3(force, v)
+
+
+@kernel
+def custom_force(m, F, k, n, signals, wrench, spare):
+    """A user's function of time, position (3), rotation (9) and velocity (6), asked for each state on its own"""
+    a = F.body[n]
+    r, p = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    R = matmul(load9(k.R, a), load9(F.numbers, 4 * n))
+    w, v = angular(load6(k.v, a)), velocity_at(k, a, r)
+    store9(spare, 0, R)
+    store3(spare, 3, p)
+    store6(spare, 2, join(w, v))
+    for j in range(18, 24):
+        put(spare, j, 0.0)
+    for lane in range(states_per_block(spare)):
+        if call_force(F.address[n], read_lane(signals, 0, lane), spare, lane) != 0:
+            write_lane(spare, 18, lane, math.nan)
+    torque, force = load3(spare, 6), load3(spare, 7)
+    push(wrench, a, r, force, torque)
+    return force, torque, dot3(force, v) + dot3(torque, w)
+
+
+@inline
+def ball_spring(F, n, q, total):
+    """k times the rotation 2 e w of a spherical joint, in the child's axes: (energy)"""
+    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[NUMBERS * n + FRAMES]
+    w = get(q, at)
+    energy = 0.0 * w
+    for r in range(3):
+        e = get(q, at + 1 + r)
+        put(total, j + r, get(total, j + r) - 2.0 * stiffness * w * e)
+        energy = energy + 2.0 * stiffness * e * e
+    return energy
+
+
+# ---------------------------------------------------------------- all of them
+
+
+@kernel
+def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
+    """Add joint forces to ``total`` and set ``wrench`` (nb, 6), which may be empty; returns energy and power."""
+    zero = get(k.v, 0)  # of ground
+    energy, power = zero, zero
+    for n in range(wrench.shape[0]):
+        put(wrench, n, 0.0)
+    for n in range(F.nj):
+        j = F.passive_freedom[n]
+        force, e, p = passive_force(F, n, q, u, zero)
+        put(total, j, get(total, j) + force)
+        energy, power = energy + e, power + p
+    none = (zero, zero, zero)
+    for n in range(F.nf):
+        kind, force, torque, e, p = F.kind[n], none, none, zero, zero
+        if kind == MOTOR:
+            j = F.freedom[n]
+            x = motor_force(F, n, signals, q, u, zero)
+            put(total, j, get(total, j) + x)
+            torque, p = (x, zero, zero), x * get(u, j)
+        elif kind == SPRING:
+            x, length, e, p = spring_force(m, F, k, n, wrench, zero)
+            torque = (x, length, zero)
+        elif kind == BUSHING:
+            force, torque, e, p = bushing_force(m, F, k, n, wrench)
+        elif kind == WRENCH:
+            force, torque, p = given_wrench(m, F, k, n, signals, wrench)
+        elif kind == DRAG:
+            force, p = drag_force(m, F, k, n, wrench, zero)
+        elif kind == CUSTOM:
+            force, torque, p = custom_force(m, F, k, n, signals, wrench, spare)
+        elif kind == BALL:
+            e = ball_spring(F, n, q, total)
+        energy, power = energy + e, power + p
+        if ledger.shape[0] > 0:
+            for i in range(3):
+                put(ledger, ROW * n + i, torque[i])
+                put(ledger, ROW * n + 3 + i, force[i])
+            put(ledger, ROW * n + 6, e)
+            put(ledger, ROW * n + 7, p)
+    return energy, power

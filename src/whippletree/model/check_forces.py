@@ -1,0 +1,309 @@
+"""Every complaint about forces: of joints, on bodies, and as functions of time. The others are in check.py."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from .check import known, limits, number, numbers, pose, shown, text, vector
+from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
+from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
+from .parts import GROUND, JOINT_KINDS, Joint, PerFreedom
+from .pose import Vector
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Checker = Callable[[Any, str, str | None], Any]  # of a value, what it is, and where it stands
+QUATERNIONS = ("spherical", "free")  # joints whose coordinates are not one number for each freedom
+
+
+def not_negative(value: Any, what: str, where: str | None = None) -> float:
+    return number(value, what, low=0.0, where=where)
+
+
+def positive(value: Any, what: str, where: str | None = None) -> float:
+    x = number(value, what, where=where)
+    if x <= 0.0:
+        raise ModelError(f"{what} is too small", expected="a finite number > 0", got=x, where=where)
+    return x
+
+
+def per_freedom(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> PerFreedom:
+    """One number for every freedom of a joint, or a tuple with one for each."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+        return number(value, what, low=low, where=where)
+    count = JOINT_KINDS[kind][1]
+    if len(value) != count or not count:
+        expected = "a number" + (f", or {count} of them for the freedoms of a {kind} joint" if count else "")
+        raise ModelError(f"{what} has the wrong length", expected=expected, got=f"{len(value)} numbers", where=where)
+    return tuple(number(x, what, low=low, where=where) for x in value)
+
+
+def passive(j: Joint) -> None:
+    """Spring, damper, friction and stops of a joint."""
+    label, where = f"joint '{j.name}'", j.where
+    for key, low in (("stiffness", 0.0), ("rest", None), ("damping", 0.0), ("friction", 0.0)):
+        setattr(j, key, per_freedom(getattr(j, key), j.kind, f"{label}: {key}", low=low, where=where))
+    j.friction_speed = positive(j.friction_speed, f"{label}: friction_speed", where)
+    j.limits = limits(j.limits, label, where)
+    if j.kind == "free" and j.stiffness:
+        raise ModelError(
+            f"{label}: stiffness is not for a free joint",
+            expected="none",
+            got=j.stiffness,
+            where=where,
+            hint=f"force('{j.name}_spring', 'bushing', body='{j.child}', ...) has one in six directions",
+        )
+    if j.kind == "spherical" and isinstance(j.stiffness, tuple):
+        raise ModelError(
+            f"{label}: stiffness of a spherical joint is one number",
+            expected="a number: it acts against the whole rotation",
+            got=list(j.stiffness),
+            where=where,
+            hint="a bushing has one for each axis",
+        )
+    if j.kind in QUATERNIONS and j.rest:
+        raise ModelError(
+            f"{label}: rest is not for a {j.kind} joint",
+            expected="0: its spring is at rest where it is not turned",
+            got=j.rest,
+            where=where,
+            hint="turn at or child_at instead",
+        )
+    _stops(j, label)
+
+
+def _stops(j: Joint, label: str) -> None:
+    if j.limits is None or not j.limits.stiffness:
+        return
+    if j.kind in QUATERNIONS:
+        raise ModelError(
+            f"{label}: limits: stiffness is not for a {j.kind} joint",
+            expected="a joint whose coordinates are angles and lengths",
+            got=j.kind,
+            where=j.where,
+        )
+    if j.limits.lower is None and j.limits.upper is None:
+        raise ModelError(
+            f"{label}: limits: stiffness has no stop to act at", expected="lower or upper", got="neither", where=j.where
+        )
+
+
+def function(value: Any, label: str, where: str | None = None) -> Function:
+    """A number, or a function of time: an instance, or a mapping with its kind and fields."""
+    if isinstance(value, Ramp | Step | Sine | Table):
+        return value
+    if isinstance(value, Mapping):
+        return _function_of_mapping(value, label, where)
+    if isinstance(value, str | bytes | Sequence | np.ndarray) or value is None or callable(value):
+        raise ModelError(
+            f"{label} is not a function of time",
+            expected="a number, or a " + ", ".join(FUNCTION_KINDS),
+            got=shown(value),
+            where=where,
+            hint="a Python function is a force of its own, of kind 'function'" if callable(value) else None,
+        )
+    return number(value, label, where=where)
+
+
+def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None) -> Function:
+    if "kind" not in value:
+        raise ModelError(f"{label}: kind is missing", expected="one of " + ", ".join(FUNCTION_KINDS), where=where)
+    kind = known(value["kind"], FUNCTION_KINDS, f"{label}: kind", where)
+    given = {key: x for key, x in value.items() if key != "kind"}
+    _parameters(FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
+    try:
+        return FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
+    except ModelError as e:
+        raise ModelError(f"{label}: {e.what}", expected=e.expected, got=e.got, where=where, hint=e.hint) from None
+
+
+def _parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[str], where: str | None) -> None:
+    """The parameters a dataclass takes, no others and none too few."""
+    takes = {f.name: f.default is MISSING for f in fields(kind) if f.name not in hidden}
+    for key in given:
+        if key not in takes:
+            short = str(key)[:80]
+            raise ModelError(f"{label}: parameter '{short}' is not known", where=where, hint=nearest(short, takes))
+    for key, needed in takes.items():
+        if needed and key not in given:
+            raise ModelError(f"{label}: parameter '{key}' is missing", where=where)
+
+
+def _name(value: Any, what: str, where: str | None) -> str:
+    """The name of a body, frame or joint, from itself or from the thing."""
+    return text(getattr(value, "name", value), what, where)
+
+
+def _index(value: Any, what: str, where: str | None) -> int:
+    try:
+        index = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        index = -1
+    if index < 0:
+        raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=shown(value), where=where)
+    return index
+
+
+def _three(value: Any, what: str, where: str | None) -> Vector:
+    """Three numbers, none negative; a single one stands for all three."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes) and np.ndim(value) > 0:
+        x, y, z = (not_negative(x, what, where) for x in numbers(value, 3, what, where))
+        return (x, y, z)
+    return (not_negative(value, what, where),) * 3
+
+
+def _axes(value: Any, what: str, where: str | None) -> str:
+    return known(value, ("world", "body"), what, where)
+
+
+def _callable(value: Any, what: str, where: str | None) -> Any:
+    if not callable(value):
+        raise ModelError(
+            f"{what} cannot be called",
+            expected="a Python function f(t, position, rotation, velocity, wrench)",
+            got=shown(value),
+            where=where,
+        )
+    return value
+
+
+def _or_none(checker: Checker) -> Checker:
+    return lambda value, what, where: None if value is None else checker(value, what, where)
+
+
+_DRIVE: dict[str, Checker] = {"joint": _name, "freedom": _index}
+_LINK: dict[str, Checker] = {"body": _name, "to": _name}
+FIELDS: dict[str, dict[str, Checker]] = {
+    "motor": _DRIVE
+    | {"torque": function, "position": _or_none(function), "velocity": _or_none(function)}
+    | {"kp": not_negative, "kd": not_negative, "limit": _or_none(positive)},
+    "motion": _DRIVE | {"position": function},
+    "spring": _LINK
+    | {"at": vector, "to_at": vector}
+    | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
+    "bushing": _LINK
+    | {"at": pose, "to_at": pose}
+    | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
+    "wrench": {"body": _name, "at": vector, "force": vector, "torque": vector, "axes": _axes, "factor": function},
+    "drag": {"body": _name, "at": vector, "linear": not_negative, "quadratic": not_negative},
+    "function": {"body": _name, "at": vector, "function": _callable},
+}
+# of these one must be there, or the force does nothing
+EFFECTS: dict[str, tuple[str, ...]] = {
+    "spring": ("stiffness", "damping"),
+    "bushing": ("stiffness", "damping", "turning_stiffness", "turning_damping"),
+    "drag": ("linear", "quadratic"),
+}
+
+
+def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None = None) -> Force:
+    """The force of this kind with these parameters, each of them checked."""
+    label = f"force '{name}'"
+    known(kind, FORCE_KINDS, f"{label}: kind", where)
+    _parameters(FORCE_KINDS[kind], parameters, label, ("name", "where"), where)
+    checkers = FIELDS[kind]
+    values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in parameters.items()}
+    made: Force = FORCE_KINDS[kind](name, **values, where=where)
+    if isinstance(made, Motor) and made.kp and made.position is None:
+        raise ModelError(f"{label}: kp needs a position", got=f"kp = {made.kp:g}, no position", where=where)
+    if isinstance(made, Motion):
+        _no_jumps(made, label)
+    if isinstance(made, Spring | Bushing) and made.body == made.to:
+        raise ModelError(f"{label} acts between '{made.to}' and itself", where=where, hint="body and to are two bodies")
+    keys = EFFECTS.get(kind, ())
+    if keys and not any(np.any(getattr(made, key)) for key in keys):
+        raise ModelError(f"{label} does nothing", expected=" or ".join(keys) + " above 0", got="0", where=where)
+    return made
+
+
+def _no_jumps(motion: Motion, label: str) -> None:
+    """A joint cannot change its speed at once."""
+    f = motion.position
+    if isinstance(f, Step) and f.rise == 0.0:
+        got, hint = "a step without rise", "give the step a rise"
+    elif isinstance(f, Ramp) and (f.start > 0.0 or f.end is not None):
+        got, hint = "a ramp with a start or an end", "a step with a rise, or a smooth table, starts and ends gently"
+    elif isinstance(f, Table) and not f.smooth:
+        got, hint = "a table of straight lines", "smooth = true makes it a spline"
+    else:
+        return
+    raise ModelError(
+        f"{label}: position has a rate that jumps", expected="a smooth motion", got=got, where=motion.where, hint=hint
+    )
+
+
+def forces(model: Model) -> None:
+    """What can only be seen when all parts are there: names, bodies, joints and freedoms of forces."""
+    taken = {GROUND: "the ground"} | dict.fromkeys(model.bodies, "a body")
+    taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
+    places = {GROUND: GROUND} | {name: name for name in model.bodies} | {x.name: x.body for x in model.frames.values()}
+    driven: dict[tuple[str, int], Motor | Motion] = {}
+    for f in model.forces.values():
+        if f.name in taken:
+            raise ModelError(
+                f"force '{f.name}' has the name of {taken[f.name]}",
+                where=f.where,
+                hint=f"its outputs are named, as '{f.name}.force': give it a name of its own",
+            )
+        if isinstance(f, Motor | Motion):
+            _drive(model, f)
+            _alone(f, driven)
+        else:
+            _ends(f, places)
+
+
+def _drive(model: Model, f: Motor | Motion) -> None:
+    label = f"force '{f.name}'"
+    known(f.joint, model.joints, f"{label}: joint", f.where)
+    kind = model.joints[f.joint].kind
+    count = JOINT_KINDS[kind][1]
+    if f.freedom >= count:
+        raise ModelError(
+            f"{label}: freedom {f.freedom} is not one of joint '{f.joint}' ({kind})",
+            expected=f"0 to {count - 1}" if count > 1 else "0" if count else "a joint that moves",
+            got=f.freedom,
+            where=f.where,
+        )
+    if f.position is not None and kind in QUATERNIONS:
+        motion = isinstance(f, Motion)
+        raise ModelError(
+            f"{label}: position is not for a {kind} joint, whose coordinates are not angles",
+            expected="a revolute, prismatic, screw, cylindrical, universal or planar joint",
+            got=f"joint '{f.joint}' ({kind})",
+            where=f.where,
+            hint="use joints of one freedom each"
+            if motion
+            else "a bushing pulls to a pose; velocity and kd hold a speed",
+        )
+
+
+def _alone(f: Motor | Motion, driven: dict[tuple[str, int], Motor | Motion]) -> None:
+    """Motors add up; a motion has its freedom for itself."""
+    other = driven.setdefault((f.joint, f.freedom), f)
+    if other is not f and isinstance(f, Motion) | isinstance(other, Motion):
+        raise ModelError(
+            f"force '{f.name}': freedom {f.freedom} of joint '{f.joint}' is driven by '{other.name}' already",
+            expected="a motion alone, or motors",
+            got=f"a {type(other).__name__.lower()} and a {type(f).__name__.lower()}",
+            where=f.where,
+        )
+
+
+def _ends(f: Any, places: Mapping[str, str]) -> None:
+    """``places`` are the bodies and frames, and the body that each stands on."""
+    ends = {key: getattr(f, key) for key in ("body", "to") if hasattr(f, key)}
+    for key, name in ends.items():
+        known(name, places, f"force '{f.name}': {key}", f.where)
+    if len(ends) == 2 and places[f.body] == places[f.to]:
+        raise ModelError(
+            f"force '{f.name}' acts between '{f.body}' and '{f.to}', which are on one body",
+            where=f.where,
+            hint="body and to are two bodies",
+        )

@@ -1,0 +1,135 @@
+"""Forces of a Model, one kind each. Plain data; :meth:`Model.force` makes, checks and keeps them.
+
+A ``body`` or ``to`` is the name of a body, of a frame or "ground"; points and poses are in its axes, in metres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .functions import Function
+from .parts import GROUND
+from .pose import IDENTITY, Pose, Vector
+
+ORIGIN: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(slots=True)
+class Motor:
+    """A drive on one freedom of a joint, with coordinate q and speed u.
+
+    It applies ``torque(t) + kp (position(t) - q) + kd (velocity(t) - u)``, cut off at plus and minus ``limit``. Without
+    a ``velocity`` the target speed is the rate of ``position``. ``freedom`` counts from 0 within the joint.
+    """
+
+    name: str
+    joint: str
+    freedom: int = 0
+    torque: Function = 0.0
+    position: Function | None = None
+    velocity: Function | None = None
+    kp: float = 0.0
+    kd: float = 0.0
+    limit: float | None = None
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Motion:
+    """One freedom of a joint moves as a given function of time; the force that this takes is an output."""
+
+    name: str
+    joint: str
+    freedom: int = 0
+    position: Function = 0.0
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Spring:
+    """A spring and damper along the line between the point ``at`` of ``body`` and ``to_at`` of ``to``.
+
+    ``stiffness`` (N/m), ``damping`` (N s/m) and free ``length`` (m).
+    """
+
+    name: str
+    body: str
+    to: str = GROUND
+    at: Vector = ORIGIN
+    to_at: Vector = ORIGIN
+    stiffness: float = 0.0
+    damping: float = 0.0
+    length: float = 0.0
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Bushing:
+    """Springs and dampers in six directions between the pose ``at`` of ``body`` and ``to_at`` of ``to``.
+
+    ``stiffness`` (N/m), ``damping`` (N s/m), ``turning_stiffness`` (N m/rad) and ``turning_damping`` (N m s/rad) act
+    along and about the axes x, y, z of ``to_at``.
+    """
+
+    name: str
+    body: str
+    to: str = GROUND
+    at: Pose = IDENTITY
+    to_at: Pose = IDENTITY
+    stiffness: Vector = ORIGIN
+    damping: Vector = ORIGIN
+    turning_stiffness: Vector = ORIGIN
+    turning_damping: Vector = ORIGIN
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Wrench:
+    """``factor(t)`` times a ``force`` (N) at a point and a ``torque`` (N m), in "world" or "body" ``axes``."""
+
+    name: str
+    body: str
+    at: Vector = ORIGIN
+    force: Vector = ORIGIN
+    torque: Vector = ORIGIN
+    axes: str = "world"
+    factor: Function = 1.0
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Drag:
+    """``-(linear + quadratic |v|) v`` at a point with velocity v; ``linear`` in N s/m, ``quadratic`` in N s^2/m^2."""
+
+    name: str
+    body: str
+    at: Vector = ORIGIN
+    linear: float = 0.0
+    quadratic: float = 0.0
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Custom:
+    """A Python function ``f(t, position, rotation, velocity, wrench)`` that sets the wrench at a point of a body."""
+
+    name: str
+    body: str
+    function: Callable[..., Any]
+    at: Vector = ORIGIN
+    where: str | None = field(default=None, compare=False)
+
+
+Force = Motor | Motion | Spring | Bushing | Wrench | Drag | Custom
+
+FORCE_KINDS: dict[str, Any] = {
+    "motor": Motor,
+    "motion": Motion,
+    "spring": Spring,
+    "bushing": Bushing,
+    "wrench": Wrench,
+    "drag": Drag,
+    "function": Custom,
+}

@@ -1,0 +1,125 @@
+"""The parts of a Model: bodies, joints, frames and couplings. Plain data; :class:`Model` checks and keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .pose import IDENTITY, Pose, Vector
+
+GROUND = "ground"
+PerFreedom = float | tuple[float, ...]  # one number for every freedom of a joint, or one for each
+
+# freedoms of each joint kind: (length of q, length of u)
+JOINT_KINDS: dict[str, tuple[int, int]] = {
+    "fixed": (0, 0),
+    "revolute": (1, 1),
+    "prismatic": (1, 1),
+    "screw": (1, 1),
+    "cylindrical": (2, 2),
+    "universal": (2, 2),
+    "planar": (3, 3),
+    "spherical": (4, 3),
+    "free": (7, 6),
+}
+
+
+@dataclass(slots=True)
+class Visual:
+    """Something to draw on a body: a primitive or a mesh file, at a pose of the body.
+
+    ``shape`` is "box", "sphere", "cylinder" or "mesh"; ``size`` is (x, y, z), (radius,) or
+    (radius, length) in metres, and the scale (x, y, z) of a mesh; ``path`` is the mesh file.
+    """
+
+    shape: str
+    size: tuple[float, ...]
+    at: Pose = IDENTITY
+    color: tuple[float, float, float, float] | None = None
+    path: str | None = None
+
+
+@dataclass(slots=True)
+class Body:
+    """A rigid body: mass (kg), centre of mass (m) and inertia about it (kg m^2), in body axes.
+
+    ``idealized`` admits what no solid has but tables of robots do: mass zero, and moments of
+    inertia that break the triangle inequality.
+    """
+
+    name: str
+    mass: float = 0.0
+    com: Vector = (0.0, 0.0, 0.0)
+    inertia: tuple[Vector, Vector, Vector] = ((0.0,) * 3,) * 3  # type: ignore[assignment]
+    idealized: bool = False
+    visuals: tuple[Visual, ...] = ()
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a joint may do: position (rad or m), speed and effort; each bound holds for every freedom.
+
+    With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant stops: beyond one by d they push back
+    with k d (1 + ``damping`` d'), and never pull. Without it, and for speed and effort, limits are data.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+    stiffness: float = 0.0
+    damping: float = 0.0
+
+
+@dataclass(slots=True)
+class Joint:
+    """A joint of ``child`` on ``parent``: the frame ``child_at`` of the child moves in ``at`` of the parent.
+
+    ``axis`` is the axis of a revolute, prismatic, screw or cylindrical joint, the normal of a
+    planar one, and the first axis (fixed in the parent) of a universal one, whose second axis
+    (fixed in the child) is ``axis2``. ``pitch`` is the advance of a screw in metres per radian.
+    ``armature`` is a rotor's reflected inertia, added to the mass matrix for each freedom.
+
+    In each freedom, with coordinate q and speed u, act a spring ``-stiffness (q - rest)``, a damper ``-damping u`` and
+    friction ``-friction u / sqrt(u^2 + friction_speed^2)``: one number for every freedom, or one for each. The spring
+    of a spherical joint acts against its whole rotation.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    axis: Vector = (0.0, 0.0, 1.0)
+    axis2: Vector = (0.0, 1.0, 0.0)
+    at: Pose = IDENTITY
+    child_at: Pose = IDENTITY
+    pitch: float = 0.0
+    armature: float = 0.0
+    stiffness: PerFreedom = 0.0
+    rest: PerFreedom = 0.0
+    damping: PerFreedom = 0.0
+    friction: PerFreedom = 0.0
+    friction_speed: float = 0.01
+    limits: Limits | None = None
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A named place on a body."""
+
+    name: str
+    body: str
+    at: Pose = IDENTITY
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Coupling:
+    """q(joint) = ratio * q(of) + offset, as URDF's mimic."""
+
+    joint: str
+    of: str
+    ratio: float = 1.0
+    offset: float = 0.0
+    where: str | None = field(default=None, compare=False)

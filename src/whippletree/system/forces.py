@@ -1,0 +1,186 @@
+"""Forces of a model as the flat arrays that kernels take, and functions of time as pieces of polynomials."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernels import forces as kernels
+from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
+from ..model.functions import Function, Ramp, Sine, Step
+from .callbacks import Callback, body_force
+
+if TYPE_CHECKING:
+    from .system import System
+
+Pieces = list[tuple[float, list[float]]]  # where each begins (s), and its polynomial in the time since then
+KINDS = {
+    Motor: kernels.MOTOR,
+    Motion: kernels.MOTION,
+    Spring: kernels.SPRING,
+    Bushing: kernels.BUSHING,
+    Wrench: kernels.WRENCH,
+    Drag: kernels.DRAG,
+    Custom: kernels.CUSTOM,
+}
+
+
+class SystemForces:
+    """The forces of a System.
+
+    Attributes
+    ----------
+    packed : what kernels unpack.
+    elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints follow.
+    rows : number of rows of the ledger.
+    signals : number of functions of time.
+    motions : rows of u whose motion is given, and the function of each.
+    any : whether anything acts at all.
+    callbacks : of the user's functions, held while compiled code may call them.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.elements: dict[str, Force] = dict(system.model.forces)
+        self.callbacks: dict[str, Callback] = {}
+        self._functions: list[Function] = []
+        numbers = [self._element(system, force) for force in self.elements.values()]
+        passive, balls = _passive(system)
+        table = numbers + balls
+        driven = [(row["freedom"], row["signal"][0]) for row in table if row["kind"] == kernels.MOTION]
+        self.motions: dict[int, int] = dict(driven)
+        self.rows, self.signals = len(table), len(self._functions)
+        self.any = bool(table or passive)
+        on_bodies = sum(row["kind"] in ON_BODIES for row in table)
+        arrays = {name: np.array([row[name] for row in table], int).ravel() for name in INTEGERS}
+        arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
+        arrays["passive_freedom"] = np.array([row[0] for row in passive], int)
+        arrays["passive_coordinate"] = np.array([row[1] for row in passive], int)
+        arrays["passive"] = np.array([row[2] for row in passive], float).reshape(len(passive), 9)
+        self.packed = kernels.pack_forces(arrays | _signals(self._functions), len(driven), on_bodies)
+
+    def _signal(self, function: Function | None) -> int:
+        if function is None:
+            return -1
+        self._functions.append(function)
+        return len(self._functions) - 1
+
+    def _element(self, system: System, force: Force) -> dict[str, Any]:
+        row: dict[str, Any] = dict.fromkeys(INTEGERS, 0) | {"kind": KINDS[type(force)], "signal": [-1, -1, -1]}
+        frames, parameters = np.zeros(kernels.FRAMES), np.zeros(kernels.PARAMETERS)
+        frames[:18] = np.concatenate([np.eye(3).ravel()] * 2)
+        if isinstance(force, Motor | Motion):
+            row |= _freedom(system, force.joint, force.freedom)
+        else:
+            row["body"] = _end(system, force.body, force.at, frames, 0)
+        match force:
+            case Motor():
+                row["signal"] = [self._signal(f) for f in (force.torque, force.position, force.velocity)]
+                parameters[:3] = force.kp, force.kd, math.inf if force.limit is None else force.limit
+            case Motion():
+                row["signal"][0] = self._signal(force.position)
+            case Spring():
+                row["to"] = _end(system, force.to, force.to_at, frames, 1)
+                parameters[:3] = force.stiffness, force.damping, force.length
+            case Bushing():
+                row["to"] = _end(system, force.to, force.to_at, frames, 1)
+                parameters[:] = [*force.stiffness, *force.damping, *force.turning_stiffness, *force.turning_damping]
+            case Wrench():
+                row["signal"][0] = self._signal(force.factor)
+                parameters[:7] = [*force.force, *force.torque, force.axes == "body"]
+            case Drag():
+                parameters[:2] = force.linear, force.quadratic
+            case Custom():
+                self.callbacks[force.name] = body_force(force.function, force.name)
+                row["address"] = self.callbacks[force.name].address
+        return row | {"numbers": np.concatenate([frames, parameters])}
+
+
+INTEGERS = ("kind", "body", "to", "freedom", "coordinate", "signal", "address")
+ON_BODIES = {kernels.SPRING, kernels.BUSHING, kernels.WRENCH, kernels.DRAG, kernels.CUSTOM}
+
+
+def _freedom(system: System, joint: str, freedom: int) -> dict[str, int]:
+    """Body, and rows of u and q, of one freedom of a joint."""
+    q, u = system.q_index(joint), system.u_index(joint)
+    return {"body": system.joint_body(joint), "freedom": u.start + freedom, "coordinate": q.start + freedom}
+
+
+def _end(system: System, name: str, at: Any, frames: np.ndarray, which: int) -> int:
+    """The system body of one end; its pose there goes into the frames."""
+    body, R, p = system.place(name)
+    point, turn = (at, np.eye(3)) if isinstance(at, tuple) else (at.position, at.rotation())
+    frames[9 * which : 9 * which + 9] = (R @ turn).ravel()
+    frames[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
+    return body
+
+
+def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[dict[str, Any]]]:
+    """Freedoms with springs, dampers, friction or stops; and elements for the springs of spherical joints."""
+    freedoms: list[tuple[int, int, list[float]]] = []
+    balls: list[dict[str, Any]] = []
+    for edge in system.topology.edges if system.model.passive else ():
+        joint = edge.joint
+        q, u = system.q_index(joint.name), system.u_index(joint.name)
+        quaternion = joint.kind in ("spherical", "free")
+        stop = joint.limits if joint.limits is not None and joint.limits.stiffness > 0 else None
+        lower = -math.inf if stop is None or stop.lower is None else stop.lower
+        upper = math.inf if stop is None or stop.upper is None else stop.upper
+        stops = [-1e300, 1e300, 0.0, 0.0] if stop is None else [lower, upper, stop.stiffness, stop.damping]
+        stops[:2] = max(stops[0], -1e300), min(stops[1], 1e300)  # no limit on that side
+        for n in range(u.stop - u.start):
+            k, rest, c, f = (_of_freedom(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
+            if (k and not quaternion) or c or f or stop:
+                numbers = [0.0 if quaternion else k, rest, c, f, joint.friction_speed, *stops]
+                freedoms.append((u.start + n, -1 if quaternion else q.start + n, numbers))
+        if joint.kind == "spherical" and joint.stiffness:
+            numbers = np.zeros(kernels.NUMBERS)
+            numbers[kernels.FRAMES] = _of_freedom(joint.stiffness, 0)
+            row = dict.fromkeys(INTEGERS, 0) | {"kind": kernels.BALL, "signal": [-1, -1, -1], "numbers": numbers}
+            balls.append(row | {"freedom": u.start, "coordinate": q.stop - 4})
+    return freedoms, balls
+
+
+def _of_freedom(value: Any, n: int) -> float:
+    return float(value[n] if isinstance(value, tuple) else value)
+
+
+# ---------------------------------------------------------------- functions of time
+
+
+def _signals(functions: list[Function]) -> dict[str, np.ndarray]:
+    pieces = [pieces_of(f) for f in functions]
+    waves = [(f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, Sine) else (0.0,) * 3 for f in functions]
+    flat = [piece for each in pieces for piece in each]
+    return {
+        "first": np.concatenate([[0], np.cumsum([len(each) for each in pieces])]).astype(int),
+        "time": np.array([start for start, _ in flat], float),
+        "piece": np.array([c + [0.0] * (6 - len(c)) for _, c in flat], float).reshape(len(flat), 6),
+        "wave": np.array(waves, float).reshape(len(functions), 3),
+    }
+
+
+def pieces_of(function: Function) -> Pieces:
+    """A function of time, less the wave of a Sine, as polynomials one after the other; the first also before it."""
+    match function:
+        case Ramp(rate, start, value, end):
+            last = [] if end is None else [(end, [value + rate * (end - start)])]
+            return [(start - 1.0, [value]), (start, [value, rate]), *last]
+        case Step(after, start, before, rise):
+            d = after - before
+            smooth = [before, 0.0, 0.0, 10 * d / rise**3, -15 * d / rise**4, 6 * d / rise**5] if rise else []
+            return [(start - 1.0, [before]), *([(start, smooth)] if rise else []), (start + rise, [after])]
+        case Sine():
+            return [(0.0, [function.offset])]
+        case float() | int():
+            return [(0.0, [float(function)])]
+    times, values = function.times, function.values
+    if function.smooth:
+        from scipy.interpolate import CubicSpline
+
+        c = CubicSpline(times, values, bc_type="clamped").c[::-1].T
+        inner = [(t, list(row)) for t, row in zip(times, c, strict=False)]
+    else:
+        inner = [(t, [v, s]) for t, v, s in zip(times, values, np.diff(values) / np.diff(times), strict=False)]
+    return [(times[0] - 1.0, [values[0]]), *inner, (times[-1], [values[-1]])]
