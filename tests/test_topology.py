@@ -1,7 +1,6 @@
 """The drawing of a tree: every body and joint once, nothing over anything else, and never larger than can be read."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,15 +102,24 @@ def test_a_loop_of_welds_is_drawn_at_its_box():
 def test_forces_are_drawn_where_they_act():
     model = families.chain(4)
     model.frame("tip", "b3")
-    acting = [
-        SimpleNamespace(name="motor", joint="j1"),
-        SimpleNamespace(name="spring", body="b1", to="tip"),
-        SimpleNamespace(name="wind", body="b2"),
-        SimpleNamespace(name="anchor", body="b0", to="ground"),
-    ]
-    model.forces = {force.name: force for force in acting}
-    drawn = texts(topology_figure(model.compile()))
-    assert all(drawn.count(force.name) == 1 for force in acting)
+    model.force("motor", "motor", joint="j1", torque=1.0)
+    model.force("motion", "motion", joint="j0")
+    model.force("spring", "spring", body="b1", to="tip", stiffness=1.0)
+    model.force("bushing", "bushing", body="b1", to="b3", stiffness=1.0)
+    model.force("wind", "wrench", body="b2", force=(1, 0, 0))
+    model.force("anchor", "spring", body="b0", stiffness=1.0)
+    figure = topology_figure(model.compile())
+    assert all(texts(figure).count(name) == 1 for name in model.forces)
+    top = figure.axes[0].get_ylim()[1]
+    assert top < 0, "no room for the arcs above"
+
+
+def test_a_force_within_a_welded_body_is_written_at_it():
+    model = families.chain(1)
+    model.body("plate", mass=1.0, inertia=(1, 1, 1))
+    model.joint("weld", "fixed", "b0", "plate", at=(0, 0, 1))
+    model.force("tie", "spring", body="b0", to="plate", stiffness=1.0)
+    assert texts(topology_figure(model.compile())).count("tie") == 1
 
 
 def test_a_coupling_is_drawn():

@@ -33,9 +33,10 @@ MEANING = ANGLES | {
     "kg m/s": "momentum",
     "N": "force",
     "N m": "torque",
+    "N m or N": "force",
+    "W": "power",
 }
 LINES = ("-", "--", "-.", ":")
-ENERGIES = ("energy.kinetic", "energy.potential", "energy")
 PLAIN_TEXT: Any = {"text.parse_math": False}  # a dollar in a name is a dollar
 Lines = list[tuple[str, np.ndarray]]
 
@@ -58,7 +59,7 @@ def plot(
 
     if path is not None:
         picture_path(path)
-    panels = panels_of(run, list(names) or [*first_names(run), *ENERGIES])
+    panels = panels_of(run, list(names) or [*first_names(run), *energy_names(run)])
     with rc_context(PLAIN_TEXT):
         figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None)
         figure.suptitle(run.system.name)
@@ -85,7 +86,7 @@ def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool
 
 
 def first_names(run: Result) -> list[str]:
-    """The coordinates of the first joints, and the first forces that can be asked for."""
+    """The coordinates of the first joints, and the first forces that are one number each."""
     few, columns = [], 0
     for joint in run.system.joints:
         index = run.system.q_index(joint)
@@ -93,8 +94,15 @@ def first_names(run: Result) -> list[str]:
         if columns > MOST_LINES:
             break
         few.append(f"{joint}.q")
-    forces = [f"{force}.force" for force in getattr(run.system.model, "forces", ())]
-    return few + [name for name in forces[:MOST_LINES] if name in run]
+    forces = [f"{force}.force" for force in run.system.model.forces]
+    scalar = [name for name in forces if len(run.quantity(name).labels) == 1]
+    return few + scalar[:MOST_LINES]
+
+
+def energy_names(run: Result) -> list[str]:
+    """The energies that a run has; the total comes last, over the others."""
+    extra = [name for name in ("energy.elastic", "energy.work") if run[name].any()]
+    return ["energy.kinetic", "energy.potential", *extra, "energy"]
 
 
 def panels_of(run: Result, names: Sequence[str]) -> list[tuple[str, Lines]]:

@@ -16,7 +16,7 @@ from .. import __version__
 from ..files.whole_file import whole_file
 from . import cite
 from .columns import column_names
-from .plot import ENERGIES, PLAIN_TEXT, draw_panels, first_names, panels_of, write_figure
+from .plot import PLAIN_TEXT, draw_panels, energy_names, first_names, panels_of, write_figure
 from .result import Result
 from .topology import topology_figure
 
@@ -124,7 +124,7 @@ def _motion_figure(run: Result) -> Figure:
     from matplotlib import rc_context
 
     with rc_context(PLAIN_TEXT):
-        panels = panels_of(run, first_names(run) or ENERGIES)
+        panels = panels_of(run, first_names(run) or energy_names(run))
         return draw_panels(run, panels, mechanism=True, shown=False)
 
 
@@ -132,10 +132,8 @@ def _energy_figure(run: Result) -> Figure:
     """The energies, and below them what should be zero."""
     from matplotlib import rc_context
 
-    shown = [*ENERGIES[:-1], *(n for n in ("energy.elastic", "energy.work") if n in run and run[n].any()), "energy"]
-    name, values = balance(run)
     with rc_context(PLAIN_TEXT):
-        panels = [("J", [(n, run[n]) for n in shown]), ("J", [(name, values)])]
+        panels = [("J", [(name, run[name]) for name in names]) for names in (energy_names(run), ["energy.balance"])]
         figure = draw_panels(run, panels, mechanism=False, shown=False)
     figure.set_size_inches(9.0, 4.2)
     return figure
@@ -153,25 +151,15 @@ def _inline(figure: Figure, salt: str) -> str:
 # ---------------------------------------------------------------- words
 
 
-def balance(run: Result) -> tuple[str, np.ndarray]:
-    """The energy balance with its name; the drift of the energy where no work is accounted for."""
-    if "energy.balance" in run:
-        return "energy.balance", run["energy.balance"]
-    return "drift of energy", run["energy"] - run["energy"][0]
-
-
 def balance_in_words(run: Result) -> str:
     """How far the energy balance is from zero, at most, and when."""
-    name, values = balance(run)
-    k, most = int(np.abs(values).argmax()), float(run["energy.kinetic"].max())
-    share = f", {abs(values[k]) / most:.2g} of the largest kinetic energy" if most > 0 else ""
-    if name == "energy.balance":
-        meaning = (
-            "Energy, less energy at the start, less the work done on the system: zero but for errors of integration."
-        )
-    else:
-        meaning = "Energy, less energy at the start: zero but for errors of integration, where no force does work."
-    return f"{meaning} It is at most {abs(values[k]):.2g} J{share}, at t = {run.t[k]:.4g} s."
+    values, most = np.abs(run["energy.balance"]), float(run["energy.kinetic"].max())
+    k = int(values.argmax())
+    share = f", {values[k] / most:.2g} of the largest kinetic energy" if most > 0 else ""
+    return (
+        "Energy, less energy at the start, less the work done on the system: zero but for errors of integration. "
+        f"It is at most {values[k]:.2g} J{share}, at t = {run.t[k]:.4g} s."
+    )
 
 
 def _facts(run: Result) -> list[tuple[str, str]]:
@@ -184,7 +172,8 @@ def _facts(run: Result) -> list[tuple[str, str]]:
     counts = [f"{run.attrs[key]} {key}" for key in ("accepted", "rejected", "evaluations") if key in run.attrs]
     if counts:
         facts.append(("steps", ", ".join(counts)))
-    return [*facts, ("largest error of energy", f"{np.abs(balance(run)[1]).max():.2g} J"), ("versions", _versions(run))]
+    error = np.abs(run["energy.balance"]).max()
+    return [*facts, ("largest error of energy", f"{error:.2g} J"), ("versions", _versions(run))]
 
 
 def _versions(run: Result) -> str:

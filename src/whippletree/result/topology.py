@@ -14,7 +14,6 @@ from .topology_layout import (
     PALE,
     Layout,
     force_ends,
-    forces,
     joint_words,
     layout,
     parents_of,
@@ -97,10 +96,10 @@ def _draw_arcs(axes: Axes, system: System, place: Layout) -> tuple[float, float]
     for c in system.model.couplings.values():
         if c.joint in edges and c.of in edges:
             arcs.append((edges[c.of], edges[c.joint], f"{c.joint} = {c.ratio:g} {c.of}", PALE, ":", 1))
-    for force in forces(system).values():
+    for force in system.model.forces.values():
         ends = force_ends(system, force)
         if len(set(ends)) == 2:
-            arcs.append((*ends, force.name, FORCE, "-", -1))
+            arcs.append((ends[0], ends[1], force.name, FORCE, "-", -1))
     reached, drawn = [0.0, place.height], dict[tuple[int, ...], int]()
     for a, b, text, color, dash, side in arcs:
         if a in place.x and b in place.x:

@@ -7,9 +7,9 @@ as a text does, in bands. Large models lose the names of their joints.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 from unicodedata import east_asian_width
 
+from ..model.forces import Bushing, Force, Motion, Motor, Spring
 from ..system.system import System
 
 WIDTH = 11.0  # inches that a page shows without making the text too small to read
@@ -124,7 +124,7 @@ def _name_bodies(system: System, place: Layout, hidden: dict[int, int]) -> None:
             place.names[i].append(f"+ {extra} welded")
         if i in hidden:
             place.notes[i].append((f"+ {hidden[i]} more", PALE))
-    for force in forces(system).values():
+    for force in system.model.forces.values():
         ends = force_ends(system, force)
         if len(set(ends)) == 1 and ends[0] in place.notes and place.named:
             place.notes[ends[0]].append((shortened(force.name, longest), FORCE))
@@ -192,19 +192,17 @@ def shortened(text: str, most: int) -> str:
 # ---------------------------------------------------------------- what is written
 
 
-def forces(system: System) -> dict[str, Any]:
-    return getattr(system.model, "forces", {})
-
-
-def force_ends(system: System, force: Any) -> list[int]:
+def force_ends(system: System, force: Force) -> list[int]:
     """System bodies that a force acts on: one, or the two that it connects; none if it acts in a joint."""
-    ends = [getattr(force, "body", None), getattr(force, "to", None)]
-    return [system.place(end)[0] for end in ends if isinstance(end, str)]
+    if isinstance(force, Motor | Motion):
+        return []
+    ends = [force.body, force.to] if isinstance(force, Spring | Bushing) else [force.body]
+    return [system.place(end)[0] for end in ends]
 
 
 def joint_words(system: System, i: int) -> list[tuple[str, str]]:
     """What stands at the joint that carries a body: its name, its kind, and the forces in it."""
     joint, longest = system.topology.edges[i - 1].joint, NAMED.longest
-    inside = [f.name for f in forces(system).values() if getattr(f, "joint", None) == joint.name]
+    inside = [f.name for f in system.model.forces.values() if isinstance(f, Motor | Motion) and f.joint == joint.name]
     words = [(shortened(joint.name, longest), INK), (joint.kind, KIND_COLORS[joint.kind])]
     return words + [(shortened(name, longest), FORCE) for name in inside]
