@@ -93,6 +93,13 @@ def test_explain(command):
     assert "articulated" in out
 
 
+def test_explain_draws_the_tree(command, tmp_path):
+    code, out, err = command("explain", ROOT / "models" / "four_bar.toml", "--plot", "tree.svg")
+    assert (code, err) == (0, "wrote tree.svg\n")
+    assert "loops      1" in out
+    assert ">coupler<" in (tmp_path / "tree.svg").read_text("utf-8")
+
+
 def test_cite_prints_what_a_run_uses(command):
     code, out, err = command("cite", PENDULUM)
     assert (code, err) == (0, "")
@@ -166,6 +173,7 @@ child = "arm"
         (["check", "."], "is a folder"),
         (["check", "bad.toml"], "mass must be positive"),
         (["check", "notes.txt"], "is of no known format"),
+        (["explain", PENDULUM, "--plot", "tree.txt"], "'tree.txt' is not the name of a picture"),
         (["check", PENDULUM, "--base", "floating"], "base 'floating' is not known"),
         (["run", PENDULUM, "--until", "1", "--q", "hinge"], "--q 'hinge' cannot be read"),
         (["run", PENDULUM, "--until", "1", "--q", "hinge=fast"], "--q 'hinge=fast' cannot be read"),

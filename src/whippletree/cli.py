@@ -149,9 +149,25 @@ def check(model: ModelPath, base: Base = None) -> None:
 
 
 @app.command(short_help="Show how a model is understood.")
-def explain(model: ModelPath, base: Base = None) -> None:
+def explain(
+    model: ModelPath,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
+    base: Base = None,
+) -> None:
     """Show how a model is understood: topology, freedoms, the algorithm chosen and why."""
-    print(_system(model, base).explain())
+    if plot is not None:
+        from .files.whole_file import writable
+        from .result.plot import picture_path
+
+        writable(picture_path(plot), "the picture")
+    system = _system(model, base)
+    print(system.explain())
+    if plot is not None:
+        from .result.plot import save_figure
+        from .result.topology import topology_figure
+
+        save_figure(topology_figure(system), plot)
+        say(f"wrote {plot}")
 
 
 @app.command()
