@@ -7,9 +7,9 @@ import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import dopri5, simulate
 from whippletree.integrate.task import make_task
-from zoo import DATA, data, floating_tree
+from zoo import DATA, data, flying_tree
 
-P05, P08 = data("p05_heavytop.json"), data("p08_tree.json")
+P05 = data("p05_heavytop.json")
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 TIGHTEST = {"rtol": 1e-13, "atol": 1e-15}
 
@@ -22,16 +22,6 @@ def heavy_top():
     model.joint("ball", "spherical", "ground", "top")
     system = model.compile()
     return system, system.q0, np.array(P05["initial"]["omega"])
-
-
-def flying_tree():
-    """P08 without its springs, and its start."""
-    system, start = floating_tree().compile(), P08["initial"]
-    q, u = system.q0.copy(), np.zeros(system.nu)
-    u[system.u_index("flight")] = [*start["base_omega_body"], *start["base_velocity"]]
-    for k in range(6):
-        q[system.q_index(f"joint{k + 1}")], u[system.u_index(f"joint{k + 1}")] = start["q"][k], start["u"][k]
-    return system, q, u
 
 
 CASES = {"heavy_top": heavy_top, "flying_tree": flying_tree}

@@ -202,6 +202,19 @@ def test_flags_switch_off():
     m = read(body(inside, before=f"<option><flag {flags}/></option>"))
     j = m.joints["joint0"]
     assert (m.gravity, j.damping, j.friction, j.limits) == ((0.0, 0.0, 0.0), 0.0, 0.0, None)
+    assert (j.stiffness, j.rest) == (0.0, 0.0)
+
+
+def test_springs_of_joints():
+    inside = """<joint name="hinge" stiffness="3" ref="20" springref="50"/>
+<joint name="slide" type="slide" stiffness="4"/>
+<body name="b"><joint name="ball" type="ball" stiffness="5" damping="1"/><geom size="1"/></body>"""
+    m = read(body(inside), notes=True)
+    hinge, slide, ball = (m.joints[name] for name in ("hinge", "slide", "ball"))
+    assert (hinge.stiffness, hinge.rest) == (3.0, pytest.approx(np.radians(30)))
+    assert (slide.stiffness, slide.rest) == (4.0, 0.0)
+    assert (ball.stiffness, ball.rest, ball.damping) == (5.0, 0.0, 1.0)
+    assert not m.passive
 
 
 def test_compiler_options_are_mujocos():
@@ -300,9 +313,9 @@ def test_what_is_left_out_is_listed_once(capfd, tmp_path, monkeypatch):
     after = """<contact><exclude body1="a" body2="b"/></contact><tendon><fixed name="t"/></tendon>
 <actuator><motor joint="nothing"/><muscle/></actuator><sensor><jointpos/></sensor><keyframe><key/><key/></keyframe>
 <custom><numeric/></custom><deformable><flex/></deformable><equality><weld/><connect/><tendon/></equality></mujoco>"""
-    text = body(inside, before=before).replace(
-        "</worldbody>", '<body mocap="true"/><geom size="1" contype="0" conaffinity="0"/></worldbody>'
-    )
+    world = """<body><joint type="free" stiffness="1"/><geom size="1" contype="0" conaffinity="0"/></body>
+<body mocap="true"/><geom size="1" contype="0" conaffinity="0"/></worldbody>"""
+    text = body(inside, before=before).replace("</worldbody>", world)
     text = text.replace("</mujoco>", after)
     shown = mjcf_source.prepare(text, "m.xml", ()).text
     assert not any(word in shown for word in ("file=", "passwd", "hfield", "memory"))  # MuJoCo is told of no file
@@ -313,7 +326,7 @@ def test_what_is_left_out_is_listed_once(capfd, tmp_path, monkeypatch):
         "contact pairs and exclusions (1), custom fields (1), equality constraints (3), flexes and skins (3), "
         "forces of a fluid (1), geoms of the world (1), geoms that are not drawn (1), geoms with contact (3), "
         "height fields (1), keyframes (2), lights (1), limits of ball joints (1), mocap bodies, which stand still (1), "
-        "sensors (1), springs of joints (1), tendons (1), textures (1)"
+        "sensors (1), springs of free joints (1), tendons (1), textures (1)"
     ]
     assert capfd.readouterr() == ("", "")
     assert not list(tmp_path.iterdir())

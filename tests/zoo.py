@@ -318,8 +318,8 @@ def chain3d(n=16):
     return model
 
 
-def floating_tree():
-    """P08: a floating base with three arms of two links; the springs are applied by the test."""
+def floating_tree(stiffness=0.0):
+    """P08: a floating base with three arms of two links; its springs are of 4 N m/rad in every joint."""
     given = data("p08_tree.json")["model"]
     model = Model("floating tree", gravity=given["gravity"])
     model.body("base", mass=given["base"]["mass"], inertia=given["base"]["inertia"])
@@ -328,7 +328,18 @@ def floating_tree():
         near = "base" if link["parent"] == "base" else f"link{link['parent']}"
         model.body(f"link{link['id']}", mass=link["mass"], com=link["com"], inertia=link["inertia"])
         model.joint(f"joint{link['id']}", "revolute", near, f"link{link['id']}", axis=link["axis"], at=link["pos"])
+        model.joints[f"joint{link['id']}"].stiffness = stiffness
     return model
+
+
+def flying_tree(stiffness=4.0):
+    """P08 compiled, and its start: system, q, u."""
+    system, start = floating_tree(stiffness).compile(), data("p08_tree.json")["initial"]
+    q, u = system.q0.copy(), np.zeros(system.nu)
+    u[system.u_index("flight")] = [*start["base_omega_body"], *start["base_velocity"]]
+    for k in range(6):
+        q[system.q_index(f"joint{k + 1}")], u[system.u_index(f"joint{k + 1}")] = start["q"][k], start["u"][k]
+    return system, q, u
 
 
 def four_bar():

@@ -50,6 +50,7 @@ app = typer.Typer(
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml, .urdf or MJCF .xml")]
 Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the base of a robot float")]
+Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
 Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
 
@@ -89,6 +90,7 @@ def run(
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
     base: Base = None,
+    passive: Passive = False,
 ) -> None:
     """Simulate a model.
 
@@ -111,7 +113,7 @@ def run(
         animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
-    system = _system(model, base)
+    system = _system(model, base, passive)
     try:
         result = _simulate(system, until, **options)
     except (SimulationError, KeyboardInterrupt) as e:
@@ -139,9 +141,9 @@ def run(
 
 
 @app.command()
-def check(model: ModelPath, base: Base = None) -> None:
+def check(model: ModelPath, base: Base = None, passive: Passive = False) -> None:
     """Say whether a model is right, and what it has."""
-    system = _system(model, base)
+    system = _system(model, base, passive)
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
     bodies, joints = len(system.bodies) - 1, len(system.model.joints)
@@ -153,14 +155,15 @@ def explain(
     model: ModelPath,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
     base: Base = None,
+    passive: Passive = False,
 ) -> None:
-    """Show how a model is understood: topology, freedoms, the algorithm chosen and why."""
+    """Show how a model is understood: topology, freedoms, forces, the algorithm chosen and why."""
     if plot is not None:
         from .files.whole_file import writable
         from .result.plot import picture_path
 
         writable(picture_path(plot), "the picture")
-    system = _system(model, base)
+    system = _system(model, base, passive)
     print(system.explain())
     if plot is not None:
         from .result.plot import save_figure
@@ -171,11 +174,17 @@ def explain(
 
 
 @app.command()
-def cite(model: ModelPath, algorithm: Algorithm = "auto", integrator: Integrator = "dopri5", base: Base = None) -> None:
+def cite(
+    model: ModelPath,
+    algorithm: Algorithm = "auto",
+    integrator: Integrator = "dopri5",
+    base: Base = None,
+    passive: Passive = False,
+) -> None:
     """Print the references (BibTeX) of what a run of this model uses."""
     from .result import cite as references
 
-    print("\n\n".join(references.used(_system(model, base), algorithm, integrator)))
+    print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator)))
 
 
 @app.command(short_help="Time the dynamics beside other engines.")
@@ -230,13 +239,13 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
     return values
 
 
-def _system(model: Path, base: str | None) -> System:
+def _system(model: Path, base: str | None, passive: bool) -> System:
     import whippletree as wt
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ModelWarning)
-        read = wt.load(model, base=base)
+        read = wt.load(model, base=base, passive=passive)
     for warning in caught:
         say(f"note: {warning.message}")
     return read.compile()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Base, ModelPath, _announce_compiling, _system, _values, app, say
+from .cli import Base, ModelPath, Passive, _announce_compiling, _system, _values, app, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def equilibrium(
     fix: Held = [],  # noqa: B006
     json: Json = False,
     base: Base = None,
+    passive: Passive = False,
 ) -> None:
     """Find a pose in which a model stays at rest, starting at --q, and the forces at joints that are held.
 
@@ -38,7 +39,7 @@ def equilibrium(
     import whippletree as wt
 
     given = _values(q, "--q"), _values(tau, "--tau")
-    found = wt.equilibrium(_to_compute(model, base), *given, fixed=fix)
+    found = wt.equilibrium(_to_compute(model, base, passive), *given, fixed=fix)
     _print_study(found, json, "equilibrium_table")
 
 
@@ -54,6 +55,7 @@ def linearize(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".npz or .json")] = None,
     json: Json = False,
     base: Base = None,
+    passive: Passive = False,
 ) -> None:
     """Print the matrices A, B, C, D and the poles of small deviations from a state.
 
@@ -70,7 +72,7 @@ def linearize(
     if hold and tau:
         raise ModelError("--hold and --tau exclude each other", hint="--hold finds the joint forces itself")
     point: list[Any] = [_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau"))]
-    system = _to_compute(model, base)
+    system = _to_compute(model, base, passive)
     linear = wt.linearize(system, *point, outputs=see, inputs=drive or None)
     if hold:
         forces = wt.bias_force(system, linear.q, linear.u)
@@ -90,6 +92,7 @@ def modes(
     fix: Held = [],  # noqa: B006
     json: Json = False,
     base: Base = None,
+    passive: Passive = False,
 ) -> None:
     """Print natural frequencies, damping and growth about the equilibrium that is found from --q.
 
@@ -99,7 +102,7 @@ def modes(
     import whippletree as wt
 
     given = _values(q, "--q"), _values(tau, "--tau")
-    _print_study(wt.eigenmodes(_to_compute(model, base), *given, fixed=fix), json, "modes_table")
+    _print_study(wt.eigenmodes(_to_compute(model, base, passive), *given, fixed=fix), json, "modes_table")
 
 
 def _print_study(study: Any, as_json: bool, table: str) -> None:
@@ -113,7 +116,7 @@ def _print_study(study: Any, as_json: bool, table: str) -> None:
         print(getattr(tables, table)(study))
 
 
-def _to_compute(model: Path, base: str | None) -> System:
-    system = _system(model, base)
+def _to_compute(model: Path, base: str | None, passive: bool) -> System:
+    system = _system(model, base, passive)
     _announce_compiling()
     return system

@@ -15,7 +15,7 @@ from ..system.system import System
 from .differences import damping, stiffness, units, weights
 from .equilibrium import equilibrium
 from .modal import Small, poles_and_shapes
-from .point import joint_rows
+from .point import free_rows
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def eigenmodes(
     """
     fixed = fixed if isinstance(fixed, str) else tuple(fixed)
     rest = equilibrium(system, q, tau, fixed=fixed)
-    free = np.setdiff1d(np.arange(system.nu), joint_rows(system, fixed, "fixed"))
+    free = free_rows(system, fixed)
     if not free.size:
         raise ModelError(f"all joints of '{system.name}' are held: there are no modes", got=f"fixed = {list(fixed)}")
     still = np.zeros(system.nu)

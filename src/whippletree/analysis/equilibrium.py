@@ -23,7 +23,7 @@ from ..model.check import number
 from ..system.system import System
 from .differences import ROUNDING, damping, stiffness, units, weights
 from .modal import Small, poles_and_shapes
-from .point import joint_rows, operating_point, turning
+from .point import free_rows, operating_point, turning
 
 ROUNDS = 4  # of solving and falling
 NEWTON_STEPS, FALL_STEPS = 40, 100  # in each
@@ -77,7 +77,8 @@ def equilibrium(
 
     The search starts at ``q`` (default neutral) and may end at an unstable pose, if that is near. ``q``
     and ``tau`` are arrays, or dicts from joint names to values. Joints named in ``fixed`` are held where
-    they are; what it takes to hold them is in ``tau`` of the answer. ``tolerance`` is what may be left
+    they are, and so are given motions, at t = 0; what it takes to hold them is in ``tau`` of the answer. The other
+    forces of the model act, as they are at t = 0. ``tolerance`` is what may be left
     over of a joint force, relative to the weight that the joint carries and the forces on it.
 
     Raises ModelError if a force has nothing to resist it, as with a free body under gravity, and
@@ -87,7 +88,7 @@ def equilibrium(
     if not 1e-15 <= tolerance < 1.0:
         raise ModelError("tolerance is out of range", expected="from 1e-15 to below 1", got=tolerance)
     start, _, force = operating_point(system, q, None, tau)
-    free = np.setdiff1d(np.arange(system.nu), joint_rows(system, fixed, "fixed"))
+    free = free_rows(system, fixed)
     balance = Balance(system, start, force, free)
     found, iterations = start, 0
     if free.size and np.abs(balance.left(start)).max() > tolerance:

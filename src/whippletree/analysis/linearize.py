@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.functions import forward_dynamics, mass_matrix_inverse
+from ..dynamics.functions import forward_dynamics, mass_matrix, mass_matrix_inverse
 from ..errors import ModelError
 from ..files.whole_file import whole_file
 from ..integrate.motion import advance
 from ..result.result import Result
 from ..system.system import System
 from .differences import STEP, offsets, slopes, speed_steps, units
-from .point import freedom_names, joint_rows, operating_point
+from .point import free_rows, freedom_names, joint_rows, operating_point
 
 FORMATS = (".npz", ".json")
 
@@ -144,7 +144,7 @@ def linearize(
     driven = np.arange(nu) if inputs is None else joint_rows(system, inputs, "inputs")
     probe = Probe(system, q, u, tau)
     A = np.block([[0.0 - _brackets(system, u), np.eye(nu)], [probe.derivative(probe.run.udot)]])
-    M_inverse = mass_matrix_inverse(system, q)[:, driven]
+    M_inverse = _answer(system, q)[:, driven]
     B = np.vstack([np.zeros_like(M_inverse), M_inverse])
     states = freedom_names(system, "q") + freedom_names(system, "u")
     forces = freedom_names(system, "tau")
@@ -159,6 +159,16 @@ def linearize(
         seen, C, D = states, np.eye(2 * nu), np.zeros((2 * nu, driven.size))
     names = Names(states, tuple(forces[j] for j in driven), seen)
     return Linear(system, A, B, C, D, names, q, u, tau, probe.run.udot[-1])
+
+
+def _answer(system: System, q: np.ndarray) -> np.ndarray:
+    """(nu, nu) Accelerations for each joint force; given motions do not answer."""
+    if not system.forces.motions:
+        return mass_matrix_inverse(system, q)
+    free = free_rows(system, ())
+    answer, part = np.zeros((system.nu, system.nu)), np.ix_(free, free)
+    answer[part] = np.linalg.inv(mass_matrix(system, q)[part])
+    return answer
 
 
 class Probe:

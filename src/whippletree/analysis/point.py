@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dynamics.choose import choose
 from ..dynamics.inputs import one_state
+from ..dynamics.loads import given_motion
 from ..errors import ModelError
 from ..system.system import System
 
@@ -27,11 +28,22 @@ FREEDOMS: dict[str, tuple[tuple[str, bool], ...]] = {
 
 
 def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, u and tau of one state as new arrays; each may be None (neutral, zero), an array or a dict by joint."""
+    """q, u and tau of one state as new arrays; each may be None (neutral, zero), an array or a dict by joint.
+
+    Where a motion is given, q and u are those of t = 0.
+    """
     choose(system)  # refuses what no algorithm can do, by name
     if system.nu == 0:
         raise ModelError(f"'{system.name}' has no freedoms: there is nothing to study", expected="a joint that moves")
-    return one_state(system, q, u, tau, "a study")
+    Q, U, T = one_state(system, q, u, tau, "a study")
+    given_motion(system, 0.0, Q, U)
+    return Q, U, T
+
+
+def free_rows(system: System, fixed: Iterable[str]) -> np.ndarray:
+    """Rows of u that may move: neither of the joints named in ``fixed`` nor of a given motion."""
+    held = np.concatenate([joint_rows(system, fixed, "fixed"), np.array(list(system.forces.motions), int)])
+    return np.setdiff1d(np.arange(system.nu), held)
 
 
 def joint_rows(system: System, joints: Iterable[str], what: str) -> np.ndarray:

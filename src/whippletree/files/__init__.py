@@ -17,11 +17,20 @@ __all__ = ["load", "save"]
 PathLike = str | os.PathLike[str]
 
 
-def load(path: PathLike, base: str | None = None, packages: Sequence[PathLike] | PathLike = ()) -> Model:
+def load(
+    path: PathLike,
+    base: str | None = None,
+    packages: Sequence[PathLike] | PathLike = (),
+    *,
+    passive: bool = False,
+) -> Model:
     """Read a model from a ``.toml``, ``.urdf`` or MJCF ``.xml`` file.
 
     ``base="free"`` lets the root link of a URDF robot float; None fixes it to the ground. Mesh files are looked for in
     the model's own folder and in ``packages``: folders of ROS packages, or the folders that hold them.
+
+    ``passive=True`` lets stiffness, damping, friction and stops of the joints act. Those of a URDF or MJCF file do not
+    without it; those of a TOML file do, unless it says ``passive = false``.
     """
     file = Path(path)
     packages = (packages,) if isinstance(packages, str | os.PathLike) else tuple(packages)
@@ -48,6 +57,7 @@ def load(path: PathLike, base: str | None = None, packages: Sequence[PathLike] |
         model = mjcf.loads(text, str(file), packages)
     else:
         model = urdf.loads(text, str(file), base, packages)
+    model.passive = model.passive or bool(passive)
     check.whole(model)
     return model
 

@@ -113,7 +113,8 @@ class _Tree:
         }
         root = given.elements[0]
         gravity = (0.0, 0.0, 0.0) if self._off("gravity") else _tuple(m.opt.gravity)
-        self.model = Model(root.attributes.get("model", "").strip() or Path(source).stem, gravity, where=root.where)
+        name = root.attributes.get("model", "").strip() or Path(source).stem
+        self.model = Model(name, gravity, passive=False, where=root.where)
         types = mujoco.mjtObj
         self.bodies = [GROUND, *self._names(types.mjOBJ_BODY, m.nbody, "body", first=1, taken={GROUND})]
         self.joints = self._names(types.mjOBJ_JOINT, m.njnt, "joint")
@@ -183,6 +184,8 @@ class _Tree:
             lower, upper = (float(x) if np.isfinite(x) else None for x in (low, high))
             limits = Limits(lower, upper)
         self.left_out["limits of ball joints"] += bool(m.jnt_limited[j]) and not one
+        stiffness = 0.0 if self._off("spring", "passive") else float(m.jnt_stiffness[j])
+        self.left_out["springs of free joints"] += kind == "free" and stiffness > 0.0
         armature = float(m.dof_armature[dof])
         if armature > 0.0 and kind == "free":
             self._note("armature of a free joint, which acts in body axes here", self.joints[j])
@@ -195,6 +198,8 @@ class _Tree:
             at=Pose(_tuple(at.position + at.rotation() @ point), at.quaternion),
             child_at=Pose(_tuple(point)),
             armature=armature,
+            stiffness=0.0 if kind == "free" else stiffness,
+            rest=float(m.qpos_spring[start] - m.qpos0[start]) if one and stiffness else 0.0,
             damping=0.0 if self._off("damper", "passive") else float(m.dof_damping[dof]),
             friction=0.0 if self._off("frictionloss", "constraint") else float(m.dof_frictionloss[dof]),
             limits=limits,
@@ -225,7 +230,6 @@ class _Tree:
     def _count(self) -> None:
         """What the compiled model has and ours does not."""
         m, moving = self.m, self.left_out
-        moving["springs of joints"] += int(np.count_nonzero(m.jnt_stiffness)) * (not self._off("spring", "passive"))
         moving["nonlinear springs and dampers"] += sum(
             int(np.count_nonzero(np.any(getattr(m, key), axis=-1)))
             for key in ("jnt_stiffnesspoly", "dof_dampingpoly")

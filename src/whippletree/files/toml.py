@@ -1,4 +1,4 @@
-"""Models as TOML: ``[bodies.crank]``, ``[joints.pin]``, ``[frames.tool]`` and ``[couplings.gear]`` tables."""
+"""Models as TOML: tables ``[bodies.crank]``, ``[joints.pin]``, and likewise frames, couplings and forces."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..errors import ModelError, nearest
-from ..model import Limits, Model, Visual, check, shapes
+from ..model import FORCE_KINDS, Limits, Model, Visual, check, shapes
 from ..model.pose import IDENTITY
 from .lines import KeyPath, Lines
 from .paths import Roots
@@ -55,6 +56,8 @@ class LimitsTable(Table):
     upper: Any = None
     velocity: Any = None
     effort: Any = None
+    stiffness: Any = 0.0
+    damping: Any = 0.0
 
 
 class JointTable(Table):
@@ -67,8 +70,11 @@ class JointTable(Table):
     child_at: Any = IDENTITY
     pitch: Any = None
     armature: Any = 0.0
+    stiffness: Any = 0.0
+    rest: Any = 0.0
     damping: Any = 0.0
     friction: Any = 0.0
+    friction_speed: Any = 0.01
     limits: LimitsTable | None = None
 
 
@@ -86,10 +92,12 @@ class CouplingTable(Table):
 class FileTable(Table):
     name: str = "model"
     gravity: Any = (0.0, 0.0, -9.81)
+    passive: bool = True
     bodies: dict[str, dict[str, Any]] = {}
     joints: dict[str, dict[str, Any]] = {}
     frames: dict[str, dict[str, Any]] = {}
     couplings: dict[str, dict[str, Any]] = {}
+    forces: dict[str, dict[str, Any]] = {}
 
 
 SHAPES: dict[str, Callable[..., dict[str, Any]]] = {
@@ -104,7 +112,15 @@ def _shape_table(shape: Callable[..., Any]) -> type[Table]:
     return create_model(f"{shape.__name__.title()}Table", __base__=Table, shape=(str, ...), **fields)
 
 
+def _force_table(kind: str) -> type[Table]:
+    """The fields of a force as a table, ``kind`` beside them."""
+    given = [f for f in fields(FORCE_KINDS[kind]) if f.name not in ("name", "where")]
+    keys: dict[str, Any] = {f.name: (Any, ... if f.default is MISSING else f.default) for f in given}
+    return create_model(f"{kind.title()}Table", __base__=Table, kind=(str, ...), **keys)
+
+
 SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
+FORCE_TABLES = {kind: _force_table(kind) for kind in FORCE_KINDS if kind != "function"}
 
 # what tomllib's shortest complaints mostly come from
 SLIPS = {
@@ -133,13 +149,13 @@ class _Reader:
 
     def model(self) -> Model:
         top = self._table((), self.data, FileTable, "the file")
-        model = Model(top.name, top.gravity, where=self._where(("gravity",)))
+        model = Model(top.name, top.gravity, top.passive, where=self._where(("gravity",)))
         model.where = self._where(())
-        for section, add in (("bodies", self._body), ("joints", self._joint), ("frames", self._frame)):
+        sections = {"bodies": self._body, "joints": self._joint, "frames": self._frame}
+        sections |= {"couplings": self._coupling, "forces": self._force}
+        for section, add in sections.items():
             for name, table in getattr(top, section).items():
                 self._add(model, (section, name), table, add)
-        for name, table in top.couplings.items():
-            self._add(model, ("couplings", name), table, self._coupling)
         return model
 
     def _add(self, model: Model, path: KeyPath, table: dict[str, Any], add: Callable[..., None]) -> None:
@@ -148,10 +164,13 @@ class _Reader:
             add(model, path, table)
         except ModelError as error:
             about = re.sub(r"'[^']*'", "", error.what.partition(": ")[2])
-            key = next((word for word in re.findall(r"\w+", about) if word in table), None)
-            if key is None or error.where not in (None, self._where(path)):
+            named, inside = path, table
+            for word in re.findall(r"\w+", about):
+                if isinstance(inside, dict) and word in inside:
+                    named, inside = (*named, word), inside[word]
+            if named == path or error.where not in (None, self._where(path)):
                 raise
-            raise _moved(error, error.what, self._where((*path, key))) from None
+            raise _moved(error, error.what, self._where(named)) from None
 
     def _body(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         name, where = str(path[1]), self._where(path)
@@ -206,6 +225,22 @@ class _Reader:
     def _coupling(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         t = self._table(path, table, CouplingTable, f"coupling of '{path[1]}'")
         model.couple(str(path[1]), t.of, ratio=t.ratio, offset=t.offset, where=self._where(path))
+
+    def _force(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        label, where = f"force '{path[1]}'", self._where(path)
+        if "kind" not in table:
+            raise ModelError(f"{label}: key 'kind' is missing", where=where, hint="known: " + ", ".join(FORCE_TABLES))
+        kind = table["kind"]
+        if kind == "function":
+            raise ModelError(
+                f"{label}: kind 'function' cannot stand in a file",
+                expected="one of " + ", ".join(FORCE_TABLES),
+                where=self._where((*path, "kind")),
+                hint=f"model files are data; add it in Python: model.force('{path[1]}', 'function', ...)",
+            )
+        check.known(kind, FORCE_TABLES, f"{label}: kind", self._where((*path, "kind")))
+        self._table(path, table, FORCE_TABLES[kind], label)
+        model.force(str(path[1]), **table, where=where)
 
     def _where(self, path: KeyPath) -> str:
         return f"{self.source}:{self.lines.of(path)}"

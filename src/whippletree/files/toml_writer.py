@@ -5,20 +5,33 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from ..model import Body, Coupling, Frame, Joint, Model, Pose, check
+from ..errors import ModelWarning
+from ..model import FORCE_KINDS, FUNCTION_KINDS, Body, Coupling, Custom, Force, Frame, Joint, Model, Pose, check
 from ..model.pose import IDENTITY
+
+# what makes the forces of a joint, and the defaults that are not written
+PASSIVE = {"stiffness": 0.0, "rest": 0.0, "damping": 0.0, "friction": 0.0, "friction_speed": 0.01}
 
 
 def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     """The model as TOML that :func:`toml.loads` reads back equal; mesh files inside ``folder`` get relative paths."""
-    parts = [f"name = {_text(model.name)}\ngravity = {_numbers(model.gravity)}\n"]
+    passive = "" if model.passive else "passive = false\n"
+    parts = [f"name = {_text(model.name)}\ngravity = {_numbers(model.gravity)}\n{passive}"]
     parts += [_body_text(body, folder) for body in model.bodies.values()]
     parts += [_joint_text(joint) for joint in model.joints.values()]
     parts += [_frame_text(frame) for frame in model.frames.values()]
     parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
+    parts += [_force_text(force) for force in model.forces.values()]
+    left_out = [f"'{force.name}'" for force in model.forces.values() if isinstance(force, Custom)]
+    if left_out:
+        text = f"{model.name}: a file holds no Python functions; left out: force {', '.join(left_out)}"
+        warnings.warn(text, ModelWarning, stacklevel=3)
     return "\n".join(parts)
 
 
@@ -47,8 +60,6 @@ def _body_text(body: Body, folder: str | os.PathLike[str] | None) -> str:
 
 def _joint_text(joint: Joint) -> str:
     limits = joint.limits
-    given = {} if limits is None else {key: getattr(limits, key) for key in ("lower", "upper", "velocity", "effort")}
-    inside = ", ".join(f"{key} = {value!r}" for key, value in given.items() if value is not None)
     return _table_text(
         f"[joints.{_key(joint.name)}]",
         kind=_text(joint.kind),
@@ -60,9 +71,8 @@ def _joint_text(joint: Joint) -> str:
         child_at=_pose(joint.child_at),
         pitch=repr(joint.pitch) if joint.kind == "screw" else None,
         armature=repr(joint.armature) if joint.armature else None,
-        damping=repr(joint.damping) if joint.damping else None,
-        friction=repr(joint.friction) if joint.friction else None,
-        limits=None if limits is None else f"{{{inside}}}",
+        **{key: _value(getattr(joint, key)) for key in PASSIVE if getattr(joint, key) != PASSIVE[key]},
+        limits=None if limits is None else _inline(_changed(limits)),
     )
 
 
@@ -73,6 +83,36 @@ def _frame_text(frame: Frame) -> str:
 def _coupling_text(coupling: Coupling) -> str:
     values = {"ratio": repr(coupling.ratio), "offset": repr(coupling.offset)}
     return _table_text(f"[couplings.{_key(coupling.joint)}]", of=_text(coupling.of), **values)
+
+
+def _force_text(force: Force) -> str:
+    if isinstance(force, Custom):
+        return f"# left out: force {_text(force.name)}, a Python function\n"
+    kind = next(kind for kind, made in FORCE_KINDS.items() if isinstance(force, made))
+    return _table_text(f"[forces.{_key(force.name)}]", kind=_text(kind), **_changed(force))
+
+
+def _changed(part: Any) -> dict[str, str]:
+    """The fields of a dataclass that are not their defaults, as text."""
+    given = {f.name: (getattr(part, f.name), f.default) for f in fields(part) if f.name not in ("name", "where")}
+    return {key: _value(value) for key, (value, default) in given.items() if value != default}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return _numbers(value)
+    if isinstance(value, Pose):
+        return _pose(value) or "[0.0, 0.0, 0.0]"
+    function = next((kind for kind, made in FUNCTION_KINDS.items() if isinstance(value, made)), None)
+    return repr(value) if function is None else _inline({"kind": _text(function)} | _changed(value))
+
+
+def _inline(values: dict[str, str]) -> str:
+    return "{" + ", ".join(f"{key} = {value}" for key, value in values.items()) + "}"
 
 
 def _table_text(header: str, **values: str | None) -> str:

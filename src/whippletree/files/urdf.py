@@ -59,7 +59,7 @@ class _Robot:
                 hint="run xacro on it first, and load the URDF it prints",
             )
         name = self.root.attributes.get("name", "").strip() or Path(self.source).stem
-        model = Model(name, where=self.root.where)
+        model = Model(name, passive=False, where=self.root.where)
         for link in self.root.all("link"):
             self._link(model, link)
         if not model.bodies:

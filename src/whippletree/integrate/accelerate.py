@@ -73,14 +73,20 @@ def open_mechanism(m, F, k, tau, call, algorithm, buffer, n):
 
 
 @kernel
+def ask(call, t, q, u, total):
+    """Joint forces by the user's function, if there is one"""
+    if call is not None:  # noqa: SIM102  on its own, it is decided before compiling
+        if call != 0 and call_policy(call, t, q, u, total) != 0:
+            put(total, 0, np.nan)
+
+
+@kernel
 def load(x, t, q, u):
     """All forces at a state, into ``total`` and ``wrench``; returns the power of those that store no energy"""
     power = get(x.k.v, 0)  # of ground: zero
     for j in range(x.m.nu):
         put(x.total, j, get(x.tau, j))
-    if x.call is not None:  # noqa: SIM102  on its own, it is decided before compiling
-        if x.call != 0 and call_policy(x.call, t, q, u, x.total) != 0:
-            put(x.total, 0, np.nan)
+    ask(x.call, t, q, u, x.total)
     for j in range(x.m.nu):
         power = power + get(x.total, j) * get(u, j)
     if x.F.nf + x.F.nj > 0:
@@ -126,19 +132,23 @@ def drive(x, u, udot):
 
 
 @kernel
+def solve(algorithm, x, udot, buffer, n):
+    """u' under ``total`` and ``wrench``"""
+    if algorithm is not None:  # noqa: SIM102  as above
+        if algorithm == 1:
+            c, _ = composite.take_work(x.m, buffer, n)
+            composite.solve(x.m, x.k, x.total, x.wrench, c, udot)
+            return
+    w, _ = articulated.take_work(x.m, buffer, n)
+    articulated.solve(x.m, x.k, x.total, x.wrench, w, udot)
+
+
+@kernel
 def accelerate(x, t, q, u, udot, buffer, n):
     """u' of one state, or of one in each lane; Work lies in the buffer from row n on. Returns the power of forces."""
     place_and_move(x.m, q, u, x.k)
     power = load(x, t, q, u)
-    by_matrix = False
-    if x.algorithm is not None:
-        by_matrix = x.algorithm == 1
-        if by_matrix:
-            c, _ = composite.take_work(x.m, buffer, n)
-            composite.solve(x.m, x.k, x.total, x.wrench, c, udot)
-    if not by_matrix:
-        w, _ = articulated.take_work(x.m, buffer, n)
-        articulated.solve(x.m, x.k, x.total, x.wrench, w, udot)
+    solve(x.algorithm, x, udot, buffer, n)
     if x.F.ndriven > 0:
         power = power + drive(x, u, udot)
     return power

@@ -11,6 +11,8 @@ import numpy as np
 from ..errors import ModelError
 from . import check
 
+SHORTEST = 1e-9  # s; over less, rates grow beyond what can be computed with
+
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
@@ -46,6 +48,8 @@ class Step:
     def __post_init__(self) -> None:
         _numbers(self, "after", "start", "before")
         _numbers(self, "rise", low=0.0)
+        if 0.0 < self.rise < SHORTEST:
+            raise ModelError("step: rise is too short", expected=f"0 or at least {SHORTEST:g} s", got=f"{self.rise:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,10 @@ class Table:
         if len(times) < 2:
             raise ModelError("table: times are too few", expected="at least 2", got=len(times))
         for i in range(1, len(times)):
-            if times[i] <= times[i - 1]:
+            if times[i] < times[i - 1] + SHORTEST:
                 raise ModelError(
                     "table: times are out of order",
-                    expected="each time after the one before",
+                    expected=f"each at least {SHORTEST:g} s after the one before",
                     got=f"times[{i - 1}] = {times[i - 1]:g}, then times[{i}] = {times[i]:g}",
                 )
         if not isinstance(self.smooth, bool | np.bool_):

@@ -60,7 +60,7 @@ class Limits:
     """What a joint may do: position (rad or m), speed and effort; each bound holds for every freedom.
 
     With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant stops: beyond one by d they push back
-    with k d (1 + ``damping`` d'), and never pull. Without it, and for speed and effort, limits are data.
+    with k d (1 + ``damping`` d'). Without it, and for speed and effort, limits are data.
     """
 
     lower: float | None = None

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..model import FORCE_KINDS, Model
+
 if TYPE_CHECKING:
     from .system import System
 
@@ -33,18 +37,38 @@ def explain(system: System) -> str:
         lines.append(f"           '{joint.name}' ({joint.kind}) closes the loop {around}, based on {carrier}")
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
-    return "\n".join(lines + _unused(system) + _algorithm(system))
+    return "\n".join(lines + _forces(system.model) + _passive(system.model) + _algorithm(system))
 
 
-def _unused(system: System) -> list[str]:
-    """What the model says and no algorithm reads yet: better said than silently ignored."""
+def _forces(model: Model) -> list[str]:
+    kinds = Counter(kind for f in model.forces.values() for kind, made in FORCE_KINDS.items() if isinstance(f, made))
+    plural = {"wrench": "wrenches"}
+    named = [f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in kinds.items()]
+    return ["forces     " + ", ".join(named)] if named else []
+
+
+def _passive(model: Model) -> list[str]:
+    """What the joints resist with, and whether it acts: better said than silently ignored."""
+    joints = list(model.joints.values())
+    stops = [j.name for j in joints if j.limits is not None and j.limits.stiffness]
+    bounds = [j.name for j in joints if j.limits is not None and not j.limits.stiffness]
+    having = {
+        what: [j.name for j in joints if np.any(getattr(j, what))] for what in ("stiffness", "damping", "friction")
+    }
     lines = []
-    for what in ("damping", "friction", "limits"):
-        joints = [j.name for j in system.model.joints.values() if getattr(j, what)]
-        if joints:
-            some = ", ".join(joints[:4]) + (", ..." if len(joints) > 4 else "")
-            lines.append(f"not used   {what} of {len(joints)} joints ({some}): kept in the model, no force yet")
+    for what, names in (*having.items(), ("stops", stops)):
+        if names:
+            acts, not_at_all = ("act", "do not act") if what == "stops" else ("acts", "does not act")
+            verb = acts if model.passive else f"{not_at_all}: load with passive=True (--passive)"
+            lines.append(f"passive    {what} of {_some(names)} {verb}")
+    if bounds:
+        lines.append(f"limits     of {_some(bounds)}: data, no stop without a stiffness")
     return lines
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return f"{len(names)} joint{'s' if len(names) > 1 else ''} ({shown})"
 
 
 def _algorithm(system: System) -> list[str]:
