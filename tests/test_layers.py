@@ -26,6 +26,7 @@ ROOMS = [
     "cluster",
     "bench",
     "cli",
+    "cli_results",
     "cli_studies",
 ]
 ALGORITHMS = [p for p in SRC.glob("dynamics/*.py") if re.search(r"^SUPPORTS\b", p.read_text("utf-8"), re.MULTILINE)]

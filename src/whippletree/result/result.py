@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -215,14 +215,17 @@ class Result:
 
         return plot(self, names, path)
 
-    def animate(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page that shows the mechanism in motion; it needs no server and no network."""
+    def animate(self, path: str | os.PathLike[str], *, progress: Callable[[float], None] | None = None) -> None:
+        """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
+
+        ``progress`` is called with the share that is done.
+        """
         from .animation import animate
 
-        animate(self, path)
+        animate(self, path, progress)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page: the model, the picture, how it was computed, the references."""
+        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references."""
         from .report import report
 
         report(self, path)
