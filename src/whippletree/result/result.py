@@ -29,8 +29,8 @@ class Result:
 
     ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
-    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all.
-    Angles are radians, the rest is SI.
+    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all; one number
+    of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
     """
 
     def __init__(
@@ -86,6 +86,9 @@ class Result:
             return PLACES[what]
         if owner in self._forces and what in (known := force_quantities(self._forces[owner])):
             return known[what]
+        if owner and what and owner in self and what in (whole := self.quantity(owner)).labels:
+            n = whole.labels.index(what)
+            return Quantity(("",), (whole.units[n],), f"{what} of {whole.long_name}")
         raise ModelError(
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
@@ -125,15 +128,20 @@ class Result:
         if what in ("q", "u", "udot") and owner in self._joints:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
+        if name not in TOTALS:
+            return self[owner][:, self.quantity(owner).labels.index(what)]
         if name == "momentum":
             return np.concatenate([momentum(self.system, q, u) for q, u in self._pieces()])
+        if name == "energy.work":
+            return self.work
+        if name == "energy.balance":
+            total = self["energy"]
+            return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
         self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
         self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
         self._kept["energy.elastic"] = np.concatenate([e.elastic for e in parts])
-        self._kept["energy"] = total = np.concatenate([e.total for e in parts])
-        self._kept["energy.work"] = self.work
-        self._kept["energy.balance"] = total - total[:1] - (self.work - self.work[:1])
+        self._kept["energy"] = np.concatenate([e.total for e in parts])
         return self._kept[name]
 
     @property
