@@ -20,11 +20,12 @@ from ..model.check import number
 from ..result.result import Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
-from . import dopri5, euler, rk4, scipy_methods
+from . import dop853, dopri5, euler, rk4, scipy_methods
 from .task import Failure, Task, make_task
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
+    "dop853": dop853,
     "rk4": rk4,
     "euler": euler,
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
