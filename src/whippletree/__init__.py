@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
+    from .integrate.events import Event, Occurrence
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
     from .integrate.simulate import INTEGRATORS, simulate
@@ -53,6 +54,7 @@ _HOME = {
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
+    "integrate.events": ("Event", "Occurrence"),
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
@@ -65,8 +67,8 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Limits", "Linear",
-    "Model", "ModelError", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step", "System", "Table",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
+    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step", "System", "Table",
     "WhippletreeError", "advance", "applied_force", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes",
     "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
     "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod",

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.loads import given_motion
 from ..kernels.blocks import checksum
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
 from ..kernels.kinematics import take_kinematics
@@ -23,7 +24,7 @@ from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, k
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
-from .accelerate import CODES, mechanism_memory, open_forces, open_mechanism, rates
+from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism, rates
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
 from .task import Failure, Task
 
@@ -185,10 +186,10 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
     K, at = take(state, at, (method.stages + method.extra) * width)
     dense, at = take(state, at, (4 + method.rows) * width)
     until, last_stage = times[times.shape[0] - 1], method.stages - 1
-    if c[EVALUATIONS] == 0.0:
+    if c[STEP] == 0.0:  # it begins here
         rates(x, c[TIME], y, f, buffer, n)
         c[STEP] = first_step(x, c[TIME], y, f, buffer, n, new, view(K, 0, width), rtol, atol, method.control.order)
-        c[EVALUATIONS] = 2.0
+        c[EVALUATIONS] += 2.0
         c[WORST] = first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
             return NOT_FINITE
@@ -202,6 +203,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 return NOT_FINITE
         while row < stop and times[row] <= c[TIME]:
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
+            impose(x, times[row], view(new, 0, m.nq), view(new, m.nq, m.nu))
             write_row(m, new, row, Q, U, W)
             row += 1
             c[SINCE] = 0.0
@@ -248,6 +250,8 @@ def between(packed, rows, dense, share, out):
 class Run:
     """A march under way; ``state`` is all there is to know about how far it has come."""
 
+    interpolates = True
+
     def __init__(self, task: Task, method: Tableau) -> None:
         system, self.method = task.system, method
         self.task, ny = task, system.nq + system.nu + 1
@@ -255,8 +259,16 @@ class Run:
         self.memory = mechanism_memory(system, task.algorithm, 3 * self.width)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.state = aligned(self.dense + (4 + method.rows) * self.width)
-        self.state[[TIME, FROM, PAST, ROW]] = task.start, task.start, LEAST_PAST, task.first
-        self.state[HEAD : HEAD + ny] = task.y
+        self.restart(task.start, task.y, task.first)
+
+    def restart(self, t: float, y: np.ndarray, row: int) -> None:
+        """Go on from y at t, with this row next; what was counted stays."""
+        counts = [ACCEPTED, REJECTIONS, EVALUATIONS]
+        kept = self.state[counts]
+        self.state[:] = 0.0
+        self.state[counts] = kept
+        self.state[[TIME, FROM, PAST, ROW]] = t, t, LEAST_PAST, row
+        self.state[HEAD : HEAD + y.size] = y
 
     @property
     def row(self) -> int:
@@ -273,12 +285,14 @@ class Run:
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
         system, out = self.task.system, np.zeros(self.width)
+        ny = system.nq + system.nu + 1
         if self.state[LENGTH] == 0.0:
-            return self.task.y.copy()
+            return self.state[HEAD : HEAD + ny].copy()
         self._march(self.row, 0, True)
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
-        return out[: system.nq + system.nu + 1]
+        given_motion(system, t, out, out[system.nq :])
+        return out[:ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
         task = self.task

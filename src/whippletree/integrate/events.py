@@ -86,14 +86,14 @@ class Look(NamedTuple):
 
     t: float
     y: np.ndarray  # (q, u, work)
-    since: np.ndarray | None  # the run's state after the step it lies in
+    state: np.ndarray | None  # of the run, after the step that it lies in
 
 
 class Watch:
     """A run that is watched: it proceeds as the run does, and stops or changes it where an event says so."""
 
-    def __init__(self, run: Any, begin: Callable[[Task], Any], events: Iterable[Event]) -> None:
-        self.run, self.begin, self.events = run, begin, tuple(events)
+    def __init__(self, run: Any, events: Iterable[Event]) -> None:
+        self.run, self.events = run, tuple(events)
         self.task: Task = run.task
         self.occurrences: list[Occurrence] = []
         self.stopped: tuple[str, float, np.ndarray] | None = None
@@ -119,10 +119,11 @@ class Watch:
     def proceed(self, steps: int) -> Failure | None:
         """At most so many steps further, unless an event stops the run."""
         while steps > 0 and self.row < self.task.t.size:
-            failure = self._some(min(steps, BATCH))
+            some = min(steps, BATCH if self.run.state is not None else 1)
+            failure = self._some(some)
             if failure:
                 return failure
-            steps -= BATCH
+            steps -= some
         return None
 
     def _some(self, steps: int) -> Failure | None:
@@ -148,7 +149,7 @@ class Watch:
         """Within the step just taken, and at its end."""
         a, b = self.run.since, self.run.time
         state = None if self.run.state is None else self.run.state.copy()
-        count = SAMPLES if self.run.INTERPOLATES else 1
+        count = SAMPLES if self.run.interpolates else 1
         return [Look(t, self.run.at(t), state) for t in np.linspace(a, b, count + 1)[1:]]
 
     def _crossed(self, now: np.ndarray) -> list[int]:
@@ -163,8 +164,8 @@ class Watch:
     def _happen(self, crossed: list[int], from_: float, look: Look) -> bool:
         """What the events say, the earliest first; True if the run is not where it was."""
         here = None if self.run.state is None else self.run.state.copy()
-        if look.since is not None:
-            self.run.state[:] = look.since
+        if look.state is not None:
+            self.run.state[:] = look.state
         found = sorted((self._locate(n, max(from_, self.run.since), look.t), n) for n in crossed)
         for t, n in found:
             event, y = self.events[n], self.run.at(t)
@@ -200,10 +201,7 @@ class Watch:
         require_unit(system, new_q, UNIT)
         work = y[-1] + energy(system, new_q, new_u).total - energy(system, q, u).total  # of the impulse
         first = int(np.searchsorted(self.task.t, t, side="right"))
-        self.task = self.task._replace(start=t, y=np.concatenate([new_q, new_u, [work]]), first=first)
-        counts = self.run.attrs()
-        self.run = self.begin(self.task)
-        self.run.counted(counts)
+        self.run.restart(t, np.concatenate([new_q, new_u, [work]]), first)
         self.before = None
         return True
 
