@@ -18,7 +18,7 @@ from ..dynamics.functions import energy
 from ..dynamics.inputs import require_finite, require_unit
 from ..errors import ModelError
 from ..model.check import number, text
-from ..result.result import Result
+from ..result.result import Occurrence, Result
 from ..system.system import System
 from .task import Failure, Task
 
@@ -70,15 +70,6 @@ class Event:
         if match is None or limit is None:
             raise ModelError(f"'{condition}' is not a condition", expected="name < number or name > number")
         return cls(condition.strip(), match[1], limit, "falling" if match[2] == "<" else "rising", then)
-
-
-class Occurrence(NamedTuple):
-    """An event that happened."""
-
-    name: str
-    t: float  # s
-    q: np.ndarray  # (nq)  before a function changed it
-    u: np.ndarray  # (nu)
 
 
 class Look(NamedTuple):

@@ -16,6 +16,7 @@ from .accelerate import CODES, derivative, mechanism_memory
 from .task import Failure, Task
 
 ADAPTIVE = True
+RESUMES = False
 NAMES = ("scipy-RK45", "scipy-DOP853", "scipy-Radau", "scipy-LSODA")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -15,12 +17,16 @@ from ..dynamics.choose import choose
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
-from ..errors import ModelError, SimulationError, nearest
+from ..errors import ModelError, SimulationError, WhippletreeError, nearest
+from ..files.whole_file import only_writer
 from ..model.check import number
-from ..result.result import Result
+from ..result.netcdf import RESULT, result_path
+from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import dop853, dopri5, euler, rk4, scipy_methods
+from .checkpoint import Checkpoint, settings_of
+from .events import Event, Watch
 from .task import Failure, Task, make_task
 
 INTEGRATORS: dict[str, ModuleType] = {
@@ -36,6 +42,7 @@ DEFAULT_STEP = 1e-3  # s
 DEFAULT_OUTPUTS = 500
 FIRST_STEPS = 16
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
+SAVE_EVERY = 5.0  # s of computing
 LARGEST_RESULT = 4e9  # bytes
 
 
@@ -52,7 +59,11 @@ def simulate(
     atol: float = ATOL,
     step: float | None = None,
     output_step: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    events: Iterable[Event] = (),
+    progress: Callable[[Reached], None] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    save_every: float = SAVE_EVERY,
 ) -> Result:
     """Motion from t = 0 to ``until`` (s).
 
@@ -63,11 +74,19 @@ def simulate(
     and those of SciPy choose their steps so that the error of each, in every component x of q and u, is
     about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4`` and ``euler`` take steps
     of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
-    the result (default: 500 rows). ``progress`` is called with the time reached.
+    the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what happened is in ``events`` of the
+    Result. ``progress`` is called with the time reached, a number that also has
+    ``steps``, those taken so far, and ``until``.
+
+    ``output`` (.nc) names a file that holds the run so far, whole and readable, anew about every
+    ``save_every`` seconds of computing, but never for more than a tenth of the time. ``resume`` goes on from
+    such a file if it is of the same model, start and settings, and then ends with the same bits as a run that was
+    never stopped; where there is no file yet the run starts, and a complete one is returned as it is.
 
     A run that cannot go on ends with a SimulationError whose ``partial`` is the Result so far, and so does
-    a KeyboardInterrupt. ``attrs`` of the Result hold the method and, where steps are chosen, the number of
-    steps accepted and rejected and of evaluations.
+    a KeyboardInterrupt and what a user's function raises; the file holds it too. ``attrs`` of the Result hold the
+    method, whether the run is ``complete``, and, where steps are chosen, the number of steps accepted and
+    rejected and of evaluations.
     """
     until = number(until, "until")
     if until <= 0:
@@ -87,53 +106,157 @@ def simulate(
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
     run = method.begin(task)
+    watched = tuple(events)
+    if watched:
+        run = Watch(run, watched)
+    users = [*system.forces.callbacks.values(), *([user] if user else [])]
+    if output is None:
+        if resume:
+            raise ModelError("resume needs the file to go on from", hint="name it as output")
+        return _to_the_end(task, run, tau, progress, users, None)
+    path, every = result_path(output), _positive(save_every, "save_every", SAVE_EVERY)
+    if resume and run.state is None:
+        raise _cannot_resume(integrator)
+    with only_writer(path, RESULT):
+        checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau), every)
+        done = checkpoint.resume() if resume and path.exists() else None
+        return done or _to_the_end(task, run, tau, progress, users, checkpoint)
+
+
+def _cannot_resume(integrator: str) -> ModelError:
+    able = [name for name, method in INTEGRATORS.items() if getattr(method, "RESUMES", True)]
+    return ModelError(
+        f"integrator '{integrator}' cannot go on from a file: its library keeps the state to itself",
+        hint=f"leave out resume, or take one that can: {', '.join(able)}",
+    )
+
+
+def _to_the_end(
+    task: Task,
+    run: Any,
+    tau: Any,
+    progress: Callable[[Reached], None] | None,
+    users: list[Callback],
+    checkpoint: Checkpoint | None,
+) -> Result:
+    """March on and give the Result; whatever ends this early, what was computed is kept."""
+    result = None
     try:
-        _march(task, run, progress, [*system.forces.callbacks.values(), *([user] if user else [])])
-    except KeyboardInterrupt as stop:
-        stop.partial = _so_far(task, run)  # type: ignore[attr-defined]
+        _march(task, run, progress, users, checkpoint)
+        rows = _rows_of(task, run)
+        udot = _accelerations(task, tau, *rows[:3])
+        attrs = _attrs(task, run, tau, True)
+        result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+        if checkpoint:
+            checkpoint.finish(result)
+        return result
+    except BaseException as error:
+        error.partial = result or _so_far(task, run, tau)  # type: ignore[attr-defined]
+        if checkpoint:
+            _keep(checkpoint, error)
         raise
-    return Result(system, t, task.Q, task.U, task.W, udot=_accelerations(task, tau), attrs=_attrs(task, run))
 
 
-def _accelerations(task: Task, tau: Any) -> np.ndarray | None:
-    """u' of all rows under the joint forces given; None if there are none, and the Result can tell itself."""
-    if tau is None:
+def _keep(checkpoint: Checkpoint, error: BaseException) -> None:
+    """Save once more, unless it is saving that failed, and say what is in the file."""
+    if not checkpoint.failed:
+        try:
+            checkpoint.save()
+        except WhippletreeError as e:
+            error.add_note(e.what)
+    note = checkpoint.note()
+    if note:
+        error.add_note(note)
+
+
+def _rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
+    stopped, nq = getattr(run, "stopped", None), task.system.nq
+    if not stopped:
+        n = run.row
+        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    _, t, y = stopped
+    n = int(np.searchsorted(task.t, t, side="left"))
+    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
+    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
+    return t_, Q, U, W
+
+
+def _occurrences(run: Any) -> list[Occurrence]:
+    return getattr(run, "occurrences", [])
+
+
+def _accelerations(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
+    """u' of rows under the forces given; None if the model alone tells them."""
+    if tau is None and not task.system.forces.callbacks:
         return None
-    force = np.tile(task.tau, (task.t.size, 1))
+    force = np.tile(task.tau, (t.size, 1))
     if callable(tau):
-        for t, q, u, row in zip(task.t, task.Q, task.U, force, strict=True):
-            tau(float(t), q.copy(), u.copy(), row)
-    return forward_dynamics(task.system, task.Q, task.U, force, t=task.t, algorithm=task.algorithm)
+        for at, q, u, row in zip(t, Q, U, force, strict=True):
+            tau(float(at), q.copy(), u.copy(), row)
+    return forward_dynamics(task.system, Q, U, force, t=t, algorithm=task.algorithm)
 
 
-def _march(task: Task, run: Any, progress: Callable[[float], None] | None, users: list[Callback]) -> None:
+def _march(
+    task: Task,
+    run: Any,
+    progress: Callable[[Reached], None] | None,
+    users: list[Callback],
+    checkpoint: Checkpoint | None,
+) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
     steps = FIRST_STEPS
+    chunk = min(CHUNK_SECONDS, checkpoint.every) if checkpoint else CHUNK_SECONDS
     while run.row < task.t.size:
         begun = clock.perf_counter()
         failure = run.proceed(steps)
         for user in users:
             if user.error is not None:
-                raise _raised(task, run, user)
+                raise _raised(run, user)
         if failure:
-            raise _failed(task, failure, _so_far(task, run))
-        if progress:
-            progress(run.time)
+            raise _failed(task, failure, run.row - 1)
         spent = max(clock.perf_counter() - begun, 1e-6)
-        steps = max(1, int(min(4.0, CHUNK_SECONDS / spent) * steps))
+        steps = max(1, int(min(4.0, chunk / spent) * steps))
+        if progress:
+            progress(Reached(run, float(task.t[-1])))
+        if checkpoint:
+            checkpoint.mark()
+            if run.row < task.t.size:
+                checkpoint.save_if_due()
 
 
-def _attrs(task: Task, run: Any) -> dict[str, Any]:
-    return {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+class Reached(float):
+    """The simulated time that a run has come to (s), with the ``steps`` taken and the end, ``until`` (s)."""
+
+    steps: int
+    until: float
+
+    def __new__(cls, run: Any, until: float) -> Reached:
+        self = super().__new__(cls, run.time)
+        attrs = run.attrs()
+        self.steps = attrs["accepted"] if "accepted" in attrs else round(run.time / attrs["step"])
+        self.until = until
+        return self
 
 
-def _so_far(task: Task, run: Any) -> Result:
-    n = run.row
-    rows = task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
-    return Result(task.system, task.t[:n], *rows, attrs=_attrs(task, run))
+def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
+    method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+    settings = json.dumps(settings_of(task, tau), allow_nan=False)
+    return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
 
 
-def _raised(task: Task, run: Any, user: Callback) -> BaseException:
+def _so_far(task: Task, run: Any, tau: Any) -> Result:
+    """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
+    rows = _rows_of(task, run)
+    try:
+        udot = _accelerations(task, tau, *rows[:3])
+    except Exception:
+        udot = None
+    attrs = _attrs(task, run, tau, False)
+    return Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+
+
+def _raised(run: Any, user: Callback) -> BaseException:
     """What a user's function raised, named; an interrupt stays one."""
     error, user.error = user.error, None
     assert error is not None
@@ -142,27 +265,23 @@ def _raised(task: Task, run: Any, user: Callback) -> BaseException:
     said = SimulationError(
         f"{user.name} raised an error near t = {run.time:.6g} s", got=f"{type(error).__name__}: {error}"
     )
-    said.partial = _so_far(task, run)  # type: ignore[attr-defined]
     said.__cause__ = error
     return said
 
 
-def _failed(task: Task, failure: Failure, partial: Result) -> SimulationError:
-    """The error that names time and joint, with what was computed before."""
+def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
+    """The error that names time and joint; ``row`` is the last that is filled."""
     system, j = task.system, failure.component
     j = min(j, system.nq + system.nu - 1)
     body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
     where, hint = system.mechanical(body), failure.hint
     try:
-        forward_dynamics(system, partial.q[-1], partial.u[-1], task.tau, t=partial.t[-1], algorithm=task.algorithm)
+        forward_dynamics(system, task.Q[row], task.U[row], task.tau, t=task.t[row], algorithm=task.algorithm)
     except SimulationError as e:
         if e.where:  # a freedom without mass: the dynamics know which
             where, hint = e.where, e.hint or hint
-    error = SimulationError(
-        f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s", where=where, hint=hint
-    )
-    error.partial = partial  # type: ignore[attr-defined]
-    return error
+    what = f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s"
+    return SimulationError(what, where=where, hint=hint)
 
 
 def _check_tolerances(rtol: float, atol: float, integrator: str) -> None:

@@ -12,6 +12,8 @@ tolerances. ``begin(task)`` gives a run with
 - ``state``: an array of all there is to know about how far it has come: a new run with a copy of it goes on with
   the same bits. None where a library keeps its own;
 - ``attrs()``: step or tolerances and counts, for the Result.
+
+A module whose runs have no ``state`` says ``RESUMES = False``.
 """
 
 from __future__ import annotations

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import warnings
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import __version__
-from ..errors import ModelError, WhippletreeError
+from ..errors import ModelError, ModelWarning, WhippletreeError
 from ..files import toml
-from ..files.whole_file import whole_file
+from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model
 from .columns import PLACES, TOTALS, column_names
 from .result import Result
@@ -22,42 +23,62 @@ from .result import Result
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..system.system import System
+
+RESULT = "the result"
 CONVENTIONS = "whippletree-1"
+ALWAYS, SOMETIMES = ("time", "q", "u"), ("work", "udot", "state")
 MOST_DENSE = 1100  # deflate packs at most 1032 to 1: a file cannot hold more bytes than this times its size
 
 
 def dataset(run: Result) -> xr.Dataset:
     """The run with named dimensions: time, coordinate, speed, place (bodies and frames), axis."""
+    data = bare_dataset(run, header(run.system))
+    positions = [np.stack([k.position(place) for place in run.places], axis=1) for k in run.kinematics()]
+    data["udot"] = _accelerations(run.udot)
+    data["position"] = (
+        ("time", "place", "axis"),
+        np.concatenate(positions),
+        {"units": "m", "long_name": PLACES["position"].long_name},
+    )
+    for name in ("energy", "energy.kinetic", "energy.potential", "energy.elastic"):
+        data[name.replace(".", "_")] = (("time",), run[name], _joules(name))
+    return data.assign_coords(place=_texts(list(run.places)), axis=["x", "y", "z"])
+
+
+def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
+    """What cannot be computed again from the rest: time, q, u, the work of forces, and ``udot`` where that is given."""
     import xarray as xr
 
     coordinates, q_units = column_names(run.system, "q")
     speeds, u_units = column_names(run.system, "u")
     _, udot_units = column_names(run.system, "udot")
-    positions = [np.stack([k.position(place) for place in run.places], axis=1) for k in run.kinematics()]
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q, _attrs("coordinates of the joints", "q_unit")),
         "u": (("time", "speed"), run.u, _attrs("speeds of the joints", "u_unit")),
-        "udot": (("time", "speed"), run.udot, _attrs("accelerations of the joints", "udot_unit")),
-        "position": (
-            ("time", "place", "axis"),
-            np.concatenate(positions),
-            {"units": "m", "long_name": PLACES["position"].long_name},
-        ),
     }
-    for name in ("energy", "energy.kinetic", "energy.potential"):
-        attrs = {"units": "J", "long_name": TOTALS[name].long_name}
-        variables[name.replace(".", "_")] = (("time",), run[name], attrs)
+    if run.knows_work:
+        variables["work"] = (("time",), run.work, _joules("energy.work"))
+    if run.given_udot is not None:
+        variables["udot"] = _accelerations(run.given_udot)
     labels = {
         "time": ("time", run.t, {"units": "s", "long_name": "time"}),
         "coordinate": ("coordinate", _texts(coordinates)),
         "speed": ("speed", _texts(speeds)),
-        "place": ("place", _texts(list(run.places))),
-        "axis": ("axis", ["x", "y", "z"]),
         "q_unit": ("coordinate", _texts(q_units)),
         "u_unit": ("speed", _texts(u_units)),
         "udot_unit": ("speed", _texts(udot_units)),
     }
-    return xr.Dataset(variables, coords=labels, attrs=_header(run))
+    given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
+    return xr.Dataset(variables, coords=labels, attrs=given | head)
+
+
+def _accelerations(udot: np.ndarray) -> tuple[tuple[str, str], np.ndarray, dict[str, str]]:
+    return ("time", "speed"), udot, _attrs("accelerations of the joints", "udot_unit")
+
+
+def _joules(name: str) -> dict[str, str]:
+    return {"units": "J", "long_name": TOTALS[name].long_name}
 
 
 def _texts(values: list[str]) -> np.ndarray:
@@ -68,15 +89,16 @@ def _attrs(long_name: str, unit: str) -> dict[str, str]:
     return {"long_name": long_name, "units_in": unit}
 
 
-def _header(run: Result) -> dict[str, Any]:
-    """What a stranger needs to know about the file, and to compute the run again."""
+def header(system: System) -> dict[str, Any]:
+    """What a stranger needs to know about a file of this system, and to compute the run again."""
     import numba
     import xarray as xr
 
-    model = toml.dumps(_without_meshes(run.system.model))
-    given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
-    return given | {
-        "title": run.system.name,
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # functions are left out: their names are kept elsewhere
+        model = toml.dumps(_without_meshes(system.model))
+    return {
+        "title": system.name,
         "whippletree": CONVENTIONS,
         "version": __version__,
         "versions": f"numpy {np.__version__}, numba {numba.__version__}, xarray {xr.__version__}",
@@ -95,39 +117,69 @@ def _without_meshes(model: Model) -> Model:
     return plain
 
 
+def result_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if a result may be written there while it is computed."""
+    target = Path(path)
+    if target.suffix != ".nc" and not target.is_dir():
+        raise ModelError(f"'{target}' is not the name of a result", expected="a name ending in .nc")
+    return writable(target, RESULT)
+
+
 def save(run: Result, path: str | os.PathLike[str]) -> None:
     """Write the dataset with checksums; nothing half-written is left behind."""
-    data = run.dataset
+    with only_writer(path, RESULT):
+        write(run.dataset, path, packed=True)
+
+
+def write(data: xr.Dataset, path: str | os.PathLike[str], *, packed: bool, mark: str = "") -> None:
+    """Put a dataset in the place of a file. It is made in memory first: HDF5 does not survive a full disk."""
     numeric = [name for name in data.variables if data[name].dtype.kind == "f" and data[name].size]
-    checked = {name: {"fletcher32": True, "zlib": True, "complevel": 1} for name in numeric}
-    with whole_file(path, "the result") as part:
-        data.to_netcdf(part, engine="h5netcdf", encoding=checked)
+    pack = {"zlib": True, "complevel": 1} if packed else {}
+    with whole_file(path, RESULT, mark) as part:
+        part.write_bytes(
+            data.to_netcdf(engine="h5netcdf", encoding={name: {"fletcher32": True} | pack for name in numeric})
+        )
+
+
+class Kept(NamedTuple):
+    """What a result file holds."""
+
+    model: str  # as TOML
+    attrs: dict[str, Any]
+    arrays: dict[str, np.ndarray]  # time, q, u, and work, udot, state where they are there
 
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; the model is compiled again from the text stored in it."""
-    where = str(path)
+    kept = read(path)
+    try:
+        return as_result(toml.loads(kept.model, str(path)).compile(), kept)
+    except WhippletreeError as e:
+        raise damaged(path, e.what) from None
+
+
+def as_result(system: System, kept: Kept) -> Result:
+    arrays = kept.arrays
+    moments = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
+    return Result(system, *moments, udot=arrays.get("udot"), attrs=kept.attrs)
+
+
+def read(path: str | os.PathLike[str]) -> Kept:
+    """The content of a result file, if it is whole and ours."""
     if not Path(path).is_file():
-        raise ModelError(f"there is no result file '{where}'", hint="'whippletree run' writes one with -o")
-    attrs, arrays = _read(path, where)
+        raise ModelError(f"there is no result file '{path}'", hint="'whippletree run' writes one with -o")
+    attrs, arrays = _read(path)
     text = attrs.pop("model")
     if sha256(text.encode()).hexdigest() != attrs.pop("model_sha256"):
-        raise _damaged(where, "the model stored in it has changed")
-    try:
-        system = toml.loads(text, where).compile()
-        run = Result(
-            system, arrays["time"], arrays["q"], arrays["u"], arrays.get("work"), udot=arrays["udot"], attrs=attrs
-        )
-    except WhippletreeError as e:
-        raise _damaged(where, e.what) from None
-    if not len(run):
-        raise _damaged(where, "it holds no moments")
-    if not all(np.isfinite(a).all() for a in arrays.values()):
-        raise _damaged(where, "it holds numbers that are not finite")
-    return run
+        raise damaged(path, "the model stored in it has changed")
+    if not arrays["time"].size:
+        raise damaged(path, "it holds no moments")
+    if not all(np.isfinite(a).all() for name, a in arrays.items() if name != "state"):
+        raise damaged(path, "it holds numbers that are not finite")
+    return Kept(text, attrs, arrays)
 
 
-def _read(path: str | os.PathLike[str], where: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Attributes and arrays of the file, straight from HDF5, which has the fewest ways to go wrong."""
     import h5py
 
@@ -138,29 +190,32 @@ def _read(path: str | os.PathLike[str], where: str) -> tuple[dict[str, Any], dic
             attrs = {key: value.item() if isinstance(value, np.generic) else value for key, value in attrs.items()}
             if not str(attrs.get("whippletree", "")).startswith("whippletree-"):
                 raise ModelError(
-                    f"'{where}' is not a result of Whippletree", hint="'whippletree run' writes one with -o"
+                    f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o"
                 )
             if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
-                raise _damaged(where, "the model is missing")
-            return attrs, {name: _array(file, name, room, where) for name in ("time", "q", "u", "udot")}
+                raise damaged(path, "the model is missing")
+            names = [*ALWAYS, *(name for name in SOMETIMES if name in file)]
+            return attrs, {name: _array(file, name, room, path) for name in names}
     except ModelError:
         raise
+    except BlockingIOError:
+        raise ModelError(f"'{path}' is being written by another program", hint="wait until it is closed") from None
     except Exception as e:  # a damaged HDF5 file can raise anything
-        raise _damaged(where, f"{type(e).__name__} while reading") from None
+        raise damaged(path, f"{type(e).__name__} while reading") from None
 
 
-def _array(file: Any, name: str, room: int, where: str) -> np.ndarray:
+def _array(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> np.ndarray:
     import h5py
 
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
-        raise _damaged(where, f"'{name}' is missing")
+        raise damaged(path, f"'{name}' is missing")
     stored = file[name]
     if stored.is_virtual or stored.external or stored.dtype.kind != "f":
-        raise _damaged(where, f"'{name}' is not an array of numbers in this file")
+        raise damaged(path, f"'{name}' is not an array of numbers in this file")
     if stored.nbytes > room:
-        raise _damaged(where, "it announces more data than it can hold")
+        raise damaged(path, "it announces more data than it can hold")
     return np.asarray(stored[()], float)
 
 
-def _damaged(where: str, why: str) -> ModelError:
-    return ModelError(f"'{where}' is damaged or not a NetCDF file of Whippletree", got=why, hint="run the model again")
+def damaged(path: str | os.PathLike[str], why: str) -> ModelError:
+    return ModelError(f"'{path}' is damaged or not a NetCDF file of Whippletree", got=why, hint="run the model again")

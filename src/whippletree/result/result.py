@@ -50,7 +50,7 @@ class Result:
         self.q = _shaped(q, (times, system.nq), "q", system)
         self.u = _shaped(u, (times, system.nu), "u", system)
         self._work = None if work is None else _shaped(work, (times,), "work", system)
-        self._udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
+        self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
@@ -149,12 +149,16 @@ class Result:
         """Work of all forces that store no energy, (T,), J; integrated along with the motion."""
         if self._work is not None:
             return self._work
-        if self.system.forces.any:
+        if not self.knows_work:
             raise ModelError(
                 f"result of '{self.system.name}' does not know the work of its forces",
                 hint="simulate integrates it; give it to Result as work",
             )
         return np.zeros(self.t.size)
+
+    @property
+    def knows_work(self) -> bool:
+        return self._work is not None or not self.system.forces.any
 
     @cached_property
     def _loads(self) -> np.ndarray:
@@ -173,8 +177,8 @@ class Result:
     @cached_property
     def udot(self) -> np.ndarray:
         """Accelerations (T, nu)."""
-        if self._udot is not None:
-            return self._udot
+        if self.given_udot is not None:
+            return self.given_udot
         algorithm = self.attrs.get("algorithm", "auto")
         return forward_dynamics(self.system, self.q, self.u, t=self.t, algorithm=algorithm)
 

@@ -1,0 +1,171 @@
+"""The file of a run: written while the run goes on, and read to go on from where a run was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import time as clock
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__
+from ..dynamics.inputs import body_of
+from ..errors import ModelError, WhippletreeError
+from ..model.forces import Custom
+from ..result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
+from ..result.result import Result
+from .task import Task
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+WRITING_SHARE = 0.1  # of the time of a run, at most
+MARK = "run"  # of the file being written: the next run removes what a killed one left
+
+
+def settings_of(task: Task, tau: Any) -> dict[str, Any]:
+    """All that decides the motion besides the model and the start, as JSON can hold it."""
+    system = task.system
+    functions = [f"tau: {_name(tau)}"] if callable(tau) else []
+    for force in system.forces.elements.values():
+        if isinstance(force, Custom):
+            functions.append(f"force '{force.name}' on '{force.body}' at {tuple(force.at)}: {_name(force.function)}")
+    return {
+        "until": float(task.t[-1]),
+        "output_step": float(task.t[-1]) / (task.t.size - 1),
+        "integrator": task.integrator,
+        "algorithm": task.algorithm,
+        "rtol": task.rtol,
+        "atol": task.atol,
+        "step": task.step,
+        "tau": task.tau.tolist() if task.tau.any() else None,
+        "functions": functions,
+    }
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+class Checkpoint:
+    """Keeps a run in a file. Whoever makes one must be the file's only writer.
+
+    ``so_far()`` gives the Result up to now, with accelerations where a reader of the file could not compute them.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], task: Task, run: Any, so_far: Callable[[], Result], every: float
+    ) -> None:
+        self.path, self.task, self.run, self.so_far = path, task, run, so_far
+        self.every, self.head = every, header(task.system)
+        self.until: float | None = None  # how far the file goes (s), once this run has written or read it
+        self.failed = False  # whether the disk has refused it
+        self.state: np.ndarray | None = None
+        self.mark()
+        self.next = clock.perf_counter() + every
+
+    def mark(self) -> None:
+        """Remember the state to go on from. A failed step or an interrupted function leaves none behind."""
+        if self.run.state is not None:
+            self.state = self.run.state.copy()
+
+    def save_if_due(self) -> None:
+        """Save every so many seconds, or more rarely where writing takes its time."""
+        begun = clock.perf_counter()
+        if begun < self.next:
+            return
+        self.save()
+        now = clock.perf_counter()
+        self.next = now + max(self.every, (now - begun) * (1 / WRITING_SHARE - 1))
+
+    def save(self) -> None:
+        """The rows so far, and the state to go on from, which may lie some rows behind."""
+        result = self.so_far()
+        data = bare_dataset(result, self.head)
+        if self.state is not None:
+            data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
+        self._write(data, packed=False)
+        self.until = float(result.t[-1])
+
+    def finish(self, result: Result) -> None:
+        """The whole run, with all that a reader may want to find in the file."""
+        self._write(dataset(result), packed=True)
+
+    def _write(self, data: xr.Dataset, packed: bool) -> None:
+        try:
+            write(data, self.path, packed=packed, mark=MARK)
+        except WhippletreeError:
+            self.failed = True
+            raise
+
+    def note(self) -> str | None:
+        """What is in the file now, in words."""
+        if self.until is None:
+            return None
+        more = "" if self.state is None else "; resume goes on from there"
+        return f"kept: {self.path}, which ends at t = {self.until:.6g} s{more}"
+
+    def resume(self) -> Result | None:
+        """Put the run where the file's run was; returns the Result if that was at the end."""
+        kept, task, run = read(self.path), self.task, self.run
+        self._refuse_another_run(kept)
+        arrays = kept.arrays
+        if kept.attrs["complete"]:
+            return as_result(task.system, kept)
+        state, rows = arrays.get("state"), arrays["time"].size
+        if state is None or state.shape != run.state.shape:
+            raise self._not_this_run("holds no state to go on from", None, None)
+        run.state[:] = state
+        same = rows <= task.t.size and np.array_equal(arrays["time"], task.t[:rows])
+        if not (same and 1 <= run.row <= rows and len({rows, *(len(arrays[n]) for n in ("q", "u", "work"))}) == 1):
+            raise self._not_this_run("does not fit together", None, None)
+        task.Q[:rows], task.U[:rows], task.W[:rows] = arrays["q"], arrays["u"], arrays["work"]
+        self.mark()
+        self.until = float(task.t[rows - 1])
+        return None
+
+    def _refuse_another_run(self, kept: Kept) -> None:
+        """Refuse a file that another version, model, start or other settings have made."""
+        there, here = kept.attrs.get("settings"), json.loads(self.so_far().attrs["settings"])
+        if not isinstance(there, str) or "complete" not in kept.attrs:
+            raise self._not_this_run("does not say how it was computed", None, None)
+        if kept.attrs.get("version") != __version__:
+            raise self._not_this_run("is of another version of Whippletree", kept.attrs.get("version"), __version__)
+        if kept.model != self.head["model"]:
+            raise self._not_this_run("is of another model", *_first_difference(kept.model, self.head["model"]))
+        settings = json.loads(there)
+        names = [name for name in here if settings.get(name) != here[name]]
+        if names:
+            told = [", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)]
+            raise self._not_this_run(f"is of another run: {' and '.join(names)} differ", *told)
+        for letter, rows in (("q", self.task.Q), ("u", self.task.U)):
+            first = kept.arrays[letter][0]
+            if first.shape != rows[0].shape:
+                raise self._not_this_run("does not fit together", None, None)
+            if not np.array_equal(first, rows[0]):
+                j = int(np.argmax(first != rows[0]))
+                place = self.task.system.mechanical(body_of(self.task.system, letter, j))
+                told = [f"{letter}[{j}] = {float(x)!r}, {place}" for x in (first[j], rows[0, j])]
+                raise self._not_this_run("starts elsewhere", *told)
+
+    def _not_this_run(self, why: str, expected: object, got: object) -> ModelError:
+        hint = "give what the file was made with, choose another name, or start anew without resume"
+        return ModelError(f"the run cannot go on from '{self.path}': it {why}", expected=expected, got=got, hint=hint)
+
+
+def _short(value: Any) -> str:
+    text = f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _first_difference(a: str, b: str) -> tuple[str, str]:
+    """The first lines in which two models differ, each after the table it stands in."""
+    table = ""
+    for x, y in zip_longest(a.splitlines(), b.splitlines(), fillvalue="nothing more"):
+        if x != y:
+            return f"{table}{x}", f"{table}{y}"
+        table = f"{x} " if x.startswith("[") else table
+    return "", ""
