@@ -1,7 +1,7 @@
 """The march of adaptive Runge-Kutta methods with dense output; a method is a tableau of numbers.
 
-Paper    [hairer1993] sec. II.4 to II.6 and II.10: embedded error estimates and dense output, in the form of the programs
-         DOPRI5 and DOP853; steps by step_size.py, [hairer1996] sec. IV.2.
+Paper    [hairer1993] sec. II.4 to II.6 and II.10: embedded error estimates and dense output, in the form of the
+         programs DOPRI5 and DOP853; steps by step_size.py, [hairer1996] sec. IV.2.
 Symbols  K are the stages; y = (q, u, work).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
@@ -55,8 +55,8 @@ class Tableau(NamedTuple):
 def make_tableau(A: Any, C: Any, E: Any, D: Any, extra: int, margin: float, steps: Control) -> Tableau:
     """From rows; those of A end before their diagonal."""
     full = [(*row, *(0,) * (len(C) - len(row))) for row in A]
-    numbers = [np.array(x, float).ravel() for x in (full, C, E, D)]
-    return Tableau(len(C) - extra, extra, len(D), *numbers, margin, steps)
+    a, c, e, d = (np.array(x, float).ravel() for x in (full, C, E, D))
+    return Tableau(len(C) - extra, extra, len(D), a, c, e, d, margin, steps)
 
 
 @inline

@@ -1,7 +1,7 @@
 """Dormand-Prince 8(5,3), adaptive, with dense output: for tight tolerances and smooth motions.
 
-Paper    [hairer1993] sec. II.5 and II.6: the method of order 8 by Dormand and Prince with error estimates of order 5 and 3
-         and dense output of order 7, as in the program DOP853; steps by [hairer1996] sec. IV.2.
+Paper    [hairer1993] sec. II.5 and II.6: the method of order 8 by Dormand and Prince with error estimates of order 5
+         and 3 and dense output of order 7, as in the program DOP853; steps by [hairer1996] sec. IV.2.
 Symbols  A, C, E and D are the a_ij, c_i, the er_i and bhh_i, and the d_i of DOP853, numbered from 0, without gaps.
 Differs  as adaptive.py says: quaternions are made unit in every new state. The three stages that only dense output
          needs are taken where a kept state lies in the step.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,22 @@ if TYPE_CHECKING:
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
 
 
+class Occurrence(NamedTuple):
+    """An event that happened."""
+
+    name: str
+    t: float  # s
+    q: np.ndarray  # (nq)  before a function changed it
+    u: np.ndarray  # (nu)
+
+
 class Result:
     """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
 
     ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all; one number
-    of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
+    of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI. ``run.events``: those that happened.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class Result:
         *,
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
+        events: Iterable[Occurrence] = (),
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
@@ -52,6 +62,7 @@ class Result:
         self._work = None if work is None else _shaped(work, (times,), "work", system)
         self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
+        self.events = tuple(events)
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
 
