@@ -156,7 +156,7 @@ def solve(algorithm, x, udot, buffer, n):
     articulated.solve(x.m, x.k, x.total, x.wrench, w, udot)
 
 
-@kernel
+@inline
 def accelerate(x, t, q, u, udot, buffer, n):
     """u' of one state, or of one in each lane; Work lies in the buffer from row n on. Returns the power of forces."""
     impose(x, t, q, u)
@@ -168,7 +168,7 @@ def accelerate(x, t, q, u, udot, buffer, n):
     return power
 
 
-@kernel
+@inline
 def rates(x, t, y, out, buffer, n):
     """out = y' of y = (q, u, work of forces)"""
     nq, nu = x.m.nq, x.m.nu
