@@ -1,4 +1,4 @@
-"""The animation page: complete in itself, and holding the motion it shows."""
+"""Animations: a page that is complete in itself and holds the motion it shows, and a GIF."""
 
 import base64
 import json
@@ -6,8 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import whippletree as wt
+from whippletree.result.gif import MOST_FRAMES, frame_moments
 
 
 @pytest.fixture(scope="module")
@@ -65,4 +67,51 @@ def test_a_single_moment_is_no_motion(run, tmp_path):
     with pytest.raises(wt.ModelError) as caught:
         still.animate(tmp_path / "still.html")
     assert str(caught.value) == "an animation needs a motion\n  expected: at least 2 moments\n  got: 1"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("span", "rows", "frames", "speed"),
+    [(4.0, 501, 100, 1.0), (8.0, 501, 200, 1.0), (20.0, 501, 200, 1.0), (100.0, 501, 200, 5.0), (0.5, 501, 50, 0.25),
+     (4.0, 11, 11, 4.0 / 1.1)],
+    ids=["usual", "longest smooth", "slowest", "long", "short", "few moments"],
+)  # fmt: skip
+def test_a_gif_runs_in_real_time_where_it_can(span, rows, frames, speed):
+    t = np.linspace(1.0, 1.0 + span, rows)
+    moments, frame_time, told = frame_moments(t)
+    assert len(moments) == frames <= MOST_FRAMES
+    assert (moments[0], moments[-1]) == (0, rows - 1)
+    assert told == pytest.approx(speed)
+    assert frames * frame_time * told == pytest.approx(span)
+
+
+def test_a_gif_is_spaced_by_time_not_by_rows():
+    t = np.concatenate([np.linspace(0, 1, 1000, endpoint=False), np.linspace(1, 3, 201)])
+    moments, _, _ = frame_moments(t)
+    np.testing.assert_allclose(np.diff(t[moments]), 3 / (len(moments) - 1), atol=0.011)  # half a row at each end
+
+
+def test_the_gif_moves(run, tmp_path):
+    done = []
+    run.animate(tmp_path / "two.GIF", progress=done.append)
+    with Image.open(tmp_path / "two.GIF") as gif:
+        assert (gif.format, gif.n_frames, gif.info["loop"]) == ("GIF", 50, 0)
+        assert gif.info["duration"] == 40  # ms: 0.5 s slowed down to 2
+        first = np.asarray(gif.convert("RGB")).astype(int)
+        gif.seek(gif.n_frames - 1)
+        last = np.asarray(gif.convert("RGB")).astype(int)
+    assert (np.abs(first - last).sum(axis=2) > 100).mean() > 0.005  # of all dots
+    red = (last[:, :, 0] > 180) & (last[:, :, 1] < 120)
+    assert red.sum() > 50  # the path of the last body
+    assert done == sorted(done)
+    assert done[-1] == 1.0
+    assert [p.name for p in tmp_path.iterdir()] == ["two.GIF"]
+
+
+@pytest.mark.parametrize("name", ["two.mp4", "two", "two.html.bak"])
+def test_other_endings_are_refused(run, tmp_path, name):
+    with pytest.raises(wt.ModelError) as caught:
+        run.animate(tmp_path / name)
+    path = tmp_path / name
+    assert str(caught.value) == f"'{path}' is not the name of an animation\n  expected: a name ending in .html or .gif"
     assert not list(tmp_path.iterdir())

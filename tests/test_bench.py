@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import whippletree as wt
 from whippletree import ModelError, bench
-from whippletree.bench import families, measure, peers, report, rows
+from whippletree.bench import families, measure, peers, report, rows, simulate
 from whippletree.bench.links import CannotHold, links
 from whippletree.bench.result import OURS, BenchResult, Row
 from whippletree.model import Model
@@ -300,3 +301,66 @@ def test_models_of_a_rollout_are_known():
     assert families.sizes("xarm7, models/arm7.toml,5", "rollout") == ("xarm7", "models/arm7.toml", 5)
     with pytest.raises(ModelError, match="model 'xarm' is not known"):
         families.sizes("xarm", "rollout")
+
+
+def short_simulation(monkeypatch, against):
+    monkeypatch.setattr(simulate, "UNTIL", 0.5)
+    return bench.run("simulate", sizes="2", against=against, rounds=1)
+
+
+def test_simulations_are_compared_at_the_same_accuracy(monkeypatch, tmp_path):
+    pytest.importorskip("pinocchio")
+    result = short_simulation(monkeypatch, [n for n in HERE if n != "drake"])
+    assert len(result.rows) == len(simulate.METHODS) * len(simulate.PEER_METHODS)
+    for row in result.rows:
+        (peer,) = set(row.seconds) - {OURS}
+        assert set(row.differences) == {OURS, peer}
+        assert row.differences[OURS] <= row.differences[peer] < 1e-6
+        assert row.worst_difference() == row.differences[peer]
+        assert row.ratio(peer) > 0
+    assert any(n.startswith("pinocchio: the finest run of 2 ends") for n in result.notes)
+    if "mujoco" in HERE:
+        assert "mujoco: is not put into SciPy's integrators" in result.notes
+    assert "microseconds per run" in report.text(result)
+    assert report.load(report.save(result, tmp_path / "simulate.json")) == result
+    report.plot(result, tmp_path / "simulate.svg")
+
+
+def test_simulations_without_peers_are_timed(monkeypatch):
+    result = short_simulation(monkeypatch, ())
+    assert [list(r.seconds) for r in result.rows] == [[OURS]] * len(simulate.METHODS)
+    assert [r.label for r in result.rows] == [f"2, {name} at 1.0e-08" for name in simulate.METHODS]
+
+
+def test_a_peer_that_ends_elsewhere_is_not_timed(monkeypatch):
+    pytest.importorskip("pinocchio")
+    right = peers.PEERS["pinocchio"].rates
+
+    def heavy(self):
+        self.model.gravity.linear = self.model.gravity.linear * (1 + 1e-7)
+        return right(self)
+
+    monkeypatch.setattr(peers.PEERS["pinocchio"], "rates", heavy)
+    result = short_simulation(monkeypatch, ["pinocchio"])
+    assert result.engines() == [OURS]
+    assert any("from ours, not timed" in n for n in result.notes)
+
+
+def test_our_tolerance_is_tightened_until_the_error_is_not_larger(monkeypatch):
+    monkeypatch.setattr(simulate, "UNTIL", 0.5)
+    motion = simulate.Motion(families.hanging(2).compile())
+    asked = motion.error(motion.ours("dopri5", simulate.RTOL)) / 30
+    call, error = motion.as_good("dopri5", asked)
+    assert error <= asked
+    assert call.run.keywords["rtol"] < simulate.RTOL
+    assert motion.as_good("dopri5", -1.0) is None
+
+
+@pytest.mark.parametrize("count", [1, 7, 30])
+def test_the_hanging_arm_hangs(count):
+    """At rest in q = 0, and back to it from nearby: a motion that is not chaotic."""
+    model = families.hanging(count)
+    system = model.compile()
+    assert np.abs(wt.bias_force(system, np.zeros(count), np.zeros(count))).max() < 1e-12
+    assert wt.equilibrium(system).stable
+    assert all(model.joints[f"j{k}"].parent == (f"b{k - 1}" if k % 7 else f"b{k - 4}") for k in range(1, count))

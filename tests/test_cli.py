@@ -48,7 +48,19 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         ]
     )
     done = subprocess.run([sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True)
-    for name in ("run", "check", "explain", "cite", "plot", "bench", "equilibrium", "linearize", "modes"):
+    for name in (
+        "run",
+        "check",
+        "explain",
+        "cite",
+        "plot",
+        "report",
+        "animate",
+        "bench",
+        "equilibrium",
+        "linearize",
+        "modes",
+    ):
         assert f"  {name} " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -58,7 +70,7 @@ def test_version(command):
     assert (code, out.split()[0]) == (0, "whippletree")
 
 
-@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "bench"])
+@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "report", "animate", "bench"])
 def test_every_command_has_help(command, name):
     code, out, _ = command(name, "--help")
     assert code == 0
@@ -85,6 +97,13 @@ def test_explain(command):
     assert "articulated" in out
 
 
+def test_explain_draws_the_tree(command, tmp_path):
+    code, out, err = command("explain", ROOT / "models" / "four_bar.toml", "--plot", "tree.svg")
+    assert (code, err) == (0, "wrote tree.svg\n")
+    assert "loops      1" in out
+    assert ">coupler<" in (tmp_path / "tree.svg").read_text("utf-8")
+
+
 def test_cite_prints_what_a_run_uses(command):
     code, out, err = command("cite", PENDULUM)
     assert (code, err) == (0, "")
@@ -105,14 +124,30 @@ def test_run_prints_the_end_when_no_file_is_asked_for(command):
 def test_run_writes_all_its_files(command, tmp_path):
     code, out, err = command(
         "run", PENDULUM, "--until", 0.1, "--q", "hinge=0.5", "--step", "1e-3", "--algorithm", "composite",
-        "-o", "a.nc", "--plot", "a.svg", "--plot", "a.png", "--report", "a.html",
+        "-o", "a.nc", "--plot", "a.svg", "--plot", "a.png", "--report", "a.html", "--animate", "a.gif",
     )  # fmt: skip
-    assert (code, out, err) == (0, "", "wrote a.nc, a.svg, a.png, a.html\n")
-    assert {p.name for p in tmp_path.iterdir()} == {"a.nc", "a.svg", "a.png", "a.html"}
+    assert (code, out, err) == (0, "", "wrote a.nc, a.svg, a.png, a.html, a.gif\n")
+    assert {p.name for p in tmp_path.iterdir()} == {"a.nc", "a.svg", "a.png", "a.html", "a.gif"}
     code, _, err = command("plot", "a.nc", "hinge.q", "tip.position", "-o", "b.pdf")
     assert (code, err) == (0, "wrote b.pdf\n")
     assert command("plot", "a.nc")[0] == 0
     assert (tmp_path / "b.pdf").exists()
+
+
+def test_a_result_file_gives_a_report_and_an_animation(command, tmp_path):
+    assert command("run", PENDULUM, "--until", 0.1, "--q", "hinge=0.5", "-o", "a.nc")[0] == 0
+    assert command("report", "a.nc", "-o", "page.html") == (0, "", "wrote page.html\n")
+    assert command("report", "a.nc") == (0, "", "wrote a.html\n")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page == (tmp_path / "a.html").read_text("utf-8")
+    assert "dopri5" in page
+    assert command("animate", "a.nc", "-o", "a.gif") == (0, "", "wrote a.gif\n")
+    assert (tmp_path / "a.gif").read_bytes().startswith(b"GIF89a")
+    assert command("animate", "a.nc") == (0, "", "wrote a.animation.html\n")
+    code, out, err = command("plot", "a.nc", "hinge.qq")
+    assert (code, out) == (2, "")
+    assert "hint: did you mean 'hinge.q'?" in err
+    assert not (tmp_path / "a.svg").exists()
 
 
 def test_bench_prints_a_table_and_writes_its_files(command, tmp_path):
@@ -142,6 +177,7 @@ child = "arm"
         (["check", "."], "is a folder"),
         (["check", "bad.toml"], "mass must be positive"),
         (["check", "notes.txt"], "is of no known format"),
+        (["explain", PENDULUM, "--plot", "tree.txt"], "'tree.txt' is not the name of a picture"),
         (["check", PENDULUM, "--base", "floating"], "base 'floating' is not known"),
         (["run", PENDULUM, "--until", "1", "--q", "hinge"], "--q 'hinge' cannot be read"),
         (["run", PENDULUM, "--until", "1", "--q", "hinge=fast"], "--q 'hinge=fast' cannot be read"),
@@ -157,6 +193,7 @@ child = "arm"
         (["run", PENDULUM, "--until", "1", "--atol", "-1"], "atol is not a tolerance"),
         (["run", PENDULUM, "--until", "1", "--integrator", "rk4", "--rtol", "1e-6"], "has a fixed step"),
         (["run", PENDULUM, "--until", "1", "--plot", "a.gif"], "'a.gif' is not the name of a picture"),
+        (["run", PENDULUM, "--until", "1", "--animate", "a.mp4"], "expected: a name ending in .html or .gif"),
         (["run", PENDULUM, "--until", "1", "-o", "no/a.nc"], "there is no folder 'no'"),
         (["run", PENDULUM, "--until", "1", "-o", "."], "is a folder"),
         (["run", PENDULUM, "--until", "1", "-o", "a.txt"], "expected: a name ending in .nc"),
@@ -168,6 +205,11 @@ child = "arm"
         (["cite", PENDULUM, "--algorithm", "magic"], "magic"),
         (["plot", "missing.nc"], "there is no result file 'missing.nc'"),
         (["plot", "notes.txt"], "is damaged or not a NetCDF file"),
+        (["plot", "missing.nc", "-o", "a.gif"], "'a.gif' is not the name of a picture"),
+        (["report", "missing.nc"], "there is no result file 'missing.nc'"),
+        (["report", "missing.nc", "-o", "no/a.html"], "there is no folder 'no'"),
+        (["animate", "missing.nc"], "there is no result file 'missing.nc'"),
+        (["animate", "missing.nc", "-o", "a.mp4"], "'a.mp4' is not the name of an animation"),
         (["bench", "chian"], "benchmark 'chian' is not known"),
         (["bench", "chain", "--against", "bullet"], "bullet"),
     ],

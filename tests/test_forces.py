@@ -1,4 +1,4 @@
-"""Forces: against a slow reference, against laws of energy, against MuJoCo, in lanes, in loops, and by user's functions."""
+"""Forces: against a slow reference, laws of energy and MuJoCo; in lanes, in loops, and by a user's functions."""
 
 import numba
 import numpy as np
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import reference_forces as reference
 import whippletree as wt
-from whippletree.errors import ModelError, SimulationError
 from whippletree.dynamics.loads import given_motion
+from whippletree.errors import ModelError, SimulationError
 from whippletree.model import JOINT_KINDS, Limits
 from zoo import flying_tree, random_model, random_pose, random_state
 
@@ -22,7 +22,7 @@ WAVES = (
     wt.Table((0.0, 0.3, 1.0), (1.0, -1.0, 2.0)),
     wt.Table((0.1, 0.4, 0.6, 1.0), (0.0, 1.0, -1.0, 0.5), smooth=True),
 )
-SMOOTH = (wt.Ramp(0.7, value=0.2), wt.Sine(0.5, 0.9, 0.3), wt.Step(1.0, 0.1, rise=0.8), WAVES[-1], 0.3)
+SMOOTH = (wt.Ramp(0.7, start=-1.0, value=0.2), wt.Sine(0.5, 0.9, 0.3), wt.Step(1.0, 0.1, rise=0.8), WAVES[-1], 0.3)
 
 
 def gust(t, position, rotation, velocity, wrench):
@@ -68,7 +68,9 @@ def with_forces(model, rng, motions=True, custom=True):
     a, b = two()
     model.force("strut", "spring", body=a, to=b, at=point(), to_at=point(), stiffness=30.0, damping=0.7, length=0.4)
     a, b = two()
-    six = {name: tuple(rng.uniform(0, 9, 3)) for name in ("stiffness", "damping", "turning_stiffness", "turning_damping")}
+    six = {
+        name: tuple(rng.uniform(0, 9, 3)) for name in ("stiffness", "damping", "turning_stiffness", "turning_damping")
+    }
     model.force("mount", "bushing", body=a, to=b, at=random_pose(rng), to_at=random_pose(rng), **six)
     for axes in ("world", "body"):
         loads = {"force": point(), "torque": point(), "axes": axes, "factor": wave()}
@@ -172,8 +174,10 @@ def test_energy_balance_is_zero_up_to_integration_error(seed):
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 def test_balance_of_fixed_steps_falls_with_their_order(integrator):
     system, rng = loaded(31, bodies=4, motions=False, custom=False)
-    for force in ("push_world", "push_body", "servo", "drive"):
+    for force in ("push_world", "push_body", "servo", "drive", "mount"):  # what may jump or is stiff
         system.model.forces.pop(force, None)
+    for joint in system.model.joints.values():
+        joint.friction, joint.damping, joint.limits = 0.0, 0.1, None
     system = system.model.compile()
     q, u, _ = random_state(system, rng)
     order, steps = {"rk4": (4, (1e-3, 5e-4)), "euler": (1, (2e-4, 1e-4))}[integrator]
@@ -201,7 +205,7 @@ def test_springs_alone_conserve_energy_of_the_floating_tree():
 @pytest.mark.parametrize("algorithm", wt.ALGORITHMS)
 @pytest.mark.parametrize("seed", range(3))
 def test_given_motions_are_followed_and_their_force_is_an_output(seed, algorithm):
-    system, rng = loaded(seed + 40, bodies=6)
+    system, _ = loaded(seed + 40, bodies=6)
     motions = [f for f in system.model.forces.values() if type(f).__name__ == "Motion"]
     run = wt.simulate(system, 1.0, algorithm=algorithm, rtol=1e-10, atol=1e-12)
     for force in motions:
@@ -323,3 +327,55 @@ def test_an_interrupt_inside_a_function_is_not_lost():
 
     with pytest.raises(KeyboardInterrupt):
         wt.simulate(swing(), 1.0, tau=stops)
+
+
+# ---------------------------------------------------------------- against MuJoCo
+
+SPRINGS = """
+<mujoco>
+  <option gravity="0 0 -9.81"/>
+  <worldbody>
+    <site name="anchor" pos="0.3 0.1 0.2"/>
+    <body pos="0 0 0.5">
+      <joint name="shoulder" type="hinge" axis="0 1 0" stiffness="3" springref="20" damping="0.7"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03" mass="1.2"/>
+      <body pos="0 0 -0.4">
+        <joint name="slide" type="slide" axis="0.6 0 0.8" stiffness="40" damping="1.5"/>
+        <geom type="box" size="0.05 0.06 0.1" mass="0.8"/>
+        <site name="hook" pos="0.02 -0.03 0.1"/>
+      </body>
+    </body>
+  </worldbody>
+  <tendon>
+    <spatial name="rope" stiffness="25" damping="0.9" springlength="0.1">
+      <site site="hook"/><site site="anchor"/>
+    </spatial>
+  </tendon>
+</mujoco>
+"""
+
+
+def test_springs_and_dampers_agree_with_mujoco(tmp_path):
+    """qfrc_passive of joint springs, dampers and a spatial tendon, which is our spring between two points."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "springs.xml"
+    path.write_text(SPRINGS)
+    engine = mujoco.MjModel.from_xml_path(str(path))
+    with pytest.warns(wt.errors.ModelWarning):  # the tendon is not imported
+        model = wt.load(path, passive=True)
+    child = model.joints["slide"].child
+    model.force(
+        "rope", "spring", body=child, at=(0.02, -0.03, 0.1), to_at=(0.3, 0.1, 0.2),
+        stiffness=25.0, damping=0.9, length=0.1,
+    )  # fmt: skip
+    system, state = model.compile(), mujoco.MjData(engine)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        state.qpos, state.qvel = rng.uniform(-1, 1, (2, 2))
+        mujoco.mj_forward(engine, state)
+        order = [system.u_index(name).start for name in ("shoulder", "slide")]
+        ours = wt.applied_force(system, state.qpos[np.argsort(order)], state.qvel[np.argsort(order)])[order]
+        np.testing.assert_allclose(ours, state.qfrc_passive, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            wt.forward_dynamics(system, state.qpos, state.qvel, t=0.0)[order], state.qacc, rtol=1e-9, atol=1e-9
+        )

@@ -27,6 +27,7 @@ ROOMS = [
     "bench",
     "cli_progress",
     "cli",
+    "cli_results",
     "cli_studies",
 ]
 ALGORITHMS = [p for p in SRC.glob("dynamics/*.py") if re.search(r"^SUPPORTS\b", p.read_text("utf-8"), re.MULTILINE)]

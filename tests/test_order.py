@@ -45,9 +45,7 @@ def fixed_dopri5(system, steps):
     """The state after 0.5 s in equal steps: no error is too large, and the largest step is the step."""
     h = 0.5 / steps
     times, u = np.array([0, 0.5]), np.linspace(3.0, -2.0, system.nu)
-    run = dopri5.begin(
-        make_task(system, "articulated", "dopri5", times, system.q0, u, rtol=0.9, atol=1e12, step=h)
-    )
+    run = dopri5.begin(make_task(system, "articulated", "dopri5", times, system.q0, u, rtol=0.9, atol=1e12, step=h))
     run.proceed(0)
     run.state[dopri5.STEP] = h
     run.proceed(10 * steps)

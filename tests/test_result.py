@@ -1,7 +1,9 @@
 """Results: names, labels, files that are whole or not there, pictures."""
 
+import io
 import os
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import xarray as xr
 
 import whippletree as wt
 from whippletree.errors import ModelError
-from whippletree.result import Result, load_result, result
+from whippletree.result import Result, load_result, plot, report, result
 from whippletree.result.columns import COORDINATES, SPEEDS, joint_quantity
 
 KINDS = wt.model.JOINT_KINDS
@@ -305,10 +307,97 @@ def test_a_body_alone_can_be_drawn():
     assert wt.simulate(m.compile(), until=0.1, u={"fly": [1, 0, 0, 0, 0, 1]}).plot().axes
 
 
-def test_the_report_stands_alone(pendulum, tmp_path):
-    pendulum.report(tmp_path / "run.html")
-    page = (tmp_path / "run.html").read_text("utf-8")
+def test_names_are_drawn_as_they_are_written():
+    """No dollar begins a formula, and a name that begins with an underscore has its place in the legend."""
+    m = wt.Model("$\\frac$ 関節")
+    m.joint("_a$^$", "revolute", m.ground, m.body("$x_{", mass=1.0, com=(0, 0, -1), inertia=(1, 1, 1)), axis="y")
+    run = wt.simulate(m.compile(), 0.02, q={"_a$^$": 1.0}, integrator="rk4", step=0.01)
+    figure = run.plot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot.write_figure(figure, io.StringIO(), "svg")
+    assert "_a$^$.q" in [t.get_text() for axes in figure.axes for t in axes.get_legend().get_texts()]
+
+
+def test_the_same_picture_is_the_same_file(pendulum, tmp_path):
+    for name in ("a.svg", "b.svg"):
+        pendulum.plot("hinge.q", path=tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+# ---------------------------------------------------------------- report
+
+
+@pytest.fixture(scope="module")
+def page(pendulum, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "run.html"
+    pendulum.report(path)
+    return path.read_text("utf-8")
+
+
+def test_the_report_stands_alone(page):
     assert "<h1>pendulum &lt;1&gt;</h1>" in page
-    assert "<svg" in page
+    assert page.count("<svg") == 3
     assert "Featherstone" in page
-    assert not re.search(r"<(script|img|link|iframe)|src=", page)
+    assert not re.search(r"<(script|img|link|iframe)|src=|@import", page)
+    references = set(re.findall(r"(?:url\(|href=\")#(\w+)", page))
+    anchors = re.findall(r'\bid="(\w+)"', page)
+    assert references <= set(anchors)
+    assert len(anchors) == len(set(anchors)), "two things in the page have one name"
+
+
+def test_the_report_has_all_its_parts(page, pendulum):
+    heads = re.findall(r"<h2>(.*?)</h2>", page)
+    assert heads == [
+        "The motion", "Energy balance", "The model", "How it was computed", "The state at the end", "References",
+    ]  # fmt: skip
+    for text in ("1 body, 1 joint, 1 freedom", "rk4", "0.01 s", "numba", "q hinge", ">ground<", ">energy.balance<"):
+        assert text in page
+    assert "stopped early" not in page
+
+
+def test_the_energy_balance_is_said_in_words(pendulum):
+    error = np.abs(pendulum["energy.balance"])
+    said = report.balance_in_words(pendulum)
+    assert f"at most {error.max():.2g} J" in said
+    assert f"at t = {pendulum.t[error.argmax()]:.4g} s" in said
+    assert f"{error.max() / pendulum['energy.kinetic'].max():.2g} of the largest kinetic energy" in said
+
+
+def test_the_report_shows_what_forces_do(tmp_path):
+    m = wt.Model("driven")
+    rod = m.body("rod", **wt.rod(mass=1.0, length=1.0, axis="-z"))
+    m.joint("hinge", "revolute", m.ground, rod, axis="y")
+    m.force("drive", "motor", joint="hinge", torque=2.0)
+    run = wt.simulate(m.compile(), until=0.2)
+    run.report(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text("utf-8")
+    for name in ("energy.work", "energy.balance", "drive.force", "drive"):  # the last in the drawing of the tree
+        assert f">{name}<" in page
+    assert ">energy.elastic<" not in page  # there is none
+
+
+def test_the_report_says_when_a_run_stopped_early(pendulum, tmp_path):
+    attrs = pendulum.attrs | {"complete": 0, "until": 2.0}
+    Result(pendulum.system, pendulum.t, pendulum.q, pendulum.u, attrs=attrs).report(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert "This run stopped early: it is known up to t = 0.5 s, before its end at 2 s." in page
+
+
+def test_hostile_names_stay_text_in_the_report(tmp_path):
+    m = wt.Model("</title><script>alert(1)</script>")
+    m.body("--><svg onload=x>", mass=1.0, com=(0, 0, -1), inertia=(1, 1, 1))
+    m.joint('"]]>&lt;$^', "revolute", m.ground, "--><svg onload=x>", axis="y")
+    run = wt.simulate(m.compile(), 0.02, integrator="rk4", step=0.01)
+    run.attrs["versions"] = "<b>1</b>"
+    run.report(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert page.count("<svg") == 3
+    assert not re.search(r"<script|<b>|<svg onload", page)
+
+
+def test_a_model_that_cannot_move_has_a_report(tmp_path):
+    m = wt.Model("post")
+    m.joint("foot", "fixed", m.ground, m.body("post", mass=1.0, inertia=(1, 1, 1)))
+    wt.simulate(m.compile(), 0.02, integrator="rk4", step=0.01).report(tmp_path / "run.html")
+    assert "0 freedoms" in (tmp_path / "run.html").read_text("utf-8")

@@ -207,8 +207,8 @@ def test_an_error_in_one_share_comes_out_and_the_threads_stay():
 @pytest.mark.parametrize("policy", [0, 1])
 @pytest.mark.parametrize("method", [0, 1])
 def test_steps_allocate_nothing(system, method, policy):
-    from whippletree.system.callbacks import compiled_joint_forces
     from whippletree.integrate.rollout_kernel import workspace
+    from whippletree.system.callbacks import compiled_joint_forces
 
     q, u, tau = start(system, wt.LANES)
     address, memory = compiled_joint_forces(damped).address if policy else 0, workspace(system)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .dynamics.functions import (
         Energy,
         Kinematics,
+        applied_force,
         bias_force,
         energy,
         forward_dynamics,
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
     )
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
+    from .integrate.events import Event
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
     from .integrate.simulate import INTEGRATORS, simulate
     from .kernels.lanes import LANES
     from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
-    from .result.result import Result, load_result
+    from .result.result import Occurrence, Result, load_result
     from .system.system import System
 
 _HOME = {
@@ -47,29 +49,30 @@ _HOME = {
     "analysis.linearize": ("Linear", "linearize"),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
-        "Energy", "Kinematics", "bias_force", "energy", "forward_dynamics", "inverse_dynamics", "jacobian",
-        "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
+        "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
+        "jacobian", "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
+    "integrate.events": ("Event",),
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
     "kernels.lanes": ("LANES",),
     "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
-    "result.result": ("Result", "load_result"),
+    "result.result": ("Occurrence", "Result", "load_result"),
     "system.system": ("System",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Kinematics", "Limits", "Linear",
-    "Model", "ModelError", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step", "System", "Table",
-    "WhippletreeError", "advance", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
-    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
-    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod",
-    "rollout", "save", "simulate", "solve_mass", "sphere",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
+    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step",
+    "System", "Table", "WhippletreeError", "advance", "applied_force", "bias_force", "box", "coordinate_rates",
+    "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics",
+    "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum",
+    "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip
 
 

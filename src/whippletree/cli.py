@@ -82,7 +82,7 @@ def run(
     save_every: Annotated[float, typer.Option(metavar="SECONDS", help="of computing between two writings")] = 5.0,
     plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
-    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the moving mechanism (.html)")] = None,
+    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
     rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
     atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
     step: Annotated[
@@ -106,6 +106,7 @@ def run(
     Without an output file the state at the end is printed.
     """
     from .files.whole_file import writable
+    from .result.animation import animation_path
     from .result.netcdf import result_path
     from .result.plot import picture_path
 
@@ -118,6 +119,8 @@ def run(
             writable(path, what)
     for picture in plot:
         picture_path(picture)
+    if animate is not None:
+        animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
     system = _system(model, base, passive)
@@ -131,7 +134,8 @@ def run(
     if report is not None:
         result.report(report)
     if animate is not None:
-        result.animate(animate)
+        with Bar(f"drawing {system.name}", 1.0) as bar:
+            result.animate(animate, progress=bar)
     if complete:
         say(f"{output} was complete already")
     written = [str(p) for p in (None if complete else output, *plot, report, animate) if p is not None]
@@ -163,15 +167,32 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
 
 
 @app.command(short_help="Show how a model is understood.")
-def explain(model: ModelPath, json: Json = False, base: Base = None, passive: Passive = False) -> None:
+def explain(
+    model: ModelPath,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
+    json: Json = False,
+    base: Base = None,
+    passive: Passive = False,
+) -> None:
     """Show how a model is understood: topology, freedoms, forces, the algorithm chosen and why."""
     from .system.explain import as_dict
 
+    if plot is not None:
+        from .files.whole_file import writable
+        from .result.plot import picture_path
+
+        writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
     if json:
         _print_json(as_dict(system))
     else:
         print(system.explain())
+    if plot is not None:
+        from .result.plot import save_figure
+        from .result.topology import topology_figure
+
+        save_figure(topology_figure(system), plot)
+        say(f"wrote {plot}")
 
 
 @app.command()
@@ -188,29 +209,11 @@ def cite(
     print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator)))
 
 
-@app.command(short_help="Draw a result over time.")
-def plot(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".svg, .png or .pdf")] = None,
-) -> None:
-    """Draw names of a result over time; without names the mechanism, its coordinates and energies.
-
-    \b
-    whippletree plot run.nc hinge.q energy -o hinge.png
-    """
-    from .result import load_result
-
-    path = output or result.with_suffix(".svg")
-    load_result(result).plot(*(names or ()), path=path)
-    say(f"wrote {path}")
-
-
 @app.command(short_help="Time the dynamics beside other engines.")
 def bench(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch, rollout or scaling")],
+    family: Annotated[
+        str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch, rollout, simulate, scaling")
+    ],
     bodies: Annotated[str | None, typer.Option(metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots")] = None,
     against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake")] = "",
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
@@ -312,6 +315,6 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
-    from . import cli_studies  # noqa: F401, its commands add themselves
+    from . import cli_results, cli_studies  # noqa: F401, their commands add themselves
 
     app(prog_name="whippletree")

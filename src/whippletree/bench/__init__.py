@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import ModelError, nearest
-from . import families, peers, report, rows
+from . import families, peers, report, rows, simulate
 from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
@@ -37,7 +37,7 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states) or "scaling" (ours only).
+        states), "simulate" (a motion of 10 s) or "scaling" (ours only).
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones.
     against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
@@ -71,6 +71,8 @@ def run(
         rows.batch(result, planned, names, threads, tell)
     elif family == "rollout":
         rows.rollout(result, planned, names, threads, tell)
+    elif family == "simulate":
+        simulate.measure(result, planned, names, tell)
     else:
         rows.single(result, planned, names, tell)
     return result

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import MissingExtra, ModelError, nearest
 from ..model import JOINT_KINDS, Model, Pose
+from ..model.shapes import rod
 
-FAMILIES = ("chain", "tree", "robot", "batch", "rollout", "scaling")
+FAMILIES = ("chain", "tree", "robot", "batch", "rollout", "simulate", "scaling")
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -34,6 +35,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "robot": tuple(ROBOTS),
     "batch": (7, 30),
     "rollout": ("xarm7", "g1"),
+    "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),
 }
 
@@ -101,6 +103,23 @@ def tree(n: int, seed: int = 0, *, floating: bool = False) -> Model:
         kind = "free" if floating and k == 0 else str(kinds[k])
         axis = _unit(rng, 3) if kind in ("revolute", "prismatic") else None
         model.joint(f"j{k}", kind, parent, f"b{k}", axis=axis, at=_pose(rng), child_at=_pose(rng, 0.1))
+    return model
+
+
+def hanging(n: int, seed: int = 0) -> Model:
+    """Arms of seven rods that hang by hinges about x and y in turn, the first from ground, each other from the last.
+
+    Pushed gently they swing about their rest, a motion that two engines can follow to the last digits; thrown about, an
+    arm is chaotic, and errors of the end say nothing.
+    """
+    rng = np.random.default_rng(seed)
+    model = Model(f"hanging tree of {n}" if n > 7 else f"hanging arm of {n}")
+    lengths = rng.uniform(0.2, 0.4, n).tolist()
+    for k, (length, mass) in enumerate(zip(lengths, rng.uniform(0.5, 1.5, n).tolist(), strict=True)):
+        model.body(f"b{k}", **rod(mass=mass, length=length, radius=0.03, axis="-z"))
+        on = k - 1 if k % 7 else k - 4
+        parent, at = (f"b{on}", (0.0, 0.0, -lengths[on])) if k else ("ground", (0.0, 0.0, 0.0))
+        model.joint(f"j{k}", "revolute", parent, f"b{k}", axis="xy"[k % 2], at=at)
     return model
 
 

@@ -61,6 +61,16 @@ class Pinocchio:
 
         return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
 
+    def rates(self) -> Callable[[float, np.ndarray], np.ndarray]:
+        """y' = (u, udot) of y = (q, u) without joint forces, for joints of one freedom, as solve_ivp calls it."""
+        aba, concatenate, model, data = self.pin.aba, np.concatenate, self.model, self.data
+        n, tau = model.nv, np.zeros(model.nv)
+
+        def rates(t: float, y: np.ndarray) -> np.ndarray:
+            return concatenate((y[n:], aba(model, data, y[:n], y[n:], tau)))
+
+        return rates
+
     def inverse(self, q: np.ndarray, u: np.ndarray, udot: np.ndarray) -> list[Call]:
         to = self.to
         run = partial(self.pin.rnea, self.model, self.data, to.q(q), to.turn(q, u), to.turn_udot(q, u, udot))

@@ -18,7 +18,14 @@ from ..files.whole_file import whole_file
 from .measure import AGREE
 from .result import OURS, BenchResult, Row
 
-QUESTIONS = {"forward": "forward dynamics", "inverse": "inverse dynamics", "mass": "mass matrix", "rollout": "rollout"}
+QUESTIONS = {
+    "forward": "forward dynamics",
+    "inverse": "inverse dynamics",
+    "mass": "mass matrix",
+    "rollout": "rollout",
+    "simulate": "simulation",
+}
+PER = {"rollout": "step of a state", "simulate": "run"}  # else: state
 
 # Okabe and Ito's colours, told apart by all; ours is the strongest
 STYLES = {
@@ -27,6 +34,8 @@ STYLES = {
     "pinocchio world": ("#56B4E9", "D"),
     "pinocchio loop": ("#0072B2", "s"),
     "pinocchio parallel": ("#56B4E9", "D"),
+    "pinocchio RK45": ("#0072B2", "s"),
+    "pinocchio DOP853": ("#56B4E9", "D"),
     "mujoco": ("#009E73", "^"),
     "drake": ("#CC79A7", "v"),
 }
@@ -70,13 +79,13 @@ def text(result: BenchResult) -> str:
 
 
 def _title(result: BenchResult) -> str:
-    m, per = result.machine, "step of a state" if result.family == "rollout" else "state"
+    m, per = result.machine, PER.get(result.family, "state")
     return f"{result.family}: microseconds per {per}, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
 
 
 def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
     engines = result.engines()
-    head = ["what", "model", *engines, "fastest peer / ours", "difference"]
+    head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
     rows = []
     for r in sorted(result.rows, key=lambda r: list(QUESTIONS).index(r.question)):
         peer = r.fastest_peer()
@@ -155,7 +164,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         panels = figure.subplots(1, len(questions), squeeze=False)[0]
         for panel, question in zip(panels, questions, strict=True):
             _panel(panel, result, question)
-        panels[0].set_ylabel("time per step of a state (µs)" if result.family == "rollout" else "time per state (µs)")
+        panels[0].set_ylabel(f"time per {PER.get(result.family, 'state')} (µs)")
         handles = {label: h for p in panels for h, label in zip(*p.get_legend_handles_labels(), strict=True)}
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)), frameon=False

@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .measure import AGREE
-
 OURS = "whippletree"
 
 
@@ -18,7 +16,8 @@ OURS = "whippletree"
 class Row:
     """One question (forward, inverse, mass) about one model, answered by all engines in turn.
 
-    ``seconds`` are per state; ``differences`` are relative to our answer; engines that differ too much have no time.
+    ``seconds`` are per state; ``differences`` are relative to our answer, for simulations to a finer one; engines that
+    differ too much have no time.
     """
 
     question: str
@@ -42,7 +41,7 @@ class Row:
 
     def worst_difference(self) -> float | None:
         """Of the engines that were timed."""
-        return max((d for d in self.differences.values() if d < AGREE), default=None)
+        return max((d for e, d in self.differences.items() if e in self.seconds), default=None)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ def single(result: BenchResult, sizes: Iterable[Any], against: list[str], progre
         progress(f"{model.name}: building")
         system = model.compile()
         q, u, tau, udot = (x[0] for x in families.states(model, system, 1))
-        engines = [peers.Whippletree(model, system), *_held(result, against, model, system, size)]
+        engines = [peers.Whippletree(model, system), *held(result, against, model, system, size)]
         for question, args in (("forward", (q, u, tau)), ("inverse", (q, u, udot)), ("mass", (q,))):
             if question == "mass" and system.nu > LARGEST_MATRIX:
                 result.note(f"mass matrix: not asked above {LARGEST_MATRIX} freedoms")
@@ -47,7 +47,7 @@ def batch(
         model = families.chain(size)
         system = model.compile()
         q, u, tau, udot = families.states(model, system, BATCH)
-        engines = [peers.Whippletree(model, system), *_held(result, against, model, system, size)]
+        engines = [peers.Whippletree(model, system), *held(result, against, model, system, size)]
         for e in engines[1:]:
             if not hasattr(e, "batch"):
                 result.note(f"{e.name}: has no call for a batch; see the family chain for one state")
@@ -72,7 +72,7 @@ def rollout(
         model = families.rolled(name)
         system = model.compile()
         q, u, _, _ = families.states(model, system, states)
-        engines = [peers.Whippletree(model, system), *_held(result, against, model, system, name)]
+        engines = [peers.Whippletree(model, system), *held(result, against, model, system, name)]
         for e in engines:
             if not hasattr(e, "rollout"):
                 result.note(f"{e.name}: has no rollout")
@@ -96,13 +96,13 @@ def scaling(result: BenchResult, sizes: Iterable[int], progress: Progress) -> No
         calls = peers.Whippletree(model, system).forward(q, u, tau)
         progress(f"chain of {size}: forward")
         _measure(result, calls, Row("forward", str(size), size, system.nu))
-        memory = bytes_held(system) / size
+        memory = bytesheld(system) / size
     n, t = np.array([(r.bodies, r.seconds[OURS]) for r in result.rows]).T
     slope = float(np.polyfit(np.log(n), np.log(t), 1)[0]) if len(n) > 1 else float("nan")
     result.scaling = {"slope": slope, "bytes_per_body": memory, "from": int(n[0]), "to": int(n[-1])}
 
 
-def bytes_held(system: Any) -> int:
+def bytesheld(system: Any) -> int:
     """Bytes of all arrays that a system holds, the scratch of its last call among them."""
     found: dict[int, int] = {}
     waiting = list(vars(system).values())
@@ -119,7 +119,7 @@ def bytes_held(system: Any) -> int:
     return sum(found.values())
 
 
-def _held(result: BenchResult, against: list[str], model: Model, system: Any, size: Any) -> list[Any]:
+def held(result: BenchResult, against: list[str], model: Model, system: Any, size: Any) -> list[Any]:
     """The peers that hold the model; a note for the others."""
     held = []
     for name in against:

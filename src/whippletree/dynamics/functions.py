@@ -86,7 +86,7 @@ def inverse_dynamics(
     t: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Joint forces ``tau`` (N m, N) that give the accelerations ``udot``, besides the forces of the model at ``t`` (s)."""
+    """Joint forces ``tau`` (N m, N) that give accelerations ``udot`` beside the forces of the model at ``t`` (s)."""
     if wrenches is None and threads is None and not system.forces.any:
         tau = np.empty(system.nu)
         if quick(newton_euler.torques, system, tau, q, u, udot):

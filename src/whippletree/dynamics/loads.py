@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from ..kernels.forces import ROW, apply_forces, evaluate_signals, unpack_forces
+from ..kernels.force_layout import ROW, evaluate_signals, unpack_forces
+from ..kernels.forces import apply_forces
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import unpack

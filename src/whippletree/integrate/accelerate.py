@@ -11,7 +11,8 @@ import numpy as np
 from ..dynamics import articulated, composite
 from ..dynamics.newton_euler import balance
 from ..kernels.blocks import make_memory
-from ..kernels.forces import MOTION, apply_forces, evaluate_signals, unpack_forces
+from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
+from ..kernels.forces import apply_forces
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
@@ -99,6 +100,18 @@ def load(x, t, q, u):
 
 
 @kernel
+def impose(x, t, q, u):
+    """q and u of given motions, in place: they do not drift"""
+    if x.F.ndriven > 0:
+        evaluate_signals(x.F, t, x.signals)
+        for n in range(x.F.nf):
+            if x.F.kind[n] == MOTION:
+                s = 3 * x.F.signal[3 * n]
+                put(q, x.F.coordinate[n], get(x.signals, 1 + s))
+                put(u, x.F.freedom[n], get(x.signals, 2 + s))
+
+
+@kernel
 def hold(x):
     """wrench -= I y, with the acceleration y that given motions cause"""
     m, F = x.m, x.F
@@ -143,9 +156,10 @@ def solve(algorithm, x, udot, buffer, n):
     articulated.solve(x.m, x.k, x.total, x.wrench, w, udot)
 
 
-@kernel
+@inline
 def accelerate(x, t, q, u, udot, buffer, n):
     """u' of one state, or of one in each lane; Work lies in the buffer from row n on. Returns the power of forces."""
+    impose(x, t, q, u)
     place_and_move(x.m, q, u, x.k)
     power = load(x, t, q, u)
     solve(x.algorithm, x, udot, buffer, n)
@@ -154,7 +168,7 @@ def accelerate(x, t, q, u, udot, buffer, n):
     return power
 
 
-@kernel
+@inline
 def rates(x, t, y, out, buffer, n):
     """out = y' of y = (q, u, work of forces)"""
     nq, nu = x.m.nq, x.m.nu

@@ -39,7 +39,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
             break
         remember(x.m, state)
         work = step(x, state[SINCE], q, u, state[LENGTH], buffer, n)
-        if not keep(x.m, state, work, times, every, Q, U, W):
+        if not keep(x, state, work, times, every, Q, U, W):
             return NOT_FINITE
     return GOING
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.blocks import checksum
 from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import get, inline, kernel, put, scratch, view
-from .accelerate import CODES, mechanism_memory, open_forces, open_mechanism
+from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -58,10 +58,12 @@ def remember(m, state):
 
 
 @kernel
-def keep(m, state, work, times, every, Q, U, W):
+def keep(x, state, work, times, every, Q, U, W):
     """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
+    m = x.m
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
+    impose(x, time_of(state), view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu))
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False
@@ -89,13 +91,21 @@ def steps_between(step: float, output_step: float) -> tuple[int, float]:
 class Run:
     """A march under way; ``state`` is all there is to know about how far it has come."""
 
+    interpolates = False  # its steps are short
+
     def __init__(self, task: Task, march: Any, rows: int) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
         self.memory = mechanism_memory(task.system, task.algorithm, rows)
-        on_grid = task.start == task.t[task.first - 1]
-        every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[task.first] - task.start)
-        self.state = np.concatenate([[task.first, 0.0, task.start, every, h, task.start], task.y, task.y])
+        self.state = np.zeros(HEAD + 2 * task.y.size)
+        self.restart(task.start, task.y, task.first)
+
+    def restart(self, t: float, y: np.ndarray, row: int) -> None:
+        """Go on from y at t, with this row next; the steps to it may be shorter."""
+        task = self.task
+        on_grid = t == task.t[row - 1] or row == task.t.size
+        every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
+        self.state[:] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
 
     @property
     def row(self) -> int:

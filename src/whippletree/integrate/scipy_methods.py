@@ -24,18 +24,24 @@ class Run:
     """A solver under way."""
 
     state = None  # SciPy keeps its own
+    interpolates = True
 
     def __init__(self, task: Task) -> None:
         import scipy.integrate
 
-        self.task, self.row = task, task.first
-        self.time = self.since = task.start
+        self.task = task
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
         self.memory = mechanism_memory(task.system, task.algorithm, 0)
         method = getattr(scipy.integrate, task.integrator.removeprefix("scipy-"))
         tolerances = {"rtol": task.rtol, "atol": task.atol, "max_step": task.step}
-        self.make = lambda: method(self._rates, task.start, task.y, task.t[-1], **tolerances)
+        self.make = lambda t, y: method(self._rates, t, y, task.t[-1], **tolerances)
+        self.restart(task.start, task.y, task.first)
+
+    def restart(self, t: float, y: np.ndarray, row: int) -> None:
+        """Go on from y at t, with this row next."""
+        self.time = self.since = t
+        self.row, self.begin = row, y.copy()
         self.solver: Any = None
 
     def _rates(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -51,7 +57,7 @@ class Run:
         task = self.task
         hint = f"integrator='dopri5' says more; '{task.integrator}' is for comparison"
         try:
-            self.solver = self.solver or self.make()
+            self.solver = self.solver or self.make(self.time, self.begin)
             for _ in range(steps):
                 if self.row == task.t.size:
                     break
@@ -73,6 +79,8 @@ class Run:
 
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
+        if self.solver is None:
+            return self.begin.copy()
         system, y = self.task.system, self.solver.dense_output()(t)
         for edge in system.topology.edges:
             if edge.joint.kind in ("spherical", "free"):

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -21,15 +21,17 @@ from ..errors import ModelError, SimulationError, WhippletreeError, nearest
 from ..files.whole_file import only_writer
 from ..model.check import number
 from ..result.netcdf import RESULT, result_path
-from ..result.result import Result
+from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
-from . import dopri5, euler, rk4, scipy_methods
+from . import dop853, dopri5, euler, rk4, scipy_methods
 from .checkpoint import Checkpoint, settings_of
+from .events import Event, Watch
 from .task import Failure, Task, make_task
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
+    "dop853": dop853,
     "rk4": rk4,
     "euler": euler,
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
@@ -57,6 +59,7 @@ def simulate(
     atol: float = ATOL,
     step: float | None = None,
     output_step: float | None = None,
+    events: Iterable[Event] = (),
     progress: Callable[[Reached], None] | None = None,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -71,7 +74,8 @@ def simulate(
     and those of SciPy choose their steps so that the error of each, in every component x of q and u, is
     about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4`` and ``euler`` take steps
     of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
-    the result (default: 500 rows). ``progress`` is called with the time reached, a number that also has
+    the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what happened is in ``events`` of the
+    Result. ``progress`` is called with the time reached, a number that also has
     ``steps``, those taken so far, and ``until``.
 
     ``output`` (.nc) names a file that holds the run so far, whole and readable, anew about every
@@ -102,6 +106,9 @@ def simulate(
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
     run = method.begin(task)
+    watched = tuple(events)
+    if watched:
+        run = Watch(run, watched)
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
         if resume:
@@ -136,8 +143,10 @@ def _to_the_end(
     result = None
     try:
         _march(task, run, progress, users, checkpoint)
-        udot = _accelerations(task, tau, task.t.size)
-        result = Result(task.system, task.t, task.Q, task.U, task.W, udot=udot, attrs=_attrs(task, run, tau, True))
+        rows = _rows_of(task, run)
+        udot = _accelerations(task, tau, *rows[:3])
+        attrs = _attrs(task, run, tau, True)
+        result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
         if checkpoint:
             checkpoint.finish(result)
         return result
@@ -160,12 +169,28 @@ def _keep(checkpoint: Checkpoint, error: BaseException) -> None:
         error.add_note(note)
 
 
-def _accelerations(task: Task, tau: Any, rows: int) -> np.ndarray | None:
-    """u' of the first rows under the forces given; None if the model alone tells them."""
+def _rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
+    stopped, nq = getattr(run, "stopped", None), task.system.nq
+    if not stopped:
+        n = run.row
+        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    _, t, y = stopped
+    n = int(np.searchsorted(task.t, t, side="left"))
+    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
+    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
+    return t_, Q, U, W
+
+
+def _occurrences(run: Any) -> list[Occurrence]:
+    return getattr(run, "occurrences", [])
+
+
+def _accelerations(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
+    """u' of rows under the forces given; None if the model alone tells them."""
     if tau is None and not task.system.forces.callbacks:
         return None
-    t, Q, U = task.t[:rows], task.Q[:rows], task.U[:rows]
-    force = np.tile(task.tau, (rows, 1))
+    force = np.tile(task.tau, (t.size, 1))
     if callable(tau):
         for at, q, u, row in zip(t, Q, U, force, strict=True):
             tau(float(at), q.copy(), u.copy(), row)
@@ -222,13 +247,13 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any, tau: Any) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    n = run.row
-    rows = task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    rows = _rows_of(task, run)
     try:
-        udot = _accelerations(task, tau, n)
+        udot = _accelerations(task, tau, *rows[:3])
     except Exception:
         udot = None
-    return Result(task.system, task.t[:n], *rows, udot=udot, attrs=_attrs(task, run, tau, False))
+    attrs = _attrs(task, run, tau, False)
+    return Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
 
 
 def _raised(run: Any, user: Callback) -> BaseException:

@@ -6,7 +6,9 @@ tolerances. ``begin(task)`` gives a run with
 - ``proceed(steps)``: at most so many steps further, into the rows of ``task.Q``, ``task.U`` and ``task.W``; returns
   None, or the Failure that ended it. Where the calls are cut does not change a bit of the motion;
 - ``row``: how many rows are filled; ``time``: how far it has come (s);
-- ``at(t)``: y = (q, u, work) at a time within the last step, from ``since`` (s) on;
+- ``at(t)``: y = (q, u, work) at a time within the last step, from ``since`` (s) on; ``interpolates``: whether that is
+  cheap, and a step long enough to look at several times;
+- ``restart(t, y, row)``: goes on from another y, as an event wants it, with this row next;
 - ``state``: an array of all there is to know about how far it has come: a new run with a copy of it goes on with
   the same bits. None where a library keeps its own;
 - ``attrs()``: step or tolerances and counts, for the Result.

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from .compare import exceeds
 from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
-from .trig import exceeds
 
 ALWAYS = INNER | {"forceinline": True}
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
@@ -26,7 +26,7 @@ def block_rows(system: Any) -> int:
 
 
 def make_memory(system: Any, rows: int, lanes: int = 1, *more: np.ndarray) -> np.ndarray:
-    """What an entry works in: the packed System and ``more``, then ``rows`` floats, or registers if ``lanes`` is LANES."""
+    """What an entry works in: the packed System and ``more``, then ``rows`` floats, or registers in ``lanes``."""
     packed = np.concatenate([system.packed, *more])
     head = -(-packed.size // LINE) * LINE
     whole = aligned(head + rows * lanes)

@@ -6,14 +6,11 @@ Formulas: docs/guides/forces.md.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
 
 from .blocks import states_per_block
-from .lanes import get, inline, kernel, larger, put, smaller, take
-from .layout import take_integers
+from .compare import larger, smaller
+from .force_layout import BALL, BUSHING, CUSTOM, DRAG, FRAMES, MOTOR, NUMBERS, ROW, SPRING, TINY, WRENCH
+from .lanes import get, inline, kernel, put
 from .outside import call_force, read_lane, write_lane
 from .spatial import (
     add,
@@ -38,110 +35,7 @@ from .spatial import (
     transpose,
 )
 
-MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL = range(8)  # BALL: the spring of a spherical joint
-FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
-NUMBERS = FRAMES + PARAMETERS
-ROW = 8  # of the ledger: six numbers of load, stored energy, power of what does not store it
-TINY = 1e-200  # m^2: keeps the direction of a spring without length a number
-
-
-class Forces(NamedTuple):
-    """Elements, the passive forces of freedoms, and functions of time, flat."""
-
-    nf: Any  # number of elements
-    nj: Any  # number of freedoms with passive forces
-    ns: Any  # number of functions of time
-    ndriven: Any  # number of motions
-    nbodies: Any  # number of elements that act on bodies
-    kind: Any  # (nf)
-    body: Any  # (nf)          the first system body, 0 is ground
-    to: Any  # (nf)            the second
-    freedom: Any  # (nf)       row of u
-    coordinate: Any  # (nf)    row of q
-    signal: Any  # (nf, 3)     numbers of functions of time, -1 for none
-    address: Any  # (nf)       of a user's function
-    numbers: Any  # (nf, NUMBERS)
-    passive_freedom: Any  # (nj)
-    passive_coordinate: Any  # (nj)  -1 where there is none
-    passive: Any  # (nj, 9)    stiffness, rest, damping, friction, its speed, lower, upper, stop, its damping
-    first: Any  # (ns + 1)     first piece of each function
-    time: Any  # (np)          where a piece begins (s)
-    piece: Any  # (np, 6)      polynomial in the time since then
-    wave: Any  # (ns, 3)       amplitude, angular frequency (rad/s), phase
-
-
-_INTEGERS = {"kind", "body", "to", "freedom", "coordinate", "signal", "address"}
-_INTEGERS |= {"passive_freedom", "passive_coordinate", "first"}
-
-
-def pack_forces(arrays: Mapping[str, np.ndarray], ndriven: int, nbodies: int) -> np.ndarray:
-    """All arrays of :class:`Forces` behind a header of counts, integers by their bits."""
-    nf, nj, ns, pieces = (len(arrays[name]) for name in ("kind", "passive_freedom", "wave", "time"))
-    header = np.array([nf, nj, ns, ndriven, nbodies, pieces], np.int64).view(float)
-    parts = [
-        np.ascontiguousarray(arrays[name], np.int64).view(float) if name in _INTEGERS else np.asarray(arrays[name])
-        for name in Forces._fields[5:]
-    ]
-    return np.concatenate([header, *(np.asarray(part, float).ravel() for part in parts)])
-
-
-@inline
-def unpack_forces(memory, n):
-    """The forces packed in a memory from n on, as views, and where the rest starts."""
-    counts, n = take_integers(memory, n, 6)
-    nf, nj, ns, pieces = counts[0], counts[1], counts[2], counts[5]
-    kind, n = take_integers(memory, n, nf)
-    body, n = take_integers(memory, n, nf)
-    to, n = take_integers(memory, n, nf)
-    freedom, n = take_integers(memory, n, nf)
-    coordinate, n = take_integers(memory, n, nf)
-    signal, n = take_integers(memory, n, 3 * nf)
-    address, n = take_integers(memory, n, nf)
-    numbers, n = take(memory, n, NUMBERS * nf)
-    passive_freedom, n = take_integers(memory, n, nj)
-    passive_coordinate, n = take_integers(memory, n, nj)
-    passive, n = take(memory, n, 9 * nj)
-    first, n = take_integers(memory, n, ns + 1)
-    time, n = take(memory, n, pieces)
-    piece, n = take(memory, n, 6 * pieces)
-    wave, n = take(memory, n, 3 * ns)
-    forces = Forces(
-        nf, nj, ns, counts[3], counts[4], kind, body, to, freedom, coordinate, signal, address, numbers,
-        passive_freedom, passive_coordinate, passive, first, time, piece, wave,
-    )  # fmt: skip
-    return forces, n
-
-
-# ---------------------------------------------------------------- functions of time
-
-
-@kernel
-def evaluate_signals(F, t, out):
-    """out (1 + 3 ns): the time, then value, rate and second derivative of each function"""
-    put(out, 0, t)
-    for s in range(F.ns):
-        low, high = F.first[s], F.first[s + 1]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if F.time[middle] <= t:
-                low = middle
-            else:
-                high = middle
-        x = t - F.time[low]
-        value, rate, bend = 0.0, 0.0, 0.0
-        for n in range(5, -1, -1):
-            bend = bend * x + 2.0 * rate
-            rate = rate * x + value
-            value = value * x + F.piece[6 * low + n]
-        amplitude, w = F.wave[3 * s], F.wave[3 * s + 1]
-        if amplitude != 0.0:
-            angle = w * t + F.wave[3 * s + 2]
-            value += amplitude * math.sin(angle)
-            rate += amplitude * w * math.cos(angle)
-            bend -= amplitude * w * w * math.sin(angle)
-        put(out, 1 + 3 * s, value)
-        put(out, 2 + 3 * s, rate)
-        put(out, 3 + 3 * s, bend)
+# ---------------------------------------------------------------- places on bodies
 
 
 @inline
@@ -149,9 +43,6 @@ def signal(F, signals, n, which, derivative, default):
     """A function of element n, or the default where it has none"""
     s = F.signal[3 * n + which]
     return get(signals, 1 + 3 * s + derivative) if s >= 0 else default
-
-
-# ---------------------------------------------------------------- places on bodies
 
 
 @inline
@@ -191,11 +82,11 @@ def passive_force(F, n, q, u, zero):
         x = get(q, F.passive_coordinate[n])
         stretch = x - F.passive[c + 1]
         over, under = larger(x - F.passive[c + 6], zero), larger(F.passive[c + 5] - x, zero)
-        stop, damping = F.passive[c + 7], F.passive[c + 8]
-        loss = stop * damping * (over + under) * uj
-        force = force - F.passive[c] * stretch + stop * (under - over) - loss
+        stop, sink = F.passive[c + 7], F.passive[c + 8] * uj
+        held = stop * (over * larger(sink, zero - 1.0) - under * larger(-sink, zero - 1.0))  # a stop does not pull
+        force = force - F.passive[c] * stretch + stop * (under - over) - held
         energy = 0.5 * (F.passive[c] * stretch * stretch + stop * (over * over + under * under))
-        power = power - loss * uj
+        power = power - held * uj
     return force, energy, power
 
 

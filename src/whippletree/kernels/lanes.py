@@ -181,18 +181,6 @@ def _unary(op: Any, lower: Any) -> None:
     lower_builtin(op, LanesType)(lower)
 
 
-@intrinsic
-def smaller(typing_context: Any, a: Any, b: Any) -> Any:
-    """The smaller of two floats, or of two registers lane by lane"""
-    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "minnum", list(args))
-
-
-@intrinsic
-def larger(typing_context: Any, a: Any, b: Any) -> Any:
-    """The larger of two floats, or of two registers lane by lane"""
-    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "maxnum", list(args))
-
-
 _unary(operator.neg, lambda context, builder, sig, args: builder.fneg(args[0]))
 _unary(math.sqrt, lambda context, builder, sig, args: llvm_call(builder, "sqrt", args))
 

@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from .compare import exceeds
 from .lanes import INNER, LANES, VECTOR, get, get_run, inline, llvm_call, put, put_run
 
 # pi/2 in three parts of 33, 33 and 53 bits: n times the first two is exact for |n| < 2^20
@@ -71,20 +72,6 @@ def pick_quadrant(typing_context: Any, sine: Any, cosine: Any, n: Any) -> Any:
         return context.make_tuple(builder, sig.return_type, flip)
 
     return types.UniTuple(n, 2)(n, n, n), generate
-
-
-@intrinsic
-def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
-    """Whether any lane of x is beyond the limit in size, or not a number."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        beyond = builder.fcmp_unordered(">", llvm_call(builder, "fabs", [args[0]]), args[1])
-        if x is types.float64:
-            return beyond
-        mask = builder.bitcast(beyond, ir.IntType(LANES))
-        return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
-
-    return types.boolean(x, x), generate
 
 
 @intrinsic

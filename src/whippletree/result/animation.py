@@ -1,12 +1,14 @@
-"""The mechanism in motion as one HTML page that opens without a server: turn it, scrub it, slow it down."""
+"""The mechanism in motion: an HTML page that opens without a server (turn it, scrub it, slow it down), or a GIF."""
 
 from __future__ import annotations
 
 import json
 import os
 from base64 import b64encode
+from collections.abc import Callable
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,36 @@ from ..files.whole_file import whole_file
 from .plot import mass_centres, stick_ends
 from .result import Result
 
+FORMATS = (".html", ".gif")
 MOST_NUMBERS = 3_000_000  # of stick ends, 4 bytes each; more moments than fit are thinned out evenly
+YAW, PITCH = 0.5, 0.3  # rad: how the mechanism is seen, to begin with
 
 
-def animate(run: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page: sticks from joint to joint, discs at mass centres, the path of the last body."""
+def animation_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if its ending is one we can animate."""
+    if Path(path).suffix.lower() not in FORMATS:
+        expected = "a name ending in " + " or ".join(FORMATS)
+        raise ModelError(f"'{path}' is not the name of an animation", expected=expected)
+    return Path(path)
+
+
+def animate(run: Result, path: str | os.PathLike[str], progress: Callable[[float], None] | None = None) -> None:
+    """Write the moving mechanism: sticks from joint to joint, discs at mass centres, the path of the last body.
+
+    ``progress`` is called with the share that is done.
+    """
+    target = animation_path(path)
     if len(run) < 2:
         raise ModelError("an animation needs a motion", expected="at least 2 moments", got=len(run))
+    if target.suffix.lower() == ".gif":
+        from .gif import write_gif
+
+        write_gif(run, target, progress or (lambda share: None))
+    else:
+        _write_page(run, target)
+
+
+def _write_page(run: Result, path: Path) -> None:
     text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
     page = files(__package__).joinpath("animation.html").read_text("utf-8")
     page = page.replace("__TITLE__", escape(run.system.name)).replace("__DATA__", text)
@@ -37,29 +62,40 @@ def _scene(run: Result) -> dict[str, Any]:
     ends, centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
-    gravity = run.system.gravity
-    up = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
-    masses = np.array([b.mass for b in bodies])
+    up, sign = upward(run)
     return {
         "times": _packed(run.t[moments]),
         "sticks": _packed(ends.transpose(2, 0, 1, 3)),
         "dots": _packed(centres.transpose(1, 0, 2)),
-        "sizes": (6.0 * np.cbrt(masses / (masses.max() or 1.0))).round(2).tolist(),
+        "sizes": disc_sizes(run).round(2).tolist(),
         "centre": ((low + high) / 2).tolist(),
         "reach": max(float(np.linalg.norm(high - low)) / 2, 1e-9),
         "up": up,
-        "sign": -1 if gravity[up] > 0 else 1,
-        "yaw": 0.5,
-        "pitch": 0.3,
-        "floor": _floor(low, high, up, gravity[up] > 0),
+        "sign": sign,
+        "yaw": YAW,
+        "pitch": PITCH,
+        "floor": floor_lines(low, high, up, sign < 0),
     }
+
+
+def upward(run: Result) -> tuple[int, int]:
+    """World axis against gravity, and its sign."""
+    gravity = run.system.gravity
+    up = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
+    return up, -1 if gravity[up] > 0 else 1
+
+
+def disc_sizes(run: Result) -> np.ndarray:
+    """Radii of the discs at mass centres (points): those of spheres of equal density."""
+    masses = np.array([b.mass for b in run.system.model.bodies.values()])
+    return 6.0 * np.cbrt(masses / (masses.max() or 1.0))
 
 
 def _packed(values: np.ndarray) -> str:
     return b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
 
 
-def _floor(low: np.ndarray, high: np.ndarray, up: int, falls_up: bool) -> list[list[list[float]]]:
+def floor_lines(low: np.ndarray, high: np.ndarray, up: int, falls_up: bool) -> list[list[list[float]]]:
     """Lines of a grid below the motion, about ten across, a round number of metres apart."""
     across = [axis for axis in range(3) if axis != up]
     size = max(float((high - low).max()), 1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,14 @@ MEANING = ANGLES | {
     "s": "time",
     "kg m^2/s": "angular momentum",
     "kg m/s": "momentum",
+    "N": "force",
+    "N m": "torque",
+    "N m or N": "force",
+    "W": "power",
 }
 LINES = ("-", "--", "-.", ":")
+PLAIN_TEXT: Any = {"text.parse_math": False}  # a dollar in a name is a dollar
+Lines = list[tuple[str, np.ndarray]]
 
 
 def picture_path(path: str | os.PathLike[str]) -> Path:
@@ -48,15 +55,26 @@ def plot(
 
     Without a path the figure is one of pyplot, unless it is not to be shown.
     """
+    from matplotlib import rc_context
+
     if path is not None:
         picture_path(path)
-    chosen = list(names) or default_names(run)
-    panels = _panels(run, chosen)
-    sticks = not names and len(run.places) <= MOST_STICKS
-    figure = _figure((11 if sticks else 7, max(3.0, 2.1 * len(panels))), shown=shown and path is None)
+    panels = panels_of(run, list(names) or [*first_names(run), *energy_names(run)])
+    with rc_context(PLAIN_TEXT):
+        figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None)
+        figure.suptitle(run.system.name)
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
+def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool) -> Figure:
+    """Axes (unit, lines) one below the other, with one time; the mechanism beside them, if it is not too large."""
+    sticks = mechanism and len(run.places) <= MOST_STICKS
+    figure = _figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
     grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
     first: Any = None
-    for row, (unit, lines) in enumerate(panels.items()):
+    for row, (unit, lines) in enumerate(panels):
         axes = figure.add_subplot(grid[row, -1], sharex=first)
         first = first or axes
         _lines(axes, run.t, unit, lines)
@@ -64,14 +82,11 @@ def plot(
     axes.set_xlabel("time (s)")
     if sticks:
         _draw(run, figure.add_subplot(grid[:, 0]))
-    figure.suptitle(run.system.name)
-    if path is not None:
-        save_figure(figure, path)
     return figure
 
 
-def default_names(run: Result) -> list[str]:
-    """The coordinates of the first joints, and the energies."""
+def first_names(run: Result) -> list[str]:
+    """The coordinates of the first joints, and the first forces that are one number each."""
     few, columns = [], 0
     for joint in run.system.joints:
         index = run.system.q_index(joint)
@@ -79,12 +94,20 @@ def default_names(run: Result) -> list[str]:
         if columns > MOST_LINES:
             break
         few.append(f"{joint}.q")
-    return [*few, "energy.kinetic", "energy.potential", "energy"]
+    forces = [f"{force}.force" for force in run.system.model.forces]
+    scalar = [name for name in forces if len(run.quantity(name).labels) == 1]
+    return few + scalar[:MOST_LINES]
 
 
-def _panels(run: Result, names: Sequence[str]) -> dict[str, list[tuple[str, np.ndarray]]]:
-    """Lines (label, values) by unit, in the order they were asked for."""
-    panels: dict[str, list[tuple[str, np.ndarray]]] = {}
+def energy_names(run: Result) -> list[str]:
+    """The energies that a run has; the total comes last, over the others."""
+    extra = [name for name in ("energy.elastic", "energy.work") if run[name].any()]
+    return ["energy.kinetic", "energy.potential", *extra, "energy"]
+
+
+def panels_of(run: Result, names: Sequence[str]) -> list[tuple[str, Lines]]:
+    """Units, each with its lines (label, values), in the order they were asked for."""
+    panels: dict[str, Lines] = {}
     for name in names:
         quantity = run.quantity(name)
         values = run[name].reshape(len(run), -1)
@@ -93,23 +116,25 @@ def _panels(run: Result, names: Sequence[str]) -> dict[str, list[tuple[str, np.n
         for k, (label, unit) in enumerate(zip(labels, units, strict=True)):
             shown = f"{name} {label}" if label else name
             panels.setdefault(unit, []).append((shown, values[:, k]))
-    return panels
+    return list(panels.items())
 
 
-def _lines(axes: Axes, t: np.ndarray, unit: str, lines: list[tuple[str, np.ndarray]]) -> None:
+def _lines(axes: Axes, t: np.ndarray, unit: str, lines: Lines) -> None:
+    drawn = []
     for k, (label, values) in enumerate(lines):
         # a cycle of ten colours, then another dash: lines stay apart in print and for every eye
         dash, color = LINES[(k // 10) % len(LINES)], f"C{k % 10}"
         if label == "energy":  # often lies on another line: at rest, or without gravity
             dash, color = "--", "black"
-        axes.plot(t, values, dash, color=color, linewidth=1.3, label=label)
+        drawn += axes.plot(t, values, dash, color=color, linewidth=1.3, label=label)
     known = MEANING.get(unit)
     axes.set_ylabel(f"{known} ({unit})" if known else f"({unit})")
     axes.grid(alpha=0.3)
     axes.margins(x=0)
     if len(lines) <= 2 * MOST_LINES:
-        # beside the axes, so that it never hides a line
-        axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2, frameon=False)
+        # beside the axes, so that it never hides a line; by name, lest one that begins with "_" is left out
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.02), "borderaxespad": 0.2}
+        axes.legend(drawn, [label for label, _ in lines], fontsize="x-small", frameon=False, **beside)
 
 
 def _draw(run: Result, axes: Axes) -> None:
@@ -186,9 +211,16 @@ def _figure(size: tuple[float, float], *, shown: bool) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a picture whole; SVG keeps its text as text."""
-    import matplotlib
-
+    """Write a picture whole."""
     target = picture_path(path)
-    with matplotlib.rc_context({"svg.fonttype": "none"}), whole_file(target, "the picture") as part:
-        figure.savefig(part, format=target.suffix.lower()[1:], dpi=150)
+    with whole_file(target, "the picture") as part:
+        write_figure(figure, part, target.suffix.lower()[1:])
+
+
+def write_figure(figure: Figure, target: Any, form: str, salt: str = "whippletree") -> None:
+    """Write a picture to a path or stream; SVG keeps its text as text, and the same picture is the same file."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a letter that the font lacks is drawn as a box
+        figure.savefig(target, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)

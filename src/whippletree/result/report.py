@@ -4,16 +4,46 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import re
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import __version__
 from ..files.whole_file import whole_file
 from . import cite
 from .columns import column_names
-from .plot import plot
+from .plot import PLAIN_TEXT, draw_panels, energy_names, first_names, panels_of, write_figure
 from .result import Result
+from .topology import topology_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --soft: #f4f5f7; --line: #d8dbe0; --warn: #fff1d6; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #dcdcdc; --paper: #1a1c1f; --soft: #25282c; --line: #43474d; --warn: #4a3a12; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--ink); background: var(--paper); }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+pre { background: var(--soft); padding: 1rem; overflow-x: auto; font-size: 13px; border-radius: 6px; }
+table { border-collapse: collapse; }
+td, th { padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; white-space: nowrap; } td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+figure { margin: 1rem 0; padding: .6rem; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
+svg { display: block; max-width: 100%; height: auto; margin: auto; }
+.warning { background: var(--warn); padding: .8rem 1rem; border-radius: 6px; font-weight: 600; }
+@media print {
+  :root { --ink: #000; --paper: #fff; --soft: #fff; --line: #bbb; --warn: #fff; }
+  body { max-width: none; margin: 0; font-size: 11pt; } pre { white-space: pre-wrap; border: 1px solid var(--line); }
+  figure, tr { break-inside: avoid; } h2 { break-after: avoid; } .warning { border: 2px solid #000; }
+}
+"""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -21,22 +51,23 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
-h1, h2 {{ line-height: 1.2; }} pre {{ background: #f5f5f5; padding: 1rem; overflow-x: auto; font-size: 13px; }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }}
-svg {{ width: 100%; height: auto; }}
-</style>
+<style>{style}</style>
 </head>
 <body>
 <h1>{title}</h1>
-{picture}
-<h2>The run</h2>
-{run}
+{warning}<p>{summary}</p>
+<h2>The motion</h2>
+{motion}
+<h2>Energy balance</h2>
+<p>{balance}</p>
+{energies}
+<h2>The model</h2>
+{topology}
+<pre>{model}</pre>
+<h2>How it was computed</h2>
+{facts}
 <h2>The state at the end</h2>
 {state}
-<h2>The model</h2>
-<pre>{model}</pre>
 <h2>References</h2>
 <ol>
 {references}
@@ -47,13 +78,19 @@ svg {{ width: 100%; height: auto; }}
 
 
 def report(run: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page: the picture, how it was computed, the end state, the model, the references."""
+    """Write the page: motion, energy balance, the model and its tree, how it was computed, end state, references."""
     page = PAGE.format(
+        style=STYLE,
         title=escape(run.system.name),
-        picture=_picture(run),
-        run=_table(_facts(run)),
-        state=_table(end_state(run)),
+        warning=_warning(run),
+        summary=_summary(run),
+        motion=_inline(_motion_figure(run), "motion"),
+        balance=escape(balance_in_words(run)),
+        energies=_inline(_energy_figure(run), "energies"),
+        topology=_inline(topology_figure(run.system), "topology"),
         model=escape(run.system.explain()),
+        facts=_table(_facts(run)),
+        state=_table(end_state(run)),
         references="\n".join(f"<li>{escape(cite.sentence(entry))}</li>" for entry in _references(run)),
     )
     with whole_file(path, "the report") as part:
@@ -64,19 +101,70 @@ def _references(run: Result) -> list[str]:
     return cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "dopri5"))
 
 
-def _picture(run: Result) -> str:
+def _warning(run: Result) -> str:
+    if run.attrs.get("complete", 1):
+        return ""
+    planned = f", before its end at {run.attrs['until']:g} s" if "until" in run.attrs else ""
+    return f'<p class="warning">This run stopped early: it is known up to t = {run.t[-1]:.6g} s{planned}.</p>\n'
+
+
+def _summary(run: Result) -> str:
+    system, loops = run.system, len(run.system.cut_joints)
+    counts = [(len(system.bodies) - 1, "body", "bodies"), (len(system.model.joints), "joint", "joints")]
+    counts += [(system.nu, "freedom", "freedoms"), *([(loops, "loop", "loops")] if loops else [])]
+    said = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts)
+    return f"{said}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} kept moments."
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def _motion_figure(run: Result) -> Figure:
+    """The mechanism beside its coordinates."""
     from matplotlib import rc_context
 
+    with rc_context(PLAIN_TEXT):
+        panels = panels_of(run, first_names(run) or energy_names(run))
+        return draw_panels(run, panels, mechanism=True, shown=False)
+
+
+def _energy_figure(run: Result) -> Figure:
+    """The energies, and below them what should be zero."""
+    from matplotlib import rc_context
+
+    with rc_context(PLAIN_TEXT):
+        panels = [("J", [(name, run[name]) for name in names]) for names in (energy_names(run), ["energy.balance"])]
+        figure = draw_panels(run, panels, mechanism=False, shown=False)
+    figure.set_size_inches(9.0, 4.2)
+    return figure
+
+
+def _inline(figure: Figure, salt: str) -> str:
+    """A figure as SVG within the page; what it refers to within itself has names of its own."""
     text = io.StringIO()
-    with rc_context({"svg.fonttype": "none"}):
-        plot(run, shown=False).savefig(text, format="svg")
+    write_figure(figure, text, "svg", salt)
     drawn = text.getvalue()
-    return re.sub(r"<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
+    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
+    return "<figure>\n" + re.sub(r'<g id="[^"]*"', "<g", drawn) + "</figure>"
+
+
+# ---------------------------------------------------------------- words
+
+
+def balance_in_words(run: Result) -> str:
+    """How far the energy balance is from zero, at most, and when."""
+    values, most = np.abs(run["energy.balance"]), float(run["energy.kinetic"].max())
+    k = int(values.argmax())
+    share = f", {values[k] / most:.2g} of the largest kinetic energy" if most > 0 else ""
+    return (
+        "Energy, less energy at the start, less the work done on the system: zero but for errors of integration. "
+        f"It is at most {values[k]:.2g} J{share}, at t = {run.t[k]:.4g} s."
+    )
 
 
 def _facts(run: Result) -> list[tuple[str, str]]:
     facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} moments kept")]
-    facts += [(key, str(run.attrs[key])) for key in ("algorithm", "integrator") if key in run.attrs]
+    facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm") if key in run.attrs]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))
     if "rtol" in run.attrs:
@@ -84,9 +172,22 @@ def _facts(run: Result) -> list[tuple[str, str]]:
     counts = [f"{run.attrs[key]} {key}" for key in ("accepted", "rejected", "evaluations") if key in run.attrs]
     if counts:
         facts.append(("steps", ", ".join(counts)))
-    drift, most = np.abs(run["energy"] - run["energy"][0]).max(), run["energy.kinetic"].max()
-    share = f", {drift / most:.2g} of the largest kinetic energy" if most > 0 else ""
-    return [*facts, ("energy drift", f"{drift:.2g} J{share}")]
+    error = np.abs(run["energy.balance"]).max()
+    return [*facts, ("largest error of energy", f"{error:.2g} J"), ("versions", _versions(run))]
+
+
+def _versions(run: Result) -> str:
+    """Those that a result file names, else those at work."""
+    own = f"whippletree {run.attrs.get('version', __version__)}"
+    if "versions" in run.attrs:
+        return f"{own}, {run.attrs['versions']}"
+    found = [own, f"Python {platform.python_version()}"]
+    for package in ("numpy", "numba"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
 
 
 def end_state(run: Result, most: int = 40) -> list[tuple[str, str]]:

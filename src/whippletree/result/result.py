@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,22 @@ if TYPE_CHECKING:
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
 
 
+class Occurrence(NamedTuple):
+    """An event that happened."""
+
+    name: str
+    t: float  # s
+    q: np.ndarray  # (nq)  before a function changed it
+    u: np.ndarray  # (nu)
+
+
 class Result:
     """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
 
     ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
-    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all.
-    Angles are radians, the rest is SI.
+    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all; one number
+    of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI. ``run.events``: those that happened.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class Result:
         *,
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
+        events: Iterable[Occurrence] = (),
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
@@ -52,6 +62,7 @@ class Result:
         self._work = None if work is None else _shaped(work, (times,), "work", system)
         self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
+        self.events = tuple(events)
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
 
@@ -86,6 +97,9 @@ class Result:
             return PLACES[what]
         if owner in self._forces and what in (known := force_quantities(self._forces[owner])):
             return known[what]
+        if owner and what and owner in self and what in (whole := self.quantity(owner)).labels:
+            n = whole.labels.index(what)
+            return Quantity(("",), (whole.units[n],), f"{what} of {whole.long_name}")
         raise ModelError(
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
@@ -125,15 +139,20 @@ class Result:
         if what in ("q", "u", "udot") and owner in self._joints:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
+        if name not in TOTALS:
+            return self[owner][:, self.quantity(owner).labels.index(what)]
         if name == "momentum":
             return np.concatenate([momentum(self.system, q, u) for q, u in self._pieces()])
+        if name == "energy.work":
+            return self.work
+        if name == "energy.balance":
+            total = self["energy"]
+            return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
         self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
         self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
         self._kept["energy.elastic"] = np.concatenate([e.elastic for e in parts])
-        self._kept["energy"] = total = np.concatenate([e.total for e in parts])
-        self._kept["energy.work"] = self.work
-        self._kept["energy.balance"] = total - total[:1] - (self.work - self.work[:1])
+        self._kept["energy"] = np.concatenate([e.total for e in parts])
         return self._kept[name]
 
     @property
@@ -219,14 +238,17 @@ class Result:
 
         return plot(self, names, path)
 
-    def animate(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page that shows the mechanism in motion; it needs no server and no network."""
+    def animate(self, path: str | os.PathLike[str], *, progress: Callable[[float], None] | None = None) -> None:
+        """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
+
+        ``progress`` is called with the share that is done.
+        """
         from .animation import animate
 
-        animate(self, path)
+        animate(self, path, progress)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page: the model, the picture, how it was computed, the references."""
+        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references."""
         from .report import report
 
         report(self, path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels import forces as kernels
+from ..kernels import force_layout as kernels
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from ..model.functions import Function, Ramp, Sine, Step
 from .callbacks import Callback, body_force
@@ -53,7 +53,7 @@ class SystemForces:
         self.rows, self.signals = len(table), len(self._functions)
         self.any = bool(table or passive)
         on_bodies = sum(row["kind"] in ON_BODIES for row in table)
-        arrays = {name: np.array([row[name] for row in table], int).ravel() for name in INTEGERS}
+        arrays: dict[str, np.ndarray] = {name: np.array([row[name] for row in table], int).ravel() for name in INTEGERS}
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
         arrays["passive_freedom"] = np.array([row[0] for row in passive], int)
         arrays["passive_coordinate"] = np.array([row[1] for row in passive], int)
@@ -135,9 +135,9 @@ def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[d
                 numbers = [0.0 if quaternion else k, rest, c, f, joint.friction_speed, *stops]
                 freedoms.append((u.start + n, -1 if quaternion else q.start + n, numbers))
         if joint.kind == "spherical" and joint.stiffness:
-            numbers = np.zeros(kernels.NUMBERS)
-            numbers[kernels.FRAMES] = _of_freedom(joint.stiffness, 0)
-            row = dict.fromkeys(INTEGERS, 0) | {"kind": kernels.BALL, "signal": [-1, -1, -1], "numbers": numbers}
+            spring = np.zeros(kernels.NUMBERS)
+            spring[kernels.FRAMES] = _of_freedom(joint.stiffness, 0)
+            row = dict.fromkeys(INTEGERS, 0) | {"kind": kernels.BALL, "signal": [-1, -1, -1], "numbers": spring}
             balls.append(row | {"freedom": u.start, "coordinate": q.stop - 4})
     return freedoms, balls
 
@@ -151,7 +151,9 @@ def _of_freedom(value: Any, n: int) -> float:
 
 def _signals(functions: list[Function]) -> dict[str, np.ndarray]:
     pieces = [pieces_of(f) for f in functions]
-    waves = [(f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, Sine) else (0.0,) * 3 for f in functions]
+    waves = [
+        (f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, Sine) else (0.0,) * 3 for f in functions
+    ]
     flat = [piece for each in pieces for piece in each]
     return {
         "first": np.concatenate([[0], np.cumsum([len(each) for each in pieces])]).astype(int),

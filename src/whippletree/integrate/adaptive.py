@@ -1,0 +1,325 @@
+"""The march of adaptive Runge-Kutta methods with dense output; a method is a tableau of numbers.
+
+Paper    [hairer1993] sec. II.4 to II.6 and II.10: embedded error estimates and dense output, in the form of the
+         programs DOPRI5 and DOP853; steps by step_size.py, [hairer1996] sec. IV.2.
+Symbols  K are the stages; y = (q, u, work).
+Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
+         the manifold that the solution lies on, no farther away than the error of the step, so the order
+         stays; and since the last stage is taken at the projected y, it is the first stage of the next step
+         exactly. The same in dense output. The error is held to a fixed share of the tolerance (margin).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.loads import given_motion
+from ..kernels.blocks import checksum
+from ..kernels.joints import FREE, SPHERICAL, load_quaternion
+from ..kernels.kinematics import take_kinematics
+from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
+from ..kernels.layout import unpack
+from ..kernels.manifold import put_all
+from ..kernels.rotation import normalize
+from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism, rates
+from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
+from .task import Failure, Task
+
+MOST_STEPS = 2_000_000  # from one output to the next
+ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
+
+# the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
+# interpolant, of which the first is y where it began, and whether the others are prepared
+ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED = range(6, 14)
+HEAD = 2 * LINE
+GOING, TOO_SMALL, NOT_FINITE, TOO_MANY = range(4)
+
+
+class Tableau(NamedTuple):
+    """A method. Its last stage is taken at the new y, and is the first of the next step."""
+
+    stages: int
+    extra: int  # more stages, for dense output only
+    rows: int  # of D
+    A: np.ndarray  # (stages + extra, stages + extra)  row s: weights of the stages before s; the last stage's is b
+    C: np.ndarray  # (stages + extra)
+    E: np.ndarray  # (2, stages)  weights of the two error estimates; the second only tempers the first, and may be zero
+    D: np.ndarray  # (rows, stages + extra)  weights of the last rows of the interpolant
+    margin: float  # errors are held this far below the tolerance
+    control: Control
+
+
+def make_tableau(A: Any, C: Any, E: Any, D: Any, extra: int, margin: float, steps: Control) -> Tableau:
+    """From rows; those of A end before their diagonal."""
+    full = [(*row, *(0,) * (len(C) - len(row))) for row in A]
+    a, c, e, d = (np.array(x, float).ravel() for x in (full, C, E, D))
+    return Tableau(len(C) - extra, extra, len(D), a, c, e, d, margin, steps)
+
+
+@inline
+def padded(ny):
+    """The length of vectors like y: zeros follow, so that registers go over them without a rest"""
+    return max(1, (ny + LINE - 1) // LINE) * LINE
+
+
+@kernel
+def project(m, y):
+    """Quaternions of y = (q, ...) made unit, in place"""
+    for i in range(1, m.nb):
+        if m.kind[i] >= SPHERICAL:
+            n = m.position[i] + (3 if m.kind[i] == FREE else 0)
+            put_all(y, n, normalize(load_quaternion(y, n)))
+
+
+@kernel
+def first_broken(K, n):
+    """The component that is not finite in the earliest stage where one is not"""
+    for j in range(K.shape[0]):
+        if not abs(get(K, j)) < math.inf:
+            return j % n
+    return 0
+
+
+@inline
+def weigh(weights, first, count, K, width, j):
+    """weights[first] K_0 + ... of ``count`` stages, for the LANES components from j on"""
+    total = weights[first] * get_run(K, j)
+    for r in range(1, count):
+        total = total + weights[first + r] * get_run(K, r * width + j)
+    return total
+
+
+@kernel
+def stage(method, s, h, y, K, out):
+    """out = y + h (A[s,0] K_0 + ... + A[s,s-1] K_(s-1))"""
+    width, count = out.shape[0], method.stages + method.extra
+    for j in range(0, width, LANES):
+        put_run(out, j, get_run(y, j) + h * weigh(method.A, s * count, s, K, width, j))
+
+
+@kernel
+def error_of_step(method, ny, h, y, new, K, error, rtol, atol):
+    """RMS of the error in units of what is allowed, its largest component, and whether that is not finite.
+
+    With both estimates, err = e^2 / sqrt(e^2 + (e'/10)^2) as in DOP853; with the first alone, e.
+    """
+    width = y.shape[0]
+    for j in range(0, width, LANES):
+        put_run(error, j, weigh(method.E, 0, method.stages, K, width, j))
+        put_run(error, width + j, weigh(method.E, method.stages, method.stages, K, width, j))
+    total, tempered, largest, worst = 0.0, 0.0, -1.0, 0
+    for j in range(ny):
+        allowed = scale_of(get(y, j), get(new, j), rtol, atol)
+        e, other = abs(h * get(error, j)) / allowed, abs(h * get(error, width + j)) / allowed
+        if not e + other < math.inf:
+            return math.inf, first_broken(view(K, 0, method.stages * width), width), True
+        if e > largest:
+            largest, worst = e, j
+        total += e * e
+        tempered += e * e + 0.01 * other * other
+    if not tempered < math.inf:
+        return math.inf, worst, False
+    return method.margin * total / math.sqrt(max(tempered * ny, 1e-300)), worst, False
+
+
+@kernel
+def prepare(x, method, c, y, K, dense, spare, buffer, n):
+    """The interpolant of the last step, in the form of DOPRI5 and DOP853; its first row is there"""
+    width, count, h = y.shape[0], method.stages + method.extra, c[LENGTH]
+    last = (method.stages - 1) * width
+    for s in range(method.stages, count):
+        stage(method, s, h, dense, K, spare)
+        rates(x, c[FROM] + method.C[s] * h, spare, view(K, s * width, width), buffer, n)
+    c[EVALUATIONS] += method.extra
+    for j in range(0, width, LANES):
+        rise = get_run(y, j) - get_run(dense, j)
+        bend = h * get_run(K, j) - rise
+        put_run(dense, width + j, rise)
+        put_run(dense, 2 * width + j, bend)
+        put_run(dense, 3 * width + j, rise - h * get_run(K, last + j) - bend)
+        for r in range(method.rows):
+            put_run(dense, (4 + r) * width + j, h * weigh(method.D, r * count, count, K, width, j))
+    c[PREPARED] = 1.0
+
+
+@kernel
+def interpolate(m, rows, share, dense, out):
+    """out: y where a share x of the step is done, d_0 + x (d_1 + (1-x) (d_2 + x (d_3 + (1-x) (d_4 + ...))))"""
+    width = out.shape[0]
+    for j in range(0, width, LANES):
+        total = get_run(dense, (3 + rows) * width + j)
+        for r in range(2 + rows, -1, -1):
+            total = get_run(dense, r * width + j) + (share if r % 2 == 0 else 1.0 - share) * total
+        put_run(out, j, total)
+    project(m, out)
+
+
+@kernel
+def write_row(m, y, row, Q, U, W):
+    for j in range(m.nq):
+        Q[row, j] = y[j]
+    for j in range(m.nu):
+        U[row, j] = y[m.nq + j]
+    W[row] = y[m.nq + m.nu]
+
+
+@entry
+def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm, method, Q, U, W, stop, steps, ask):
+    """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status.
+
+    ``ask``: prepare the interpolant of the last step even where no row needs it.
+    """
+    m, F, end = open_forces(memory)
+    buffer = scratch(memory, end, state)
+    k, n = take_kinematics(m, buffer)
+    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
+    ny = m.nq + m.nu + 1
+    width = padded(ny)
+    new, n = take(buffer, n, width)
+    error, n = take(buffer, n, 2 * width)
+    c, at = take(state, 0, HEAD)
+    y, at = take(state, at, width)
+    f, at = take(state, at, width)
+    K, at = take(state, at, (method.stages + method.extra) * width)
+    dense, at = take(state, at, (4 + method.rows) * width)
+    until, last_stage = times[times.shape[0] - 1], method.stages - 1
+    if c[STEP] == 0.0:  # it begins here
+        rates(x, c[TIME], y, f, buffer, n)
+        c[STEP] = first_step(x, c[TIME], y, f, buffer, n, new, view(K, 0, width), rtol, atol, method.control.order)
+        c[EVALUATIONS] += 2.0
+        c[WORST] = first_broken(f, width)
+        if not abs(get(f, int(c[WORST]))) < math.inf:
+            return NOT_FINITE
+    done = 0
+    while True:
+        row = int(c[ROW])
+        if (ask or (row < stop and times[row] <= c[TIME])) and c[PREPARED] == 0.0 and c[LENGTH] > 0.0:
+            prepare(x, method, c, y, K, dense, new, buffer, n)
+            if checksum(dense) != 0.0:
+                c[WORST] = first_broken(K, width)
+                return NOT_FINITE
+        while row < stop and times[row] <= c[TIME]:
+            interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
+            impose(x, times[row], view(new, 0, m.nq), view(new, m.nq, m.nu))
+            write_row(m, new, row, Q, U, W)
+            row += 1
+            c[SINCE] = 0.0
+        c[ROW] = row
+        if row == stop or done == steps:
+            return GOING
+        accepted, h, last = False, 0.0, False
+        for j in range(ny):
+            put(K, j, get(f, j))
+        while not accepted:
+            if c[SINCE] >= most:
+                return TOO_MANY
+            if c[STEP] <= max(ROUNDING * c[TIME], 1e-18 * until):
+                return NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
+            h = min(c[STEP], largest)
+            last = c[TIME] + 1.01 * h >= until
+            if last:
+                h = until - c[TIME]
+            for s in range(1, method.stages):
+                stage(method, s, h, y, K, new)
+                if s == last_stage:
+                    project(m, new)
+                rates(x, c[TIME] + method.C[s] * h, new, view(K, s * width, width), buffer, n)
+            size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
+            c[EVALUATIONS] += last_stage
+            c[SINCE] += 1.0
+            accepted = control(method.control, c, h, size)
+        for j in range(ny):
+            put(dense, j, get(y, j))
+            put(y, j, get(new, j))
+            put(f, j, get(K, last_stage * width + j))
+        c[FROM], c[LENGTH], c[PREPARED] = c[TIME], h, 0.0
+        c[TIME] = until if last else c[TIME] + h
+        done += 1
+
+
+@entry
+def between(packed, rows, dense, share, out):
+    """y where a share of the last step is done"""
+    m, _ = unpack(packed)
+    interpolate(m, rows, share, dense, out)
+
+
+class Run:
+    """A march under way; ``state`` is all there is to know about how far it has come."""
+
+    interpolates = True
+
+    def __init__(self, task: Task, method: Tableau) -> None:
+        system, self.method = task.system, method
+        self.task, ny = task, system.nq + system.nu + 1
+        self.width = max(1, -(-ny // LINE)) * LINE  # padded
+        self.memory = mechanism_memory(system, task.algorithm, 3 * self.width)
+        self.dense = HEAD + (2 + method.stages + method.extra) * self.width
+        self.state = aligned(self.dense + (4 + method.rows) * self.width)
+        self.restart(task.start, task.y, task.first)
+
+    def restart(self, t: float, y: np.ndarray, row: int) -> None:
+        """Go on from y at t, with this row next; what was counted stays."""
+        counts = [ACCEPTED, REJECTIONS, EVALUATIONS]
+        kept = self.state[counts]
+        self.state[:] = 0.0
+        self.state[counts] = kept
+        self.state[[TIME, FROM, PAST, ROW]] = t, t, LEAST_PAST, row
+        self.state[HEAD : HEAD + y.size] = y
+
+    @property
+    def row(self) -> int:
+        return int(self.state[ROW])
+
+    @property
+    def time(self) -> float:
+        return float(self.state[TIME])
+
+    @property
+    def since(self) -> float:
+        return float(self.state[FROM])
+
+    def at(self, t: float) -> np.ndarray:
+        """y = (q, u, work) at a time within the last step."""
+        system, out = self.task.system, np.zeros(self.width)
+        ny = system.nq + system.nu + 1
+        if self.state[LENGTH] == 0.0:
+            return self.state[HEAD : HEAD + ny].copy()
+        self._march(self.row, 0, True)
+        share = (t - self.since) / self.state[LENGTH]
+        between(system.packed, self.method.rows, self.state[self.dense :], share, out)
+        given_motion(system, t, out, out[system.nq :])
+        return out[:ny]
+
+    def _march(self, stop: int, steps: int, ask: bool) -> int:
+        task = self.task
+        return march(
+            self.memory, self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step, MOST_STEPS,
+            CODES[task.algorithm], self.method, task.Q, task.U, task.W, stop, steps, ask,
+        )  # fmt: skip
+
+    def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
+        """At most so many steps, and rows, further."""
+        stop = self.task.t.size
+        status = self._march(stop if rows is None else min(stop, self.row + rows), steps, False)
+        if status == GOING:
+            return None
+        what, hint = {
+            TOO_SMALL: (
+                f"needs steps below {self.state[STEP]:.1g} s",
+                "look for something that jumps or is very fast, or loosen rtol and atol",
+            ),
+            NOT_FINITE: ("ceases to be finite", "give mass and inertia to the outermost bodies, or check the forces"),
+            TOO_MANY: (
+                f"takes more than {MOST_STEPS} steps to the next output",
+                "look for something very fast or stiff, loosen rtol and atol, or keep more outputs",
+            ),
+        }[status]
+        return Failure(what, self.time, int(self.state[WORST]), hint)
+
+    def attrs(self) -> dict[str, Any]:
+        counts = (("accepted", ACCEPTED), ("rejected", REJECTIONS), ("evaluations", EVALUATIONS))
+        return {"rtol": self.task.rtol, "atol": self.task.atol} | {name: int(self.state[i]) for name, i in counts}

@@ -1,0 +1,35 @@
+"""Comparisons of floats, and of registers lane by lane."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .lanes import LANES, llvm_call
+
+
+@intrinsic
+def smaller(typing_context: Any, a: Any, b: Any) -> Any:
+    """The smaller of two floats, or of two registers lane by lane"""
+    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "minnum", list(args))
+
+
+@intrinsic
+def larger(typing_context: Any, a: Any, b: Any) -> Any:
+    """The larger of two floats, or of two registers lane by lane"""
+    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "maxnum", list(args))
+
+
+@intrinsic
+def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
+    """Whether any lane of x is beyond the limit in size, or not a number."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        beyond = builder.fcmp_unordered(">", llvm_call(builder, "fabs", [args[0]]), args[1])
+        if x is types.float64:
+            return beyond
+        mask = builder.bitcast(beyond, ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
+
+    return types.boolean(x, x), generate
