@@ -18,6 +18,8 @@ import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
 from whippletree.files.whole_file import only_writer
 from whippletree.integrate import checkpoint
+from whippletree.integrate.adaptive import ROW
+from whippletree.integrate.events import Watch
 from whippletree.integrate.task import make_task
 from zoo import floating_tree
 
@@ -125,11 +127,88 @@ def test_an_interrupt_within_a_function_goes_on_to_the_same_bits(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         wt.simulate(system, 5.0, tau=push, output=tmp_path / "run.nc")
-    assert 0 < calls[-1] < 4.0
+    assert 0 < calls[499] < 4.0
     run = wt.simulate(system, 5.0, tau=push, output=tmp_path / "run.nc", resume=True)
     expected = wt.simulate(system, 5.0, tau=push, output=tmp_path / "alone.nc")
     np.testing.assert_array_equal(run.udot, expected.udot)
     assert same_data(tmp_path / "run.nc", tmp_path / "alone.nc")
+
+
+def bouncing():
+    """A ball that loses half its speed on the floor, and is counted on its way up."""
+    model = wt.Model("ball")
+    model.body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    model.joint("flight", "prismatic", "ground", "ball", axis="z")
+
+    def bounce(t, q, u):
+        u *= -0.95
+
+    low = wt.Event("touch", "flight.q", value=-1.0, direction="falling", then=bounce)
+    return model.compile(), [low, wt.Event("half way", "ball.position.z", value=-0.5, direction="rising")]
+
+
+@pytest.mark.parametrize("integrator", COMPILED)
+def test_events_go_on_too(tmp_path, integrator):
+    system, events = bouncing()
+    path, alone = tmp_path / "run.nc", tmp_path / "alone.nc"
+    how = {"integrator": integrator, "events": events, "step": 5e-3}
+    for time in (0.2, 0.9, 1.1, 2.5, 3.3):
+        stopped(system, path, time, until=4.0, resume=True, **how)
+    run = wt.simulate(system, 4.0, output=path, resume=True, **how)
+    expected = wt.simulate(system, 4.0, output=alone, **how)
+    assert len(run.events) > 5
+    assert same_data(path, alone)
+    for told in (run.events, wt.load_result(path).events):
+        assert [(e.name, e.t) for e in told] == [(e.name, e.t) for e in expected.events]
+        np.testing.assert_array_equal([e.u for e in told], [e.u for e in expected.events])
+
+
+@pytest.mark.parametrize("call", [3, 20, 150])
+def test_an_interrupt_within_an_event_goes_on_to_the_same_bits(tmp_path, call):
+    """The output is a function; wherever it is interrupted, no row beyond a bounce not yet known is kept."""
+    system, (low, _) = bouncing()
+    calls = []
+
+    def height(t, q, u):
+        calls.append(t)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return q[0] + 1.0
+
+    how = {"events": [wt.Event("touch", height, direction="falling", then=low.then)], "output_step": 0.02}
+    with pytest.raises(KeyboardInterrupt):
+        wt.simulate(system, 4.0, output=tmp_path / "run.nc", **how)
+    part = wt.load_result(tmp_path / "run.nc")
+    wt.simulate(system, 4.0, output=tmp_path / "run.nc", resume=True, **how)
+    whole = wt.simulate(system, 4.0, output=tmp_path / "alone.nc", **how)
+    np.testing.assert_array_equal(part.q, whole.q[: len(part)])
+    assert same_data(tmp_path / "run.nc", tmp_path / "alone.nc")
+
+
+def test_where_an_event_is_found_does_not_depend_on_where_steps_are_cut():
+    """Steps are looked at in batches: the first look of a batch must be as good as the others."""
+    system, events = bouncing()
+    found = []
+    for steps in (1, 2, 3, 5, 16):
+        t = np.linspace(0.0, 4.0, 101)
+        task = make_task(system, "articulated", "rk4", t, system.q0, np.zeros(1), step=5e-3)
+        run = Watch(wt.INTEGRATORS["rk4"].begin(task), events)
+        while run.row < t.size:
+            assert run.proceed(steps) is None
+        found.append([e.t for e in run.occurrences])
+    assert len(found[0]) > 5
+    assert all(times == found[0] for times in found)
+
+
+def test_a_run_that_an_event_has_stopped_is_complete(tmp_path):
+    system, _ = bouncing()
+    how = {"events": [wt.Event("floor", "flight.q", value=-1.0, then="stop")], "output": tmp_path / "run.nc"}
+    run = wt.simulate(system, 4.0, **how)
+    assert run.t[-1] < 1.0
+    again = wt.simulate(system, 4.0, resume=True, **how)
+    np.testing.assert_array_equal(again.t, run.t)
+    assert again.attrs["stopped"] == "floor"
+    assert again.events[0].t == run.events[0].t
 
 
 # ---------------------------------------------------------------- what a stop leaves
@@ -270,6 +349,7 @@ CHANGES = {
     "step": ({"step": 0.1}, "step differs", "step 2"),
     "tau": ({"tau": [1.0]}, "tau differs", "tau None"),
     "function": ({"tau": pull}, "functions differs", "functions []"),
+    "events": ({"events": [wt.Event("top", "hinge.u")]}, "events differs", "events []"),
     "q": ({"q": [1.0 + 1e-15]}, "starts elsewhere", "q[0] = 1.0, joint 'hinge' (revolute) of body 'rod'"),
     "u": ({"u": [0.6]}, "starts elsewhere", "u[0] = 0.5, joint 'hinge' (revolute) of body 'rod'"),
 }
@@ -342,7 +422,7 @@ def test_a_complete_file_is_returned_as_it_is(tmp_path):
         (lambda p: wt.simulate(pendulum(), 2.0, **HOW).dataset.drop_attrs().to_netcdf(p), "is not a result"),
         (lambda p: change(p, lambda f: f.attrs.__delitem__("settings")), "does not say how it was computed"),
         (lambda p: change(p, lambda f: f.__delitem__("state")), "holds no state to go on from"),
-        (lambda p: change(p, lambda f: f["state"].__setitem__(6, 1e6)), "does not fit together"),
+        (lambda p: change(p, lambda f: f["state"].__setitem__(ROW, 1e6)), "does not fit together"),
         (lambda p: change(p, lambda f: f["time"].__setitem__(3, 0.5)), "does not fit together"),
     ],
     ids=["empty", "cut", "text", "foreign", "no attributes", "no settings", "no state", "rows", "times"],

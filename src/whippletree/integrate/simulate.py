@@ -241,7 +241,7 @@ class Reached(float):
 
 def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
     method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
-    settings = json.dumps(settings_of(task, tau), allow_nan=False)
+    settings = json.dumps(settings_of(task, tau, getattr(run, "events", ())), allow_nan=False)
     return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
 
 

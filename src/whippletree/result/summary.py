@@ -20,6 +20,7 @@ def summary(run: Result) -> dict[str, Any]:
         "time": float(run.t[-1]),
         "complete": bool(attrs.get("complete", 1)),
         "moments": len(run),
+        "events": [{"name": e.name, "time": e.t} for e in run.events],
         **{key: attrs[key] for key in METHOD if key in attrs},
         "steps": steps_taken(run),
         **{key: attrs[key] for key in COUNTS if key in attrs},
