@@ -297,6 +297,34 @@ def test_accelerations_under_functions_are_in_an_unfinished_file(tmp_path):
     np.testing.assert_allclose(part.udot[0], wt.forward_dynamics(pendulum(), part.q[0], part.u[0], [7.0]), rtol=1e-12)
 
 
+def windy(function):
+    model = wt.Model("windy")
+    model.body("rod", **wt.rod(mass=1.0, length=0.5, axis="-z", radius=0.02))
+    model.joint("hinge", "revolute", model.ground, "rod", axis="y")
+    model.force("wind", "function", body="rod", function=function)
+    return model.compile()
+
+
+def wind(t, position, rotation, velocity, wrench):
+    wrench[1] = 2.0
+
+
+def storm(t, position, rotation, velocity, wrench):
+    wrench[1] = 2.0
+
+
+def test_a_force_that_is_a_function_goes_on_if_it_is_given_again(tmp_path):
+    path = tmp_path / "run.nc"
+    stopped(windy(wind), path)
+    part = wt.load_result(path)  # its model has no wind, but its accelerations have
+    np.testing.assert_allclose(part.udot, wt.forward_dynamics(windy(wind), part.q, part.u), rtol=1e-12)
+    said = refused(windy(storm), path)
+    assert "force 'wind' on 'rod' at (0.0, 0.0, 0.0): wind" in said
+    wt.simulate(windy(wind), 2.0, output=path, resume=True)
+    wt.simulate(windy(wind), 2.0, output=tmp_path / "alone.nc")
+    assert same_data(path, tmp_path / "alone.nc")
+
+
 class Clock:
     """Time that only passes when told."""
 
