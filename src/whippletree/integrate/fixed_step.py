@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.blocks import checksum
-from ..kernels.kinematics import take_kinematics
-from ..kernels.lanes import get, inline, kernel, put, scratch, view
-from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism
+from ..kernels.lanes import get, inline, kernel, put, view
+from .accelerate import CODES, impose, mechanism_memory
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -34,13 +33,15 @@ def scaled(n, a, u, out):
 
 
 @inline
-def open_run(memory, state, tau, call, algorithm):
-    """The Mechanism, q and u in the state, and scratch: a buffer and where it is unused"""
-    m, F, end = open_forces(memory)
-    buffer = scratch(memory, end, state)
-    k, n = take_kinematics(m, buffer)
-    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
-    return x, view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu), buffer, n
+def rows_of(m, per_coordinate, per_freedom):
+    """Rows of scratch that a step takes"""
+    return per_coordinate * m.nq + per_freedom * m.nu
+
+
+@inline
+def view_state(m, state):
+    """q and u in a state"""
+    return view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu)
 
 
 @inline
@@ -58,12 +59,12 @@ def remember(m, state):
 
 
 @kernel
-def keep(x, state, work, times, every, Q, U, W):
+def keep(m, x, state, work, times, every, Q, U, W):
     """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
-    m = x.m
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
-    impose(x, time_of(state), view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu))
+    q, u = view_state(m, state)
+    impose(x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False
@@ -93,10 +94,10 @@ class Run:
 
     interpolates = False  # its steps are short
 
-    def __init__(self, task: Task, march: Any, rows: int) -> None:
+    def __init__(self, task: Task, march: Any, rows: tuple[int, int]) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.memory = mechanism_memory(task.system, task.algorithm, rows)
+        self.memory = mechanism_memory(task.system, task.algorithm, rows_of.py_func(task.system, *rows))
         self.state = np.zeros(HEAD + 2 * task.y.size)
         self.restart(task.start, task.y, task.first)
 
