@@ -110,7 +110,8 @@ def ask(call, t, q, u, total):
 
 @inline
 def load(p, t, q, u):
-    """All forces at a state, into ``total`` and ``wrench``; returns the power of those that store no energy"""
+    """All forces at a state but those of given motions, into ``total`` and ``wrench``; returns the power of those that
+    store no energy"""
     power = get(p.k.v, 0)  # of ground: zero
     for j in range(p.m.nu):
         put(p.total, j, get(p.tau, j))
@@ -121,8 +122,6 @@ def load(p, t, q, u):
         evaluate_signals(p.F, t, p.signals)
         _, more = apply_forces(p.m, p.F, p.k, p.signals, q, u, p.total, p.wrench, p.spare, view(p.spare, 0, 0))
         power = power + more
-    if p.F.ndriven > 0:
-        hold(p)
     return power
 
 
@@ -192,6 +191,8 @@ def accelerate(x, t, q, u, udot):
         impose(x, t, q, u)
     place_and_move(p.m, q, u, p.k)
     power = load(p, t, q, u)
+    if p.F.ndriven > 0:
+        hold(p)
     solve(x.algorithm, p, udot, x.buffer, n)
     if p.F.ndriven > 0:
         power = power + drive(p, u, udot)

@@ -6,7 +6,9 @@ Differs  u is a generalized speed, not a momentum, and a is taken at the old u: 
          where the mass matrix is constant and of order 1 everywhere. q moves along h u exactly.
 """
 
-from ..kernels.lanes import entry, kernel, take
+from typing import Any
+
+from ..kernels.lanes import entry, inline, kernel, take
 from ..kernels.manifold import advance
 from .accelerate import accelerate, make_mechanism, open_scratch
 from .fixed_step import (
@@ -19,7 +21,6 @@ from .fixed_step import (
     advance_speeds,
     keep,
     remember,
-    rows_of,
     scaled,
     view_state,
 )
@@ -27,12 +28,19 @@ from .task import Task
 
 ADAPTIVE = False
 ORDER = 1
-ROWS = 0, 2  # of scratch for a step: for each coordinate, for each freedom
+
+
+def step_rows(m: Any) -> int:
+    """Numbers of scratch that a step takes."""
+    return 2 * m.nu
+
+
+own_rows = inline(step_rows)
 
 
 @kernel
 def step(m, x, t, q, u, h, own):
-    """q, u a step of h further, in place; returns the work. ``own``: ROWS of scratch"""
+    """q, u a step of h further, in place; returns the work. ``own``: scratch"""
     a, n = take(own, 0, m.nu)
     move, n = take(own, n, m.nu)
     power = accelerate(x, t, q, u, a)
@@ -47,7 +55,7 @@ def step(m, x, t, q, u, h, own):
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
     m, buffer = open_scratch(memory, state)
-    own, n = take(buffer, 0, rows_of(m, ROWS[0], ROWS[1]))
+    own, n = take(buffer, 0, own_rows(m))
     x = make_mechanism(memory, buffer, n, tau, call, algorithm)
     q, u = view_state(m, state)
     for _ in range(steps):
@@ -61,4 +69,4 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
 
 
 def begin(task: Task) -> Run:
-    return Run(task, march, ROWS)
+    return Run(task, march, step_rows(task.system))

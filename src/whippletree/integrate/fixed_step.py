@@ -33,12 +33,6 @@ def scaled(n, a, u, out):
 
 
 @inline
-def rows_of(m, per_coordinate, per_freedom):
-    """Rows of scratch that a step takes"""
-    return per_coordinate * m.nq + per_freedom * m.nu
-
-
-@inline
 def view_state(m, state):
     """q and u in a state"""
     return view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu)
@@ -94,11 +88,11 @@ class Run:
 
     interpolates = False  # its steps are short
 
-    def __init__(self, task: Task, march: Any, rows: tuple[int, int]) -> None:
+    def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.memory = mechanism_memory(task.system, task.algorithm, rows_of.py_func(task.system, *rows))
-        self.state = np.zeros(HEAD + 2 * task.y.size)
+        self.memory = mechanism_memory(task.system, task.algorithm, rows)
+        self.state = np.zeros(HEAD + 2 * task.y.size + more)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -106,7 +100,7 @@ class Run:
         task = self.task
         on_grid = t == task.t[row - 1] or row == task.t.size
         every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
-        self.state[:] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
+        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
 
     @property
     def row(self) -> int:
@@ -125,7 +119,7 @@ class Run:
         ny = self.task.y.size
         state = self.state.copy()
         state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since
-        state[HEAD : HEAD + ny] = self.state[HEAD + ny :]
+        state[HEAD : HEAD + ny] = self.state[HEAD + ny : HEAD + 2 * ny]
         self._march(state, 1)
         return state[HEAD : HEAD + ny]
 

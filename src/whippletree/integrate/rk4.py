@@ -6,7 +6,9 @@ Symbols  a1 ... a4 are the stage accelerations, u1 ... u4 the stage speeds.
 Differs  speeds are in body axes, so exponentials multiply from the right, in reversed order.
 """
 
-from ..kernels.lanes import entry, get, kernel, put, take
+from typing import Any
+
+from ..kernels.lanes import entry, get, inline, kernel, put, take
 from ..kernels.manifold import advance
 from .accelerate import accelerate, make_mechanism, open_scratch
 from .fixed_step import (
@@ -19,7 +21,6 @@ from .fixed_step import (
     advance_speeds,
     keep,
     remember,
-    rows_of,
     scaled,
     view_state,
 )
@@ -27,7 +28,6 @@ from .task import Task
 
 ADAPTIVE = False
 ORDER = 4
-ROWS = 3, 8  # of scratch for a step: for each coordinate, for each freedom
 
 
 @kernel
@@ -37,9 +37,17 @@ def combine(n, a, u1, b, u2, c, u3, d, u4, out):
         put(out, j, a * get(u1, j) + b * get(u2, j) + c * get(u3, j) + d * get(u4, j))
 
 
+def step_rows(m: Any) -> int:
+    """Numbers of scratch that a step takes."""
+    return 3 * m.nq + 8 * m.nu
+
+
+own_rows = inline(step_rows)
+
+
 @kernel
 def step(m, x, t, q, u, h, own):
-    """q, u a step of h further, in place; returns the work. ``own``: ROWS of scratch"""
+    """q, u a step of h further, in place; returns the work. ``own``: scratch"""
     q2, n = take(own, 0, m.nq)
     q3, n = take(own, n, m.nq)
     q4, n = take(own, n, m.nq)
@@ -79,7 +87,7 @@ def step(m, x, t, q, u, h, own):
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
     m, buffer = open_scratch(memory, state)
-    own, n = take(buffer, 0, rows_of(m, ROWS[0], ROWS[1]))
+    own, n = take(buffer, 0, own_rows(m))
     x = make_mechanism(memory, buffer, n, tau, call, algorithm)
     q, u = view_state(m, state)
     for _ in range(steps):
@@ -93,4 +101,4 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
 
 
 def begin(task: Task) -> Run:
-    return Run(task, march, ROWS)
+    return Run(task, march, step_rows(task.system))

@@ -12,7 +12,6 @@ from ..kernels.outside import call_policy, read_lane, write_lane
 from ..system.system import System
 from . import euler, rk4
 from .accelerate import make_mechanism, mechanism_memory, open_forces
-from .fixed_step import rows_of
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -29,7 +28,7 @@ class States(NamedTuple):
 def workspace(system: System) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, "articulated", rows_of.py_func(system, *rk4.ROWS) + 2 * states + LINE, LANES)
+    return mechanism_memory(system, "articulated", rk4.step_rows(system) + 2 * states + LINE, LANES)
 
 
 @inline
@@ -131,7 +130,7 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, trouble)
     x, n = take_states(m, buffer, 0)
-    own, n = take(buffer, n, rows_of(m, rk4.ROWS[0], rk4.ROWS[1]))
+    own, n = take(buffer, n, rk4.own_rows(m))
     mechanism = make_mechanism(memory, buffer, n, x.tau, None, None)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
