@@ -5,7 +5,7 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
-from whippletree.integrate import dopri5, simulate
+from whippletree.integrate import adaptive, simulate
 from whippletree.integrate.task import make_task
 from zoo import DATA, data, flying_tree
 
@@ -24,6 +24,7 @@ def heavy_top():
     return system, system.q0, np.array(P05["initial"]["omega"])
 
 
+ADAPTIVE = ["dopri5", "dop853"]
 CASES = {"heavy_top": heavy_top, "flying_tree": flying_tree}
 
 
@@ -45,10 +46,11 @@ def distance(a, b):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("tolerances", "most"), [({}, 1e-7), (TIGHT, 1e-10)], ids=["default", "tight"])
-def test_energy_stays_for_ten_seconds(case, tolerances, most):
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_energy_stays_for_ten_seconds(integrator, case, tolerances, most):
     """Nothing dissipates; 1e-7 and 1e-10 are ten times rtol."""
     system, q, u = CASES[case]()
-    energy = wt.simulate(system, 10.0, q=q, u=u, **tolerances)["energy"]
+    energy = wt.simulate(system, 10.0, q=q, u=u, integrator=integrator, **tolerances)["energy"]
     assert np.abs(energy - energy[0]).max() < most * abs(energy[0])
 
 
@@ -99,13 +101,14 @@ def test_scipy_methods_go_by_name(name):
     assert np.abs(np.linalg.norm(flight, axis=1) - 1).max() < 1e-15
 
 
+@pytest.mark.parametrize("integrator", ADAPTIVE)
 @pytest.mark.parametrize("case", CASES)
-def test_between_steps_the_motion_is_as_good_as_at_them(case):
+def test_between_steps_the_motion_is_as_good_as_at_them(case, integrator):
     """Dense output: twenty rows to a step, each within some tolerances of the truth, and unit quaternions."""
     system, q, u = CASES[case]()
     errors = []
     for rtol in (1e-7, 1e-9):
-        tolerances = {"rtol": rtol, "atol": rtol / 100}
+        tolerances = {"rtol": rtol, "atol": rtol / 100, "integrator": integrator}
         steps = wt.simulate(system, 0.2, q=q, u=u, **tolerances).attrs["accepted"]
         grid = {"output_step": 0.2 / (20 * steps)}
         dense = wt.simulate(system, 0.2, q=q, u=u, **tolerances, **grid)
@@ -126,6 +129,11 @@ def test_the_largest_step_is_kept():
 
 
 def test_counts_add_up():
+    more = wt.simulate(pendulums(), 3.0, q=[2.0, 1.0], integrator="dop853").attrs
+    tried = more["accepted"] + more["rejected"]
+    assert 2 + 12 * tried < more["evaluations"] <= 2 + 12 * tried + 3 * more["accepted"]  # three for steps with rows
+    few = wt.simulate(pendulums(), 3.0, q=[2.0, 1.0], integrator="dop853", output_step=3.0).attrs
+    assert few["evaluations"] == 2 + 12 * tried + 3  # only the last step has a row
     attrs = wt.simulate(pendulums(), 3.0, q=[2.0, 1.0]).attrs
     assert attrs["evaluations"] == 2 + 6 * (attrs["accepted"] + attrs["rejected"])
     assert attrs["rejected"] > 0
@@ -180,9 +188,10 @@ def test_where_a_run_is_cut_changes_no_bit(integrator, steps):
     np.testing.assert_array_equal(cut.state, whole.state)
 
 
+@pytest.mark.parametrize("integrator", ADAPTIVE)
 @pytest.mark.parametrize("rows", [1, 3, 100])
-def test_a_run_cut_in_the_middle_of_a_step_changes_no_bit(rows):
-    whole, cut = (dopri5.begin(task_of("dopri5")) for _ in range(2))
+def test_a_run_cut_in_the_middle_of_a_step_changes_no_bit(rows, integrator):
+    whole, cut = (wt.INTEGRATORS[integrator].begin(task_of(integrator)) for _ in range(2))
     finish(whole, 10**6)
     finish(cut, 10**6, rows=rows)
     np.testing.assert_array_equal(cut.task.Q, whole.task.Q)
@@ -218,6 +227,21 @@ def test_a_stop_keeps_what_was_computed(integrator):
     np.testing.assert_array_equal(part.q, whole.q[: len(part)])
 
 
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_looking_into_a_step_changes_no_bit_of_the_motion(integrator):
+    """at() gives what a row there would hold, between any two rows and where no row asked for it."""
+    whole, looked = (wt.INTEGRATORS[integrator].begin(task_of(integrator, rows)) for rows in (400, 1))
+    finish(whole, 10**6)
+    seen = {}
+    while looked.row < 2:
+        looked.proceed(1)
+        for row in np.flatnonzero((whole.task.t > looked.since) & (whole.task.t <= looked.time)):
+            seen[row] = looked.at(whole.task.t[row])
+    assert len(seen) == 400
+    rows = np.hstack([whole.task.Q, whole.task.U, whole.task.W[:, None]])
+    np.testing.assert_array_equal([seen[n] for n in sorted(seen)], rows[1:])
+
+
 # ---------------------------------------------------------------- failures
 
 
@@ -247,7 +271,7 @@ def test_steps_that_get_too_small_are_named():
 
 
 def test_too_many_steps_are_named(monkeypatch):
-    monkeypatch.setattr(dopri5, "MOST_STEPS", 50)
+    monkeypatch.setattr(adaptive, "MOST_STEPS", 50)
     with pytest.raises(SimulationError, match="takes more than 50 steps to the next output at t = ") as caught:
         wt.simulate(pendulums(), 100.0, q=[2.0, 1.0], output_step=0.5, rtol=1e-10)
     assert "stiff" in caught.value.hint

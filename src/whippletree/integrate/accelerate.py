@@ -25,14 +25,26 @@ CODES = {"articulated": 0, "composite": 1}
 
 
 class Mechanism(NamedTuple):
-    """What moves, what acts on it, and where that is computed."""
+    """What moves, what acts on it, and where that is computed: closed, for calls.
+
+    Numba hands a tuple over number by number: the hundreds of an open one took longer than the dynamics of an arm.
+    """
+
+    memory: Any  # the System and its forces, packed
+    buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
+    tau: Any  # (nu)        joint forces that the caller gives
+    call: Any  # address of a function that gives them instead, or 0; None where there never is one
+    algorithm: Any  # a code of CODES; None is articulated too, and leaves the others uncompiled
+
+
+class Parts(NamedTuple):
+    """A Mechanism, open."""
 
     m: Any  # the System
     F: Any  # its forces
     k: Any  # Kinematics
-    tau: Any  # (nu)        joint forces that the caller gives
-    call: Any  # address of a function that gives them instead, or 0; None where there never is one
-    algorithm: Any  # a code of CODES; None is articulated too, and leaves the others uncompiled
+    tau: Any  # (nu)        as in Mechanism
+    call: Any
     total: Any  # (nu)      joint forces in all
     wrench: Any  # (nb, 6)  on bodies; empty where nothing acts on them
     signals: Any  # (1 + 3 ns)  time and functions of it
@@ -59,18 +71,33 @@ def open_forces(memory):
 
 
 @inline
-def open_mechanism(m, F, k, tau, call, algorithm, buffer, n):
-    """A Mechanism that computes in a buffer from row n on, and where that is unused"""
+def open_scratch(memory, states):
+    """The System at the start of a memory, and a buffer behind it"""
+    m, _, end = open_forces(memory)
+    return m, scratch(memory, end, states)
+
+
+@inline
+def make_mechanism(memory, buffer, n, tau, call, algorithm):
+    """A Mechanism that computes in a buffer from row n on"""
+    return Mechanism(memory, view(buffer, n, buffer.shape[0] - n), tau, call, algorithm)
+
+
+@inline
+def open_parts(x):
+    """The Parts of a Mechanism, and where its buffer is unused"""
+    m, F, _ = open_forces(x.memory)
+    k, n = take_kinematics(m, x.buffer)
     bodies = 6 * m.nb if F.nbodies + F.ndriven > 0 else 0
     motions = 1 if F.ndriven > 0 else 0
-    total, n = take(buffer, n, m.nu)
-    wrench, n = take(buffer, n, bodies)
-    signals, n = take(buffer, n, 1 + 3 * F.ns)
-    spare, n = take(buffer, n, 24)
-    y, n = take(buffer, n, 6 * m.nb * motions)
-    f, n = take(buffer, n, 6 * m.nb * motions)
-    needed, n = take(buffer, n, m.nu * motions)
-    return Mechanism(m, F, k, tau, call, algorithm, total, wrench, signals, spare, y, f, needed), n
+    total, n = take(x.buffer, n, m.nu)
+    wrench, n = take(x.buffer, n, bodies)
+    signals, n = take(x.buffer, n, 1 + 3 * F.ns)
+    spare, n = take(x.buffer, n, 24)
+    y, n = take(x.buffer, n, 6 * m.nb * motions)
+    f, n = take(x.buffer, n, 6 * m.nb * motions)
+    needed, n = take(x.buffer, n, m.nu * motions)
+    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed), n
 
 
 @kernel
@@ -81,107 +108,108 @@ def ask(call, t, q, u, total):
             put(total, 0, np.nan)
 
 
-@kernel
-def load(x, t, q, u):
-    """All forces at a state, into ``total`` and ``wrench``; returns the power of those that store no energy"""
-    power = get(x.k.v, 0)  # of ground: zero
-    for j in range(x.m.nu):
-        put(x.total, j, get(x.tau, j))
-    ask(x.call, t, q, u, x.total)
-    for j in range(x.m.nu):
-        power = power + get(x.total, j) * get(u, j)
-    if x.F.nf + x.F.nj > 0:
-        evaluate_signals(x.F, t, x.signals)
-        _, p = apply_forces(x.m, x.F, x.k, x.signals, q, u, x.total, x.wrench, x.spare, view(x.spare, 0, 0))
-        power = power + p
-    if x.F.ndriven > 0:
-        hold(x)
+@inline
+def load(p, t, q, u):
+    """All forces at a state but those of given motions, into ``total`` and ``wrench``; returns the power of those that
+    store no energy"""
+    power = get(p.k.v, 0)  # of ground: zero
+    for j in range(p.m.nu):
+        put(p.total, j, get(p.tau, j))
+    ask(p.call, t, q, u, p.total)
+    for j in range(p.m.nu):
+        power = power + get(p.total, j) * get(u, j)
+    if p.F.nf + p.F.nj > 0:
+        evaluate_signals(p.F, t, p.signals)
+        _, more = apply_forces(p.m, p.F, p.k, p.signals, q, u, p.total, p.wrench, p.spare, view(p.spare, 0, 0))
+        power = power + more
     return power
 
 
 @kernel
 def impose(x, t, q, u):
     """q and u of given motions, in place: they do not drift"""
-    if x.F.ndriven > 0:
-        evaluate_signals(x.F, t, x.signals)
-        for n in range(x.F.nf):
-            if x.F.kind[n] == MOTION:
-                s = 3 * x.F.signal[3 * n]
-                put(q, x.F.coordinate[n], get(x.signals, 1 + s))
-                put(u, x.F.freedom[n], get(x.signals, 2 + s))
+    p, _ = open_parts(x)
+    if p.F.ndriven > 0:
+        evaluate_signals(p.F, t, p.signals)
+        for n in range(p.F.nf):
+            if p.F.kind[n] == MOTION:
+                s = 3 * p.F.signal[3 * n]
+                put(q, p.F.coordinate[n], get(p.signals, 1 + s))
+                put(u, p.F.freedom[n], get(p.signals, 2 + s))
 
 
 @kernel
-def hold(x):
+def hold(p):
     """wrench -= I y, with the acceleration y that given motions cause"""
-    m, F = x.m, x.F
+    m, F = p.m, p.F
     for n in range(6 * m.nb):
-        put(x.y, n, 0.0)
+        put(p.y, n, 0.0)
     for n in range(F.nf):
         if F.kind[n] == MOTION:
             i = F.body[n]
-            given = get(x.signals, 3 + 3 * F.signal[3 * n])
-            store6(x.y, i, axpy(given, load6(x.k.S, F.freedom[n]), load6(x.y, i)))
+            given = get(p.signals, 3 + 3 * F.signal[3 * n])
+            store6(p.y, i, axpy(given, load6(p.k.S, F.freedom[n]), load6(p.y, i)))
     for i in range(1, m.nb):
-        y = add(load6(x.y, i), load6(x.y, m.parent[i]))
-        store6(x.y, i, y)
-        store6(x.wrench, i, sub(load6(x.wrench, i), mul_rigid(m.mass[i], load3(x.k.h, i), load6(x.k.J, i), y)))
+        y = add(load6(p.y, i), load6(p.y, m.parent[i]))
+        store6(p.y, i, y)
+        store6(p.wrench, i, sub(load6(p.wrench, i), mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), y)))
 
 
 @kernel
-def drive(x, u, udot):
+def drive(p, u, udot):
     """u' of given motions; returns the power that they take"""
-    m, F = x.m, x.F
-    balance(m, x.k, udot, x.wrench, x.f, x.y, x.needed)
-    power = get(x.k.v, 0)
+    m, F = p.m, p.F
+    balance(m, p.k, udot, p.wrench, p.f, p.y, p.needed)
+    power = get(p.k.v, 0)
     for n in range(F.nf):
         if F.kind[n] == MOTION:
             j = F.freedom[n]
-            given = get(x.signals, 3 + 3 * F.signal[3 * n])
-            force = get(x.needed, j) + m.armature[j] * given - get(x.total, j)
+            given = get(p.signals, 3 + 3 * F.signal[3 * n])
+            force = get(p.needed, j) + m.armature[j] * given - get(p.total, j)
             power = power + force * get(u, j)
             put(udot, j, given)
     return power
 
 
-@kernel
-def solve(algorithm, x, udot, buffer, n):
-    """u' under ``total`` and ``wrench``"""
+@inline
+def solve(algorithm, p, udot, buffer, n):
+    """u' under ``total`` and ``wrench``; Work lies in the buffer from row n on"""
     if algorithm is not None:  # noqa: SIM102  as above
         if algorithm == 1:
-            c, _ = composite.take_work(x.m, buffer, n)
-            composite.solve(x.m, x.k, x.total, x.wrench, c, udot)
+            c, _ = composite.take_work(p.m, buffer, n)
+            composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
             return
-    w, _ = articulated.take_work(x.m, buffer, n)
-    articulated.solve(x.m, x.k, x.total, x.wrench, w, udot)
+    w, _ = articulated.take_work(p.m, buffer, n)
+    articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
 
 
-@inline
-def accelerate(x, t, q, u, udot, buffer, n):
-    """u' of one state, or of one in each lane; Work lies in the buffer from row n on. Returns the power of forces."""
-    impose(x, t, q, u)
-    place_and_move(x.m, q, u, x.k)
-    power = load(x, t, q, u)
-    solve(x.algorithm, x, udot, buffer, n)
-    if x.F.ndriven > 0:
-        power = power + drive(x, u, udot)
+@kernel
+def accelerate(x, t, q, u, udot):
+    """u' of one state, or of one in each lane. Returns the power of forces."""
+    p, n = open_parts(x)
+    if p.F.ndriven > 0:
+        impose(x, t, q, u)
+    place_and_move(p.m, q, u, p.k)
+    power = load(p, t, q, u)
+    if p.F.ndriven > 0:
+        hold(p)
+    solve(x.algorithm, p, udot, x.buffer, n)
+    if p.F.ndriven > 0:
+        power = power + drive(p, u, udot)
     return power
 
 
 @inline
-def rates(x, t, y, out, buffer, n):
+def rates(m, x, t, y, out):
     """out = y' of y = (q, u, work of forces)"""
-    nq, nu = x.m.nq, x.m.nu
-    q, u = view(y, 0, nq), view(y, nq, nu)
-    coordinate_rates(x.m, q, u, view(out, 0, nq))
-    put(out, nq + nu, accelerate(x, t, q, u, view(out, nq, nu), buffer, n))
+    q, u = view(y, 0, m.nq), view(y, m.nq, m.nu)
+    power = accelerate(x, t, q, u, view(out, m.nq, m.nu))
+    coordinate_rates(m, q, u, view(out, 0, m.nq))
+    put(out, m.nq + m.nu, power)
 
 
 @entry
 def derivative(memory, tau, call, algorithm, t, y, out):
     """y' of one state y = (q, u, work), for solvers that are not compiled here"""
-    m, F, end = open_forces(memory)
-    buffer = scratch(memory, end, y)
-    k, n = take_kinematics(m, buffer)
-    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
-    rates(x, t, y, out, buffer, n)
+    m, buffer = open_scratch(memory, y)
+    rates(m, make_mechanism(memory, buffer, 0, tau, call, algorithm), t, y, out)

@@ -19,12 +19,11 @@ import numpy as np
 from ..dynamics.loads import given_motion
 from ..kernels.blocks import checksum
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
-from ..kernels.kinematics import take_kinematics
-from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, scratch, take, view
+from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
-from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism, rates
+from .accelerate import CODES, impose, make_mechanism, mechanism_memory, open_scratch, rates
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
 from .task import Failure, Task
 
@@ -126,13 +125,13 @@ def error_of_step(method, ny, h, y, new, K, error, rtol, atol):
 
 
 @kernel
-def prepare(x, method, c, y, K, dense, spare, buffer, n):
+def prepare(m, x, method, c, y, K, dense, spare):
     """The interpolant of the last step, in the form of DOPRI5 and DOP853; its first row is there"""
     width, count, h = y.shape[0], method.stages + method.extra, c[LENGTH]
     last = (method.stages - 1) * width
     for s in range(method.stages, count):
         stage(method, s, h, dense, K, spare)
-        rates(x, c[FROM] + method.C[s] * h, spare, view(K, s * width, width), buffer, n)
+        rates(m, x, c[FROM] + method.C[s] * h, spare, view(K, s * width, width))
     c[EVALUATIONS] += method.extra
     for j in range(0, width, LANES):
         rise = get_run(y, j) - get_run(dense, j)
@@ -172,14 +171,12 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
 
     ``ask``: prepare the interpolant of the last step even where no row needs it.
     """
-    m, F, end = open_forces(memory)
-    buffer = scratch(memory, end, state)
-    k, n = take_kinematics(m, buffer)
-    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
+    m, buffer = open_scratch(memory, state)
     ny = m.nq + m.nu + 1
     width = padded(ny)
-    new, n = take(buffer, n, width)
+    new, n = take(buffer, 0, width)
     error, n = take(buffer, n, 2 * width)
+    x = make_mechanism(memory, buffer, n, tau, call, algorithm)
     c, at = take(state, 0, HEAD)
     y, at = take(state, at, width)
     f, at = take(state, at, width)
@@ -187,8 +184,8 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
     dense, at = take(state, at, (4 + method.rows) * width)
     until, last_stage = times[times.shape[0] - 1], method.stages - 1
     if c[STEP] == 0.0:  # it begins here
-        rates(x, c[TIME], y, f, buffer, n)
-        c[STEP] = first_step(x, c[TIME], y, f, buffer, n, new, view(K, 0, width), rtol, atol, method.control.order)
+        rates(m, x, c[TIME], y, f)
+        c[STEP] = first_step(m, x, c[TIME], y, f, new, view(K, 0, width), rtol, atol, method.control.order)
         c[EVALUATIONS] += 2.0
         c[WORST] = first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
@@ -197,7 +194,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
     while True:
         row = int(c[ROW])
         if (ask or (row < stop and times[row] <= c[TIME])) and c[PREPARED] == 0.0 and c[LENGTH] > 0.0:
-            prepare(x, method, c, y, K, dense, new, buffer, n)
+            prepare(m, x, method, c, y, K, dense, new)
             if checksum(dense) != 0.0:
                 c[WORST] = first_broken(K, width)
                 return NOT_FINITE
@@ -226,7 +223,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 stage(method, s, h, y, K, new)
                 if s == last_stage:
                     project(m, new)
-                rates(x, c[TIME] + method.C[s] * h, new, view(K, s * width, width), buffer, n)
+                rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0

@@ -6,23 +6,44 @@ Differs  u is a generalized speed, not a momentum, and a is taken at the old u: 
          where the mass matrix is constant and of order 1 everywhere. q moves along h u exactly.
 """
 
-from ..kernels.lanes import entry, kernel, take
+from typing import Any
+
+from ..kernels.lanes import entry, inline, kernel, take
 from ..kernels.manifold import advance
-from .accelerate import accelerate
-from .fixed_step import GOING, LENGTH, NOT_FINITE, ROW, SINCE, Run, advance_speeds, keep, open_run, remember, scaled
+from .accelerate import accelerate, make_mechanism, open_scratch
+from .fixed_step import (
+    GOING,
+    LENGTH,
+    NOT_FINITE,
+    ROW,
+    SINCE,
+    Run,
+    advance_speeds,
+    keep,
+    remember,
+    scaled,
+    view_state,
+)
 from .task import Task
 
 ADAPTIVE = False
 ORDER = 1
 
 
+def step_rows(m: Any) -> int:
+    """Numbers of scratch that a step takes."""
+    return 2 * m.nu
+
+
+own_rows = inline(step_rows)
+
+
 @kernel
-def step(x, t, q, u, h, buffer, n):
-    """q, u a step of h further, in place; returns the work. Scratch lies in the buffer from row n on"""
-    m = x.m
-    a, n = take(buffer, n, m.nu)
-    move, n = take(buffer, n, m.nu)
-    power = accelerate(x, t, q, u, a, buffer, n)
+def step(m, x, t, q, u, h, own):
+    """q, u a step of h further, in place; returns the work. ``own``: scratch"""
+    a, n = take(own, 0, m.nu)
+    move, n = take(own, n, m.nu)
+    power = accelerate(x, t, q, u, a)
     advance_speeds(m.nu, u, h, a, u)
     scaled(m.nu, h, u, move)
     advance(m, q, move, q)
@@ -33,16 +54,19 @@ def step(x, t, q, u, h, buffer, n):
 @entry
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
-    x, q, u, buffer, n = open_run(memory, state, tau, call, algorithm)
+    m, buffer = open_scratch(memory, state)
+    own, n = take(buffer, 0, own_rows(m))
+    x = make_mechanism(memory, buffer, n, tau, call, algorithm)
+    q, u = view_state(m, state)
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        remember(x.m, state)
-        work = step(x, state[SINCE], q, u, state[LENGTH], buffer, n)
-        if not keep(x, state, work, times, every, Q, U, W):
+        remember(m, state)
+        work = step(m, x, state[SINCE], q, u, state[LENGTH], own)
+        if not keep(m, x, state, work, times, every, Q, U, W):
             return NOT_FINITE
     return GOING
 
 
 def begin(task: Task) -> Run:
-    return Run(task, march, 2 * task.system.nu)
+    return Run(task, march, step_rows(task.system))

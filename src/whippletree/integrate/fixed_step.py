@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.blocks import checksum
-from ..kernels.kinematics import take_kinematics
-from ..kernels.lanes import get, inline, kernel, put, scratch, view
-from .accelerate import CODES, impose, mechanism_memory, open_forces, open_mechanism
+from ..kernels.lanes import get, inline, kernel, put, view
+from .accelerate import CODES, impose, mechanism_memory
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -34,13 +33,9 @@ def scaled(n, a, u, out):
 
 
 @inline
-def open_run(memory, state, tau, call, algorithm):
-    """The Mechanism, q and u in the state, and scratch: a buffer and where it is unused"""
-    m, F, end = open_forces(memory)
-    buffer = scratch(memory, end, state)
-    k, n = take_kinematics(m, buffer)
-    x, n = open_mechanism(m, F, k, tau, call, algorithm, buffer, n)
-    return x, view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu), buffer, n
+def view_state(m, state):
+    """q and u in a state"""
+    return view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu)
 
 
 @inline
@@ -58,12 +53,12 @@ def remember(m, state):
 
 
 @kernel
-def keep(x, state, work, times, every, Q, U, W):
+def keep(m, x, state, work, times, every, Q, U, W):
     """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
-    m = x.m
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
-    impose(x, time_of(state), view(state, HEAD, m.nq), view(state, HEAD + m.nq, m.nu))
+    q, u = view_state(m, state)
+    impose(x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False
@@ -93,11 +88,11 @@ class Run:
 
     interpolates = False  # its steps are short
 
-    def __init__(self, task: Task, march: Any, rows: int) -> None:
+    def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
         self.memory = mechanism_memory(task.system, task.algorithm, rows)
-        self.state = np.zeros(HEAD + 2 * task.y.size)
+        self.state = np.zeros(HEAD + 2 * task.y.size + more)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -105,7 +100,7 @@ class Run:
         task = self.task
         on_grid = t == task.t[row - 1] or row == task.t.size
         every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
-        self.state[:] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
+        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
 
     @property
     def row(self) -> int:
@@ -124,7 +119,7 @@ class Run:
         ny = self.task.y.size
         state = self.state.copy()
         state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since
-        state[HEAD : HEAD + ny] = self.state[HEAD + ny :]
+        state[HEAD : HEAD + ny] = self.state[HEAD + ny : HEAD + 2 * ny]
         self._march(state, 1)
         return state[HEAD : HEAD + ny]
 

@@ -6,11 +6,24 @@ Symbols  a1 ... a4 are the stage accelerations, u1 ... u4 the stage speeds.
 Differs  speeds are in body axes, so exponentials multiply from the right, in reversed order.
 """
 
-from ..kernels.lanes import entry, get, kernel, put, take
+from typing import Any
+
+from ..kernels.lanes import entry, get, inline, kernel, put, take
 from ..kernels.manifold import advance
-from ..system.system import System
-from .accelerate import accelerate
-from .fixed_step import GOING, LENGTH, NOT_FINITE, ROW, SINCE, Run, advance_speeds, keep, open_run, remember, scaled
+from .accelerate import accelerate, make_mechanism, open_scratch
+from .fixed_step import (
+    GOING,
+    LENGTH,
+    NOT_FINITE,
+    ROW,
+    SINCE,
+    Run,
+    advance_speeds,
+    keep,
+    remember,
+    scaled,
+    view_state,
+)
 from .task import Task
 
 ADAPTIVE = False
@@ -24,35 +37,42 @@ def combine(n, a, u1, b, u2, c, u3, d, u4, out):
         put(out, j, a * get(u1, j) + b * get(u2, j) + c * get(u3, j) + d * get(u4, j))
 
 
+def step_rows(m: Any) -> int:
+    """Numbers of scratch that a step takes."""
+    return 3 * m.nq + 8 * m.nu
+
+
+own_rows = inline(step_rows)
+
+
 @kernel
-def step(x, t, q, u, h, buffer, n):
-    """q, u a step of h further, in place; returns the work. Scratch lies in the buffer from row n on"""
-    m = x.m
-    q2, n = take(buffer, n, m.nq)
-    q3, n = take(buffer, n, m.nq)
-    q4, n = take(buffer, n, m.nq)
-    u2, n = take(buffer, n, m.nu)
-    u3, n = take(buffer, n, m.nu)
-    u4, n = take(buffer, n, m.nu)
-    a1, n = take(buffer, n, m.nu)
-    a2, n = take(buffer, n, m.nu)
-    a3, n = take(buffer, n, m.nu)
-    a4, n = take(buffer, n, m.nu)
-    move, n = take(buffer, n, m.nu)
-    p1 = accelerate(x, t, q, u, a1, buffer, n)
+def step(m, x, t, q, u, h, own):
+    """q, u a step of h further, in place; returns the work. ``own``: scratch"""
+    q2, n = take(own, 0, m.nq)
+    q3, n = take(own, n, m.nq)
+    q4, n = take(own, n, m.nq)
+    u2, n = take(own, n, m.nu)
+    u3, n = take(own, n, m.nu)
+    u4, n = take(own, n, m.nu)
+    a1, n = take(own, n, m.nu)
+    a2, n = take(own, n, m.nu)
+    a3, n = take(own, n, m.nu)
+    a4, n = take(own, n, m.nu)
+    move, n = take(own, n, m.nu)
+    p1 = accelerate(x, t, q, u, a1)
     scaled(m.nu, h / 2, u, move)
     advance(m, q, move, q2)
     advance_speeds(m.nu, u, h / 2, a1, u2)
-    p2 = accelerate(x, t + h / 2, q2, u2, a2, buffer, n)
+    p2 = accelerate(x, t + h / 2, q2, u2, a2)
     scaled(m.nu, h / 2, u2, move)
     advance(m, q, move, q3)
     advance_speeds(m.nu, u, h / 2, a2, u3)
-    p3 = accelerate(x, t + h / 2, q3, u3, a3, buffer, n)
+    p3 = accelerate(x, t + h / 2, q3, u3, a3)
     for j in range(m.nu):
         put(move, j, h * get(u3, j) - h / 2 * get(u, j))
     advance(m, q2, move, q4)
     advance_speeds(m.nu, u, h, a3, u4)
-    p4 = accelerate(x, t + h, q4, u4, a4, buffer, n)
+    p4 = accelerate(x, t + h, q4, u4, a4)
     combine(m.nu, h / 4, u, h / 6, u2, h / 6, u3, -h / 12, u4, move)
     advance(m, q, move, q)
     combine(m.nu, -h / 12, u, h / 6, u2, h / 6, u3, h / 4, u4, move)
@@ -66,21 +86,19 @@ def step(x, t, q, u, h, buffer, n):
 @entry
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
-    x, q, u, buffer, n = open_run(memory, state, tau, call, algorithm)
+    m, buffer = open_scratch(memory, state)
+    own, n = take(buffer, 0, own_rows(m))
+    x = make_mechanism(memory, buffer, n, tau, call, algorithm)
+    q, u = view_state(m, state)
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        remember(x.m, state)
-        work = step(x, state[SINCE], q, u, state[LENGTH], buffer, n)
-        if not keep(x, state, work, times, every, Q, U, W):
+        remember(m, state)
+        work = step(m, x, state[SINCE], q, u, state[LENGTH], own)
+        if not keep(m, x, state, work, times, every, Q, U, W):
             return NOT_FINITE
     return GOING
 
 
-def stage_rows(system: System) -> int:
-    """Numbers that :func:`step` takes for its stages."""
-    return 3 * system.nq + 8 * system.nu
-
-
 def begin(task: Task) -> Run:
-    return Run(task, march, stage_rows(task.system))
+    return Run(task, march, step_rows(task.system))

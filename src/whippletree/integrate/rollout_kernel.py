@@ -7,12 +7,11 @@ of each step, and writes its lanes where they belong: nothing is copied afterwar
 from typing import Any, NamedTuple
 
 from ..kernels.blocks import states_per_block
-from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
 from ..kernels.outside import call_policy, read_lane, write_lane
 from ..system.system import System
 from . import euler, rk4
-from .accelerate import mechanism_memory, open_forces, open_mechanism
+from .accelerate import make_mechanism, mechanism_memory, open_forces
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -29,7 +28,7 @@ class States(NamedTuple):
 def workspace(system: System) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, "articulated", rk4.stage_rows(system) + 2 * states + LINE, LANES)
+    return mechanism_memory(system, "articulated", rk4.step_rows(system) + 2 * states + LINE, LANES)
 
 
 @inline
@@ -127,12 +126,12 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
     for a state that fails its step (from 1 on), what failed, and in which row; its block ends there.
     """
-    m, F, end = open_forces(memory)
+    m, _, end = open_forces(memory)
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, trouble)
-    k, n = take_kinematics(m, buffer)
-    x, n = take_states(m, buffer, n)
-    mechanism, n = open_mechanism(m, F, k, x.tau, None, None, buffer, n)
+    x, n = take_states(m, buffer, 0)
+    own, n = take(buffer, n, rk4.own_rows(m))
+    mechanism = make_mechanism(memory, buffer, n, x.tau, None, None)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
         load_row(Q, first, 0, x.q)
@@ -149,9 +148,9 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
             elif tau.shape[1] > 1:
                 load_row(tau, first, step - 1, x.tau)
             if method == 0:
-                rk4.step(mechanism, (step - 1) * h, x.q, x.u, h, buffer, n)
+                rk4.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             else:
-                euler.step(mechanism, (step - 1) * h, x.q, x.u, h, buffer, n)
+                euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

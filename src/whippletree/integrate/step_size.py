@@ -43,14 +43,14 @@ def norm(ny, x, y, rtol, atol):
 
 
 @kernel
-def first_step(x, t, y, f, buffer, n, spare, f_spare, rtol, atol, order):
+def first_step(m, x, t, y, f, spare, f_spare, rtol, atol, order):
     """A step to begin with, by one Euler step that shows how y' changes; the spares are overwritten"""
-    ny = x.m.nq + x.m.nu + 1
+    ny = m.nq + m.nu + 1
     d0, d1 = norm(ny, y, y, rtol, atol), norm(ny, f, y, rtol, atol)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     for j in range(ny):
         put(spare, j, get(y, j) + h * get(f, j))
-    rates(x, t + h, spare, f_spare, buffer, n)
+    rates(m, x, t + h, spare, f_spare)
     for j in range(ny):
         put(f_spare, j, get(f_spare, j) - get(f, j))
     d2 = norm(ny, f_spare, y, rtol, atol) / h

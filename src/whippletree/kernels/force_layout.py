@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import inline, kernel, put, take
+from .lanes import inline, put, take
 from .layout import take_integers
 
 MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL = range(8)  # BALL: the spring of a spherical joint
@@ -83,7 +83,7 @@ def unpack_forces(memory, n):
     return forces, n
 
 
-@kernel
+@inline
 def evaluate_signals(F, t, out):
     """out (1 + 3 ns): the time, then value, rate and second derivative of each function"""
     put(out, 0, t)

@@ -10,7 +10,7 @@ import math
 from .blocks import states_per_block
 from .compare import larger, smaller
 from .force_layout import BALL, BUSHING, CUSTOM, DRAG, FRAMES, MOTOR, NUMBERS, ROW, SPRING, TINY, WRENCH
-from .lanes import get, inline, kernel, put
+from .lanes import get, inline, put
 from .outside import call_force, read_lane, write_lane
 from .spatial import (
     add,
@@ -102,7 +102,7 @@ def motor_force(F, n, signals, q, u, zero):
     return smaller(larger(force, -limit + zero), limit + zero)
 
 
-@kernel
+@inline
 def spring_force(m, F, k, n, wrench, zero):
     """Along the line between two points: (tension, length, energy, power)"""
     a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
@@ -127,7 +127,7 @@ def times3(F, c, x):
     return (F.numbers[c] * x[0], F.numbers[c + 1] * x[1], F.numbers[c + 2] * x[2])
 
 
-@kernel
+@inline
 def bushing_force(m, F, k, n, wrench):
     """Force and torque on the first body, in world axes, energy and power.
 
@@ -159,7 +159,7 @@ def bushing_force(m, F, k, n, wrench):
     return force, torque, 0.5 * (dot3(Kd, d) + twist), -dot3(Cd, rate) - dot3(Cw, turning)
 
 
-@kernel
+@inline
 def given_wrench(m, F, k, n, signals, wrench):
     a, c = F.body[n], NUMBERS * n + FRAMES
     r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
@@ -173,7 +173,7 @@ def given_wrench(m, F, k, n, signals, wrench):
     return force, torque, dot3(force, velocity_at(k, a, r)) + dot3(torque, angular(load6(k.v, a)))
 
 
-@kernel
+@inline
 def drag_force(m, F, k, n, wrench, zero):
     a, c = F.body[n], NUMBERS * n + FRAMES
     r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
@@ -183,7 +183,7 @@ def drag_force(m, F, k, n, wrench, zero):
     return force, dot3(force, v)
 
 
-@kernel
+@inline
 def custom_force(m, F, k, n, signals, wrench, spare):
     """A user's function of time, position (3), rotation (9) and velocity (6), asked for each state on its own"""
     a = F.body[n]
@@ -219,7 +219,7 @@ def ball_spring(F, n, q, total):
 # ---------------------------------------------------------------- all of them
 
 
-@kernel
+@inline
 def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
     """Add joint forces to ``total`` and set ``wrench`` (nb, 6), which may be empty; returns energy and power."""
     zero = get(k.v, 0)  # of ground
