@@ -387,3 +387,16 @@ def test_the_bar_tells_time_and_steps():
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):
     monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda: False)
     assert "compiling kernels, once" in command("run", PENDULUM, "--until", 0.01)[2]
+
+
+def test_a_run_stops_where_a_condition_says(command):
+    code, out, err = command("run", PENDULUM, "--until", 5, "--q", "hinge=1", "--stop", "hinge.q < 0", "--json")
+    assert code == 0
+    assert "stopped at t = " in err
+    assert json.loads(out)["end"]["hinge.q"] == pytest.approx(0.0, abs=1e-12) if "end" in json.loads(out) else out
+    code, _, err = command("run", PENDULUM, "--until", 5, "--stop", "hing.q < 0")
+    assert code == 2
+    assert "hinge.q" in err
+    code, _, err = command("run", PENDULUM, "--until", 5, "--stop", "hinge.q")
+    assert code == 2
+    assert "name < number" in err

@@ -93,6 +93,7 @@ def run(
     integrator: Integrator = "dopri5",
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -123,6 +124,9 @@ def run(
         animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
+    from .integrate.events import Event
+
+    options["events"] = [Event.parse(condition) for condition in stop]
     system = _system(model, base, passive)
     options |= {"output": output, "resume": resume, "save_every": save_every}
     complete = output is not None and resume and _already_complete(output)
@@ -139,6 +143,8 @@ def run(
     if complete:
         say(f"{output} was complete already")
     written = [str(p) for p in (None if complete else output, *plot, report, animate) if p is not None]
+    if "stopped" in result.attrs:
+        say(f"stopped at t = {result.t[-1]:.9g} s: {result.attrs['stopped']}")
     if written:
         say(f"wrote {', '.join(written)}")
     if json:
