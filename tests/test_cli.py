@@ -1,13 +1,17 @@
 """The command line: every command, exit codes, wrong input, one message and no traceback."""
 
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from whippletree import cli
+from whippletree import cli, load_result
 from whippletree.errors import SimulationError
 
 ROOT = Path(__file__).parent.parent
@@ -192,6 +196,11 @@ child = "arm"
         (["run", PENDULUM, "--until", "1", "--animate", "a.mp4"], "expected: a name ending in .html or .gif"),
         (["run", PENDULUM, "--until", "1", "-o", "no/a.nc"], "there is no folder 'no'"),
         (["run", PENDULUM, "--until", "1", "-o", "."], "is a folder"),
+        (["run", PENDULUM, "--until", "1", "-o", "a.txt"], "expected: a name ending in .nc"),
+        (["run", PENDULUM, "--until", "1", "-o", "a.nc", "--save-every", "-1"], "save_every must be positive"),
+        (["run", PENDULUM, "--until", "1", "--resume"], "--resume needs the file to go on from"),
+        (["run", PENDULUM, "--until", "1", "--resume", "-o", "old.nc"], "is damaged or not a NetCDF file"),
+        (["run", PENDULUM, "--until", "1", "--integrator", "scipy-RK45", "--resume", "-o", "a.nc"], "cannot go on"),
         (["run", str(ROOT / "models" / "four_bar.toml"), "--until", "1"], "loop"),
         (["cite", PENDULUM, "--algorithm", "magic"], "magic"),
         (["plot", "missing.nc"], "there is no result file 'missing.nc'"),
@@ -208,11 +217,12 @@ child = "arm"
 def test_wrong_input_is_one_message_and_exit_code_2(command, tmp_path, arguments, said):
     (tmp_path / "bad.toml").write_text(BAD_MODEL)
     (tmp_path / "notes.txt").write_text("not a model")
+    (tmp_path / "old.nc").write_text("not a result")
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("error: ")
+    assert "error: " in err
     assert said in err
-    assert {p.name for p in tmp_path.iterdir()} == {"bad.toml", "notes.txt"}
+    assert {p.name for p in tmp_path.iterdir()} == {"bad.toml", "notes.txt", "old.nc"}
 
 
 @pytest.mark.parametrize("arguments", [[], ["rum"], ["run"], ["run", PENDULUM], ["run", PENDULUM, "--until", "soon"]])
@@ -230,26 +240,101 @@ def test_a_failed_simulation_is_exit_code_1(command, monkeypatch):
     assert err == "error: the mass matrix is singular\n  where: joint 'hinge', t = 0.1 s\n"
 
 
+LONG = ["run", PENDULUM, "--until", "1000", "--q", "hinge=1", "--output-step", "0.5", "-o", "a.nc"]
+
+
+def stop_early(monkeypatch, error):
+    """The bar raises once the run has come to 0.5 s."""
+
+    class Stop(cli.Bar):
+        def __call__(self, reached):
+            if reached > 0.5:
+                raise error
+
+    monkeypatch.setattr(cli, "Bar", Stop)
+
+
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (SimulationError("the motion ceased to be finite", where="joint 'hinge'"), 1, "error: the motion ceased"),
-        (KeyboardInterrupt(), 130, "stopped; kept: a.partial.nc, which ends at t = 0.05 s"),
+        (SimulationError("the motion ceased to be finite"), 1, "error: the motion ceased to be finite\n  kept: a.nc, "),
+        (KeyboardInterrupt(), 130, "stopped; kept: a.nc, which ends at t = "),
+        (cli.Terminated(), 143, "stopped; kept: a.nc, which ends at t = "),
     ],
 )
-def test_what_was_computed_before_the_end_is_kept(command, monkeypatch, tmp_path, error, code, said):
-    simulate = cli._simulate
-
-    def fail(system, until, **options):
-        error.partial = simulate(system, 0.05, **options)
-        raise error
-
-    monkeypatch.setattr(cli, "_simulate", fail)
-    got, out, err = command("run", PENDULUM, "--until", 1, "-o", "a.nc")
+def test_what_was_computed_before_the_end_is_kept_and_gone_on_with(command, monkeypatch, tmp_path, error, code, said):
+    with monkeypatch.context() as patch:
+        stop_early(patch, error)
+        got, out, err = command(*LONG)
     assert (got, out) == (code, "")
-    assert said in err
-    assert "a.partial.nc" in err
-    assert [p.name for p in tmp_path.iterdir()] == ["a.partial.nc"]
+    assert err.startswith(said)
+    assert err.endswith(" s; resume goes on from there\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+    before = (tmp_path / "a.nc").read_bytes()
+    code, out, err = command(*LONG, "--resume", "--rtol", "1e-6")
+    assert (code, out) == (2, "")
+    assert "rtol differs\n  expected: rtol 1e-08\n  got: rtol 1e-06" in err
+    assert (tmp_path / "a.nc").read_bytes() == before
+    code, out, err = command(*LONG, "--resume", "--save-every", "0.5")
+    assert (code, out) == (0, "")
+    assert re.fullmatch(r"going on from a.nc, t = [0-9.]+ s\nwrote a.nc\n", err)
+    code, out, err = command(*LONG, "--resume", "--report", "a.html")
+    assert (code, out, err) == (0, "", "a.nc was complete already\nwrote a.html\n")
+
+
+def test_sigterm_ends_a_run_in_order(tmp_path):
+    arguments = [*LONG, "--until", "1e9", "--output-step", "1e5", "--save-every", "0.05"]
+    run = subprocess.Popen([*SHELL, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while run.poll() is None and not (tmp_path / "a.nc").exists():
+        time.sleep(0.02)
+    run.send_signal(signal.SIGTERM)
+    err = run.communicate(timeout=60)[1]
+    assert run.returncode == 143, err
+    assert "stopped; kept: a.nc, which ends at t = " in err
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+
+
+def test_resume_without_a_file_starts_anew(command):
+    code, _, err = command("run", PENDULUM, "--until", "0.1", "-o", "a.nc", "--resume")
+    assert (code, err) == (0, "there is no a.nc yet: starting anew\nwrote a.nc\n")
+
+
+def test_a_full_disk_is_exit_code_1(command, monkeypatch, tmp_path):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = command("run", PENDULUM, "--until", "0.1", "-o", "a.nc")
+    assert (code, out) == (1, "")
+    assert err == "error: the result cannot be written: No space left on device\n  where: a.nc\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_of_a_run(command):
+    code, out, err = command("run", PENDULUM, "--until", 0.1, "--q", "hinge=0.5", "-o", "a.nc", "--json")
+    assert (code, err) == (0, "wrote a.nc\n")
+    told = json.loads(out)
+    run = load_result("a.nc")
+    assert told["time"] == 0.1
+    assert told["complete"] is True
+    assert told["q"] == {"hinge": [run.q[-1, 0]]}
+    assert told["u"] == {"hinge": [run.u[-1, 0]]}
+    assert told["steps"] == run.attrs["accepted"]
+    assert told["files"] == ["a.nc"]
+    assert told["energy"]["largest_error"] < 1e-7 * abs(told["energy"]["start"])  # ten times rtol
+    fixed = json.loads(command("run", PENDULUM, "--until", 0.1, "--integrator", "rk4", "--step", 0.01, "--json")[1])
+    assert (fixed["steps"], fixed["files"]) == (10, [])
+
+
+def test_json_of_a_model(command):
+    told = json.loads(command("check", ROOT / "models" / "four_bar.toml", "--json")[1])
+    assert told.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1}.items()
+    told = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
+    assert len(told["cut_joints"]) == 1
+    assert told["algorithm"] is None
+    told = json.loads(command("explain", PENDULUM, "--json")[1])
+    assert told["algorithm"] == "articulated"
+    assert told["tree"] == {"hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}}
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (MemoryError(), 1), (OSError(5, "I/O"), 1)])
@@ -288,6 +373,15 @@ def test_the_bar_waits_a_second_and_needs_a_terminal(monkeypatch):
         bar.start = -10.0
         bar(0.5)
         assert bar.shown is None
+
+
+def test_the_bar_tells_time_and_steps():
+    class Reached(float):
+        steps = 12
+
+    bar = cli.Bar("run", 4.0)
+    assert bar.details(0.5) == ""
+    assert bar.details(Reached(0.5)) == "0.5 of 4 s, 12 steps, time left"
 
 
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):

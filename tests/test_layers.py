@@ -25,6 +25,7 @@ ROOMS = [
     "analysis",
     "cluster",
     "bench",
+    "cli_progress",
     "cli",
     "cli_results",
     "cli_studies",

@@ -1,6 +1,7 @@
 """Results: names, labels, files that are whole or not there, pictures."""
 
 import io
+import os
 import re
 import warnings
 
@@ -125,6 +126,8 @@ def test_the_dataset_describes_itself(each):
     assert data.u.sel(speed="free.vz").values.shape == (len(each),)
     assert data.q_unit.sel(coordinate="screw").item() == "rad"
     assert data.position.sel(place="tip", axis="z").attrs["units"] == "m"
+    assert data.work.attrs["units"] == data.energy_elastic.attrs["units"] == "J"
+    assert (data.attrs["complete"], data.attrs["until"]) == (1, 0.02)
     assert data.energy_kinetic.attrs == {"units": "J", "long_name": "kinetic energy"}
     assert data.time.attrs["units"] == "s"
     assert data.attrs["integrator"] == "rk4"
@@ -158,22 +161,43 @@ def test_a_failed_save_leaves_what_was_there(pendulum, tmp_path, monkeypatch):
     path = tmp_path / "run.nc"
     path.write_bytes(b"old")
 
-    def full(self, part, **_):
-        part.write_bytes(b"half")
+    def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", full)
-    with pytest.raises(ModelError, match="the result cannot be written: No space left on device"):
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(wt.SimulationError, match="the result cannot be written: No space left on device"):
         pendulum.save(path)
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
 
 
-def test_a_place_that_cannot_be_written_is_named(pendulum, tmp_path):
+def test_a_file_without_what_can_be_computed_is_read_as_well(each, tmp_path):
+    path = tmp_path / "run.nc"
+    bare = each.dataset.drop_vars(
+        ["udot", "position", "energy", "energy_kinetic", "energy_potential", "energy_elastic"]
+    )
+    bare.to_netcdf(path, engine="h5netcdf")
+    again = load_result(path)
+    np.testing.assert_array_equal(again.q, each.q)
+    for name in ("free.udot", "tip.position", "energy", "energy.balance"):
+        np.testing.assert_allclose(again[name], each[name], atol=1e-12)
+
+
+def test_a_place_that_cannot_be_written_is_named(pendulum, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="there is no folder"):
         pendulum.save(tmp_path / "missing" / "run.nc")
     with pytest.raises(ModelError, match="is a folder"):
         pendulum.save(tmp_path)
+    os.mkfifo(tmp_path / "pipe.nc")
+    with pytest.raises(ModelError, match="may not be replaced"):
+        pendulum.save(tmp_path / "pipe.nc")
+    (tmp_path / "mine.nc").write_bytes(b"mine")
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != str(tmp_path / "mine.nc"))
+    with pytest.raises(ModelError, match="may not be replaced"):
+        pendulum.save(tmp_path / "mine.nc")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(ModelError, match="no permission in the folder"):
+        pendulum.save(tmp_path / "run.nc")
 
 
 def foreign(path):
@@ -226,9 +250,11 @@ def test_a_damaged_file_is_refused_or_still_right(pendulum, tmp_path):
         (lambda d: d.drop_vars("u"), "'u' is missing"),
         (lambda d: d.isel(time=slice(0, 0)), "no moments"),
         (lambda d: d.assign(q=d.q * np.nan), "not finite"),
+        (lambda d: d.assign(work=d.work * np.nan), "not finite"),
+        (lambda d: d.assign(udot=d.udot.astype(int)), "'udot' is not an array of numbers"),
         (lambda d: d.assign(q=(("time", "two"), np.zeros((51, 2)))), "wrong shape"),
     ],
-    ids=["model", "no model", "no u", "no times", "nan", "shape"],
+    ids=["model", "no model", "no u", "no times", "nan", "work nan", "udot", "shape"],
 )
 def test_a_file_changed_by_hand_is_refused(pendulum, tmp_path, change, why):
     path = tmp_path / "run.nc"

@@ -12,7 +12,8 @@ import typer
 import typer.core
 
 from . import __version__
-from .errors import ModelError, ModelWarning, SimulationError, WhippletreeError
+from .cli_progress import Bar, Terminated, terminated_in_order
+from .errors import ModelError, ModelWarning, WhippletreeError
 
 if TYPE_CHECKING:
     from .system.system import System
@@ -26,7 +27,7 @@ class Commands(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as e:
             say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
-            raise typer.Exit(130) from None
+            raise typer.Exit(143 if isinstance(e, Terminated) else 130) from None
         except WhippletreeError as e:
             say("\n  ".join([f"error: {e}", *getattr(e, "__notes__", ())]))
             raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
@@ -53,6 +54,7 @@ Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the 
 Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
 Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, for a program to read")]
 
 
 def say(message: str) -> None:
@@ -74,8 +76,10 @@ def run(
     model: ModelPath,
     until: Annotated[float, typer.Option(metavar="SECONDS", help="end of the run")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the result (.nc)")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the result (.nc), while it is computed")
     ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on from the output file, if it is there")] = False,
+    save_every: Annotated[float, typer.Option(metavar="SECONDS", help="of computing between two writings")] = 5.0,
     plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
     animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
@@ -89,6 +93,7 @@ def run(
     integrator: Integrator = "dopri5",
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    json: Json = False,
     base: Base = None,
     passive: Passive = False,
 ) -> None:
@@ -96,15 +101,20 @@ def run(
 
     \b
     whippletree run models/pendulum.toml --until 2 --q hinge=2 --plot run.svg
+    whippletree run models/pendulum.toml --until 1e4 -o long.nc    and after a stop again with --resume
 
     Without an output file the state at the end is printed.
     """
     from .files.whole_file import writable
     from .result.animation import animation_path
+    from .result.netcdf import result_path
     from .result.plot import picture_path
 
-    pages = ((report, "the report"), (animate, "the animation"))
-    for path, what in ((output, "the result"), *pages, *((p, "the picture") for p in plot)):
+    if output is not None:
+        result_path(output)
+    elif resume:
+        raise ModelError("--resume needs the file to go on from", hint="name it with -o")
+    for path, what in ((report, "the report"), (animate, "the animation"), *((p, "the picture") for p in plot)):
         if path is not None:
             writable(path, what)
     for picture in plot:
@@ -114,16 +124,11 @@ def run(
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
     system = _system(model, base, passive)
-    try:
-        result = _simulate(system, until, **options)
-    except (SimulationError, KeyboardInterrupt) as e:
-        if output is not None and len(getattr(e, "partial", ())) > 1:
-            kept = output.with_suffix(".partial" + output.suffix)
-            e.partial.save(kept)  # type: ignore[union-attr]
-            e.add_note(f"kept: {kept}, which ends at t = {e.partial.t[-1]:.6g} s")  # type: ignore[union-attr]
-        raise
-    if output is not None:
-        result.save(output)
+    options |= {"output": output, "resume": resume, "save_every": save_every}
+    complete = output is not None and resume and _already_complete(output)
+    begun = time.perf_counter()
+    result = _simulate(system, until, **options)
+    spent = time.perf_counter() - begun
     for picture in plot:
         result.plot(path=picture)
     if report is not None:
@@ -131,19 +136,30 @@ def run(
     if animate is not None:
         with Bar(f"drawing {system.name}", 1.0) as bar:
             result.animate(animate, progress=bar)
-    written = [str(p) for p in (output, *plot, report, animate) if p is not None]
+    if complete:
+        say(f"{output} was complete already")
+    written = [str(p) for p in (None if complete else output, *plot, report, animate) if p is not None]
     if written:
         say(f"wrote {', '.join(written)}")
-    else:
+    if json:
+        from .result.summary import summary
+
+        _print_json(summary(result) | {"seconds": spent, "files": written})
+    elif not written:
         from .result.report import end_state
 
         _print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
 
 
 @app.command()
-def check(model: ModelPath, base: Base = None, passive: Passive = False) -> None:
+def check(model: ModelPath, json: Json = False, base: Base = None, passive: Passive = False) -> None:
     """Say whether a model is right, and what it has."""
+    from .system.explain import counts
+
     system = _system(model, base, passive)
+    if json:
+        _print_json({"ok": True} | counts(system))
+        return
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
     bodies, joints = len(system.bodies) - 1, len(system.model.joints)
@@ -154,17 +170,23 @@ def check(model: ModelPath, base: Base = None, passive: Passive = False) -> None
 def explain(
     model: ModelPath,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
+    json: Json = False,
     base: Base = None,
     passive: Passive = False,
 ) -> None:
     """Show how a model is understood: topology, freedoms, forces, the algorithm chosen and why."""
+    from .system.explain import as_dict
+
     if plot is not None:
         from .files.whole_file import writable
         from .result.plot import picture_path
 
         writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
-    print(system.explain())
+    if json:
+        _print_json(as_dict(system))
+    else:
+        print(system.explain())
     if plot is not None:
         from .result.plot import save_figure
         from .result.topology import topology_figure
@@ -255,34 +277,21 @@ def _simulate(system: System, until: float, **options: Any) -> Any:
     import whippletree as wt
 
     _announce_compiling()
-    with Bar(f"simulating {system.name}", until) as bar:
+    with Bar(f"simulating {system.name}", until) as bar, terminated_in_order():
         return wt.simulate(system, until, progress=bar, **options)
 
 
-class Bar:
-    """A progress bar on a terminal, from the second second on; called with how far the work has come."""
+def _already_complete(output: Path) -> bool:
+    """Whether there is nothing left to compute; if there is, say where that begins."""
+    from .result.netcdf import read
 
-    def __init__(self, title: str, total: float) -> None:
-        self.title, self.total, self.start = title, total, time.monotonic()
-        self.shown: Any = None
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __call__(self, reached: float) -> None:
-        if self.shown is None and sys.stderr.isatty() and time.monotonic() - self.start > 1.0:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.shown = Progress(console=Console(stderr=True), transient=True)
-            self.shown.start()
-            self.shown.add_task(self.title, total=self.total)
-        if self.shown is not None:
-            self.shown.update(self.shown.task_ids[0], completed=reached)
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
+    if not output.exists():
+        say(f"there is no {output} yet: starting anew")
+        return False
+    kept = read(output)
+    if not kept.attrs.get("complete"):
+        say(f"going on from {output}, t = {kept.arrays['time'][-1]:.6g} s")
+    return bool(kept.attrs.get("complete"))
 
 
 def _announce_compiling() -> None:
@@ -290,6 +299,12 @@ def _announce_compiling() -> None:
 
     if not kernels_cached():
         say("compiling kernels, once, about 30 s")
+
+
+def _print_json(values: dict[str, Any]) -> None:
+    from json import dumps
+
+    print(dumps(values, allow_nan=False))
 
 
 def _print_table(rows: list[tuple[str, str]]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Base, ModelPath, Passive, _announce_compiling, _system, _values, app, say
+from .cli import Base, Json, ModelPath, Passive, _announce_compiling, _print_json, _system, _values, app, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ Pose = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinate
 Speeds = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds")]
 Forces = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
 Held = Annotated[list[str], typer.Option("--fix", metavar="JOINT", help="a joint that is held; may be repeated")]
-Json = Annotated[bool, typer.Option("--json", help="print JSON, for a program to read")]
 
 
 @app.command(short_help="Find a pose in which a model stays at rest.")
@@ -109,9 +108,7 @@ def _print_study(study: Any, as_json: bool, table: str) -> None:
     from .analysis import tables
 
     if as_json:
-        from json import dumps
-
-        print(dumps(study.as_dict(), allow_nan=False))
+        _print_json(study.as_dict())
     else:
         print(getattr(tables, table)(study))
 

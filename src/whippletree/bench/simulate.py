@@ -38,7 +38,8 @@ class Motion:
         self.end = self.ours(METHODS[-1], FINEST).value()
 
     def ours(self, method: str, rtol: float) -> Call:
-        run = partial(run_ours, self.system, UNTIL, u=self.u, integrator=method, rtol=rtol, atol=ATOL * rtol)
+        options = {"rtol": rtol, "atol": ATOL * rtol, "output_step": UNTIL}  # as solve_ivp: the end alone
+        run = partial(run_ours, self.system, UNTIL, u=self.u, integrator=method, **options)
 
         def value() -> np.ndarray:
             found = run()

@@ -129,6 +129,8 @@ def given_accelerations(system: System, t: Any, u: np.ndarray) -> np.ndarray | N
 
 def given_motion(system: System, t: float, q: np.ndarray, u: np.ndarray) -> None:
     """q and u of the freedoms whose motion is given, at time t, into arrays of one state."""
+    if not system.forces.motions:
+        return
     S = signals(system, t)
     coordinates = system.arrays["position"], system.arrays["dof"]
     for row, function in system.forces.motions.items():

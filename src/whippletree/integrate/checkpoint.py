@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..errors import ModelError, WhippletreeError
 from ..model.forces import Custom
 from ..result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
 from ..result.result import Result
+from .events import Event, Watch
 from .task import Task
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WRITING_SHARE = 0.1  # of the time of a run, at most
 MARK = "run"  # of the file being written: the next run removes what a killed one left
 
 
-def settings_of(task: Task, tau: Any) -> dict[str, Any]:
+def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]:
     """All that decides the motion besides the model and the start, as JSON can hold it."""
     system = task.system
     functions = [f"tau: {_name(tau)}"] if callable(tau) else []
@@ -43,10 +44,13 @@ def settings_of(task: Task, tau: Any) -> dict[str, Any]:
         "step": task.step,
         "tau": task.tau.tolist() if task.tau.any() else None,
         "functions": functions,
+        "events": [[e.name, _name(e.output), e.value, e.direction, _name(e.then)] for e in events],
     }
 
 
 def _name(function: Any) -> str:
+    if isinstance(function, str):
+        return function
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
@@ -64,13 +68,18 @@ class Checkpoint:
         self.until: float | None = None  # how far the file goes (s), once this run has written or read it
         self.failed = False  # whether the disk has refused it
         self.state: np.ndarray | None = None
+        self.before: np.ndarray | None = None  # what events compare with
+        self.happened = 0  # events up to the state
         self.mark()
         self.next = clock.perf_counter() + every
 
     def mark(self) -> None:
         """Remember the state to go on from. A failed step or an interrupted function leaves none behind."""
-        if self.run.state is not None:
-            self.state = self.run.state.copy()
+        run = self.run
+        if run.state is not None:
+            self.state = run.state.copy()
+        if isinstance(run, Watch):
+            self.before, self.happened = run.before, len(run.occurrences)
 
     def save_if_due(self) -> None:
         """Save every so many seconds, or more rarely where writing takes its time."""
@@ -87,6 +96,9 @@ class Checkpoint:
         data = bare_dataset(result, self.head)
         if self.state is not None:
             data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
+            data.attrs["state_events"] = self.happened
+        if self.before is not None:
+            data["state_outputs"] = ("state_output", self.before, {"long_name": "outputs of events at that state"})
         self._write(data, packed=False)
         self.until = float(result.t[-1])
 
@@ -119,9 +131,12 @@ class Checkpoint:
         if state is None or state.shape != run.state.shape:
             raise self._not_this_run("holds no state to go on from", None, None)
         run.state[:] = state
+        reached = run.run.row if isinstance(run, Watch) else run.row
         same = rows <= task.t.size and np.array_equal(arrays["time"], task.t[:rows])
-        if not (same and 1 <= run.row <= rows and len({rows, *(len(arrays[n]) for n in ("q", "u", "work"))}) == 1):
+        if not (same and 1 <= reached <= rows and len({rows, *(len(arrays[n]) for n in ("q", "u", "work"))}) == 1):
             raise self._not_this_run("does not fit together", None, None)
+        if isinstance(run, Watch):
+            run.recall(arrays.get("state_outputs"), kept.events[: kept.attrs["state_events"]])
         task.Q[:rows], task.U[:rows], task.W[:rows] = arrays["q"], arrays["u"], arrays["work"]
         self.mark()
         self.until = float(task.t[rows - 1])
@@ -140,7 +155,7 @@ class Checkpoint:
         names = [name for name in here if settings.get(name) != here[name]]
         if names:
             told = [", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)]
-            raise self._not_this_run(f"is of another run: {' and '.join(names)} differ", *told)
+            raise self._not_this_run(f"is of another run: {', '.join(names)} differ{'s' * (len(names) == 1)}", *told)
         for letter, rows in (("q", self.task.Q), ("u", self.task.U)):
             first = kept.arrays[letter][0]
             if first.shape != rows[0].shape:

@@ -89,12 +89,13 @@ class Watch:
         self.occurrences: list[Occurrence] = []
         self.stopped: tuple[str, float, np.ndarray] | None = None
         self.before: np.ndarray | None = None  # the outputs at the last look, less their values
+        self.seen: int = run.row  # rows before which all events are known
         self.probe = Probe(self.task.system, self.events)
 
     @property
     def row(self) -> int:
-        """Rows filled; all of them, once an event has stopped the run."""
-        return self.task.t.size if self.stopped else self.run.row
+        """Rows that stand; all of them, once an event has stopped the run."""
+        return self.task.t.size if self.stopped else self.seen
 
     @property
     def time(self) -> float:
@@ -107,11 +108,16 @@ class Watch:
     def attrs(self) -> dict[str, Any]:
         return self.run.attrs() | ({"stopped": self.stopped[0]} if self.stopped else {})
 
+    def recall(self, before: np.ndarray | None, occurrences: list[Occurrence]) -> None:
+        """Go on where a run has been whose state the run now has."""
+        self.before, self.occurrences, self.seen = before, occurrences, self.run.row
+
     def proceed(self, steps: int) -> Failure | None:
         """At most so many steps further, unless an event stops the run."""
         while steps > 0 and self.row < self.task.t.size:
             some = min(steps, BATCH if self.run.state is not None else 1)
             failure = self._some(some)
+            self.seen = self.run.row
             if failure:
                 return failure
             steps -= some
@@ -132,7 +138,7 @@ class Watch:
             for n, (look, now) in enumerate(zip(looks, values, strict=True)):
                 crossed = self._crossed(now)
                 self.before = now
-                if crossed and self._happen(crossed, looks[n - 1].t if n else self.run.since, look):
+                if crossed and self._happen(crossed, looks[n - 1].t if n else -np.inf, look):
                     return None
         return failure
 

@@ -75,9 +75,9 @@ def simulate(
     compiled loop. The forces of the model act besides. ``integrator`` is one of ``INTEGRATORS``: ``dopri5``,
     ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each, in every component x of q and
     u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``, ``euler`` and, for stiff
-    systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
-    the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what happened is in ``events`` of the
-    Result. ``progress`` is called with the time reached, a number that also has
+    systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is
+    the time between two rows of the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what
+    happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number that also has
     ``steps``, those taken so far, and ``until``.
 
     ``output`` (.nc) names a file that holds the run so far, whole and readable, anew about every
@@ -243,7 +243,7 @@ class Reached(float):
 
 def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
     method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
-    settings = json.dumps(settings_of(task, tau), allow_nan=False)
+    settings = json.dumps(settings_of(task, tau, getattr(run, "events", ())), allow_nan=False)
     return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
 
 

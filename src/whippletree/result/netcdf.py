@@ -18,7 +18,7 @@ from ..files import toml
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model
 from .columns import PLACES, TOTALS, column_names
-from .result import Result
+from .result import Occurrence, Result
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 RESULT = "the result"
 CONVENTIONS = "whippletree-1"
-ALWAYS, SOMETIMES = ("time", "q", "u"), ("work", "udot", "state")
+ALWAYS = ("time", "q", "u")
+EVENTS = ("event_time", "event_q", "event_u")
+STATE = ("state", "state_outputs")
+SOMETIMES = ("work", "udot", *EVENTS, *STATE)
 MOST_DENSE = 1100  # deflate packs at most 1032 to 1: a file cannot hold more bytes than this times its size
 
 
@@ -61,6 +64,8 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
         variables["work"] = (("time",), run.work, _joules("energy.work"))
     if run.given_udot is not None:
         variables["udot"] = _accelerations(run.given_udot)
+    if run.events:
+        variables |= _event_variables(run.events)
     labels = {
         "time": ("time", run.t, {"units": "s", "long_name": "time"}),
         "coordinate": ("coordinate", _texts(coordinates)),
@@ -71,6 +76,17 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     }
     given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
     return xr.Dataset(variables, coords=labels, attrs=given | head)
+
+
+def _event_variables(events: tuple[Occurrence, ...]) -> dict[str, Any]:
+    time = np.array([e.t for e in events]), {"units": "s", "long_name": "time of an event"}
+    q, u = (np.array([getattr(e, letter) for e in events]) for letter in "qu")
+    return {
+        "event_name": ("event", _texts([e.name for e in events])),
+        "event_time": ("event", *time),
+        "event_q": (("event", "coordinate"), q, _attrs("coordinates at an event", "q_unit")),
+        "event_u": (("event", "speed"), u, _attrs("speeds at an event", "u_unit")),
+    }
 
 
 def _accelerations(udot: np.ndarray) -> tuple[tuple[str, str], np.ndarray, dict[str, str]]:
@@ -146,7 +162,8 @@ class Kept(NamedTuple):
 
     model: str  # as TOML
     attrs: dict[str, Any]
-    arrays: dict[str, np.ndarray]  # time, q, u, and work, udot, state where they are there
+    arrays: dict[str, np.ndarray]  # time, q, u, and those of SOMETIMES that are there
+    events: list[Occurrence]
 
 
 def load(path: str | os.PathLike[str]) -> Result:
@@ -161,26 +178,34 @@ def load(path: str | os.PathLike[str]) -> Result:
 def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
     moments = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
-    return Result(system, *moments, udot=arrays.get("udot"), attrs=kept.attrs)
+    return Result(system, *moments, udot=arrays.get("udot"), attrs=kept.attrs, events=kept.events)
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
     """The content of a result file, if it is whole and ours."""
     if not Path(path).is_file():
         raise ModelError(f"there is no result file '{path}'", hint="'whippletree run' writes one with -o")
-    attrs, arrays = _read(path)
+    attrs, arrays, names = _read(path)
     text = attrs.pop("model")
     if sha256(text.encode()).hexdigest() != attrs.pop("model_sha256"):
         raise damaged(path, "the model stored in it has changed")
     if not arrays["time"].size:
         raise damaged(path, "it holds no moments")
-    if not all(np.isfinite(a).all() for name, a in arrays.items() if name != "state"):
+    if not all(np.isfinite(a).all() for name, a in arrays.items() if name not in STATE):
         raise damaged(path, "it holds numbers that are not finite")
-    return Kept(text, attrs, arrays)
+    return Kept(text, attrs, arrays, _occurrences(path, arrays, names))
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Attributes and arrays of the file, straight from HDF5, which has the fewest ways to go wrong."""
+def _occurrences(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], names: list[str]) -> list[Occurrence]:
+    times, q, u = (arrays.get(name, np.zeros((0, 0))) for name in EVENTS)
+    widths = [(q.shape[1:], arrays["q"].shape[1:]), (u.shape[1:], arrays["u"].shape[1:])]
+    if not len(names) == len(times) == len(q) == len(u) or (names and any(a != b for a, b in widths)):
+        raise damaged(path, "its events do not fit together")
+    return [Occurrence(*one) for one in zip(names, times.tolist(), q, u, strict=True)]
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray], list[str]]:
+    """Attributes, arrays and names of events of the file, straight from HDF5, which has the fewest ways to go wrong."""
     import h5py
 
     room = MOST_DENSE * Path(path).stat().st_size
@@ -195,7 +220,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
             if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
                 raise damaged(path, "the model is missing")
             names = [*ALWAYS, *(name for name in SOMETIMES if name in file)]
-            return attrs, {name: _array(file, name, room, path) for name in names}
+            events = list(file["event_name"].asstr()) if "event_name" in file else []
+            return attrs, {name: _array(file, name, room, path) for name in names}, events
     except ModelError:
         raise
     except BlockingIOError:

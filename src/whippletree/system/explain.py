@@ -1,9 +1,9 @@
-"""What a System is, in words."""
+"""What a System is, in words and as plain values."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,8 +40,37 @@ def explain(system: System) -> str:
     return "\n".join(lines + _forces(system.model) + _passive(system.model) + _algorithm(system))
 
 
+def counts(system: System) -> dict[str, Any]:
+    """The name, and how many there are of what."""
+    joints, loops = len(system.model.joints), len(system.cut_joints)
+    numbers = {"bodies": len(system.bodies) - 1, "joints": joints, "loops": loops}
+    return {"name": system.name, **numbers, "freedoms": system.nu, "coordinates": system.nq}
+
+
+def as_dict(system: System) -> dict[str, Any]:
+    """What ``explain`` says, for a program to read; rows of q and u are first and past the last."""
+    model, edges = system.model, system.topology.edges
+    tree: dict[str, dict[str, Any]] = {}
+    for joint in (edge.joint for edge in edges):
+        q, u = system.q_index(joint.name), system.u_index(joint.name)
+        tree[joint.name] = {"kind": joint.kind, "parent": joint.parent, "child": joint.child}
+        tree[joint.name] |= {"q": [q.start, q.stop], "u": [u.start, u.stop]}
+    return counts(system) | {
+        "tree": tree,
+        "cut_joints": list(system.cut_joints),
+        "forces": _kinds(model),
+        "passive": model.passive,
+        "algorithm": _chosen(system)[0],
+    }
+
+
+def _kinds(model: Model) -> dict[str, str]:
+    forces = model.forces.values()
+    return {f.name: kind for f in forces for kind, made in FORCE_KINDS.items() if isinstance(f, made)}
+
+
 def _forces(model: Model) -> list[str]:
-    kinds = Counter(kind for f in model.forces.values() for kind, made in FORCE_KINDS.items() if isinstance(f, made))
+    kinds = Counter(_kinds(model).values())
     plural = {"wrench": "wrenches"}
     named = [f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in kinds.items()]
     return ["forces     " + ", ".join(named)] if named else []
@@ -72,11 +101,20 @@ def _some(names: list[str]) -> str:
 
 
 def _algorithm(system: System) -> list[str]:
-    from ..dynamics.choose import choose, reason
+    from ..dynamics.choose import reason
+
+    name, missing = _chosen(system)
+    if name is None:
+        return [f"algorithm  none: {missing} need solvers that are not there yet"]
+    return [f"algorithm  {name}: {reason(system, name)}"]
+
+
+def _chosen(system: System) -> tuple[str | None, object]:
+    """The algorithm that ``auto`` takes; or None, and what it would have to support."""
+    from ..dynamics.choose import choose
     from ..errors import ModelError
 
     try:
-        name = choose(system)
+        return choose(system), None
     except ModelError as refusal:
-        return [f"algorithm  none: {refusal.got} need solvers that are not there yet"]
-    return [f"algorithm  {name}: {reason(system, name)}"]
+        return None, refusal.got

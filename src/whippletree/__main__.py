@@ -1,0 +1,5 @@
+"""``python -m whippletree`` is the command ``whippletree``."""
+
+from .cli import main
+
+main()

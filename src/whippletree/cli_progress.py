@@ -1,0 +1,63 @@
+"""Long work on the command line: how far it has come, and its end in order."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Terminated(KeyboardInterrupt):
+    """Asked to end (SIGTERM): as with Ctrl-C, what was computed is kept."""
+
+
+@contextmanager
+def terminated_in_order() -> Iterator[None]:
+    """SIGTERM raises Terminated."""
+
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Bar:
+    """A progress bar on a terminal, from the second second on; called with how far the work has come.
+
+    A run tells its simulated time and steps as well.
+    """
+
+    def __init__(self, title: str, total: float) -> None:
+        self.title, self.total, self.start = title, total, time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __call__(self, reached: float) -> None:
+        if self.shown is None and sys.stderr.isatty() and time.monotonic() - self.start > 1.0:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            words = TextColumn("{task.description}"), TextColumn("{task.fields[details]}")
+            columns = words[0], BarColumn(), TaskProgressColumn(), words[1], TimeRemainingColumn()
+            self.shown = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.shown.start()
+            self.shown.add_task(self.title, total=self.total, completed=reached, details="")
+        if self.shown is not None:
+            self.shown.update(self.shown.task_ids[0], completed=reached, details=self.details(reached))
+
+    def details(self, reached: float) -> str:
+        steps = getattr(reached, "steps", None)
+        return "" if steps is None else f"{reached:.4g} of {self.total:g} s, {steps} steps, time left"
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()

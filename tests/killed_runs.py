@@ -1,0 +1,102 @@
+"""Runs that are killed at random moments and resumed until they are complete. Executed by test_resume.py.
+
+python killed_runs.py FOLDER KILLS SEED prints how many kills and runs there were, and stops at the first file that
+cannot be read or differs from that of a run that was left alone. Runs are forks of one process, so that none
+has to load kernels and a kill costs milliseconds.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import whippletree as wt
+from whippletree.integrate import checkpoint
+from zoo import floating_tree
+
+ROWS = 200
+
+
+def cases():
+    system = floating_tree().compile()
+    u, tau = np.linspace(-1, 1, system.nu), np.linspace(0.1, -0.1, system.nu)
+    return system, {
+        "dopri5": {"until": 40.0, "u": u, "output_step": 40.0 / ROWS},
+        "rk4": {"until": 5.0, "u": u, "tau": tau, "integrator": "rk4", "step": 1e-3, "output_step": 5.0 / ROWS},
+    }
+
+
+def simulate(system, options, path, resume):
+    return wt.simulate(system, output=path, resume=resume, save_every=1e-3, **options)
+
+
+def seconds_alone(system, options, path):
+    """How long a run takes that writes its file once, so that lives can be cut to the machine."""
+    begun = time.perf_counter()
+    wt.simulate(system, output=path, save_every=1e3, **options)
+    return time.perf_counter() - begun
+
+
+def live(system, options, path, seconds):
+    """Whether a run that is killed after so many seconds came to its end before."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            simulate(system, options, path, resume=True)
+        except BaseException as error:
+            print(error, file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+    time.sleep(seconds)
+    os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFEXITED(status):
+        assert os.WEXITSTATUS(status) == 0, "a run failed"
+        return True
+    return False
+
+
+def check_readable(path, whole):
+    """What a kill leaves is the beginning of the motion."""
+    if path.exists():
+        run = wt.load_result(path)
+        assert np.array_equal(run.q, whole.q[: len(run)])
+        assert np.array_equal(run.u, whole.u[: len(run)])
+
+
+def check_equal(path, expected):
+    with xr.open_dataset(path, decode_times=False) as a, xr.open_dataset(expected, decode_times=False) as b:
+        assert a.identical(b), f"{path} differs"
+    left = [p.name for p in path.parent.iterdir() if p not in (path, expected)]
+    assert not left, f"left behind: {left}"
+
+
+def main(folder, kills, seed):
+    system, options = cases()
+    checkpoint.WRITING_SHARE = 0.9  # write nearly all the time: that is where a kill could do harm
+    whole, longest = {}, {}
+    for name, given in options.items():
+        (folder / name).mkdir()
+        whole[name] = simulate(system, given, folder / name / "whole.nc", resume=False)
+        longest[name] = seconds_alone(system, given, folder / name / "whole.nc")
+    chance, killed, runs = random.Random(seed), 0, 0
+    while killed < kills or runs < 2 * len(options):
+        name = list(options)[runs % len(options)]
+        path, life = folder / name / "run.nc", longest[name]
+        while not live(system, options[name], path, life * chance.random()):
+            killed += 1
+            life *= 1.1  # so that a slow machine comes to an end too
+            check_readable(path, whole[name])
+        check_equal(path, folder / name / "whole.nc")
+        path.unlink()
+        runs += 1
+    print(killed, runs)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
