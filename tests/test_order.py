@@ -31,7 +31,7 @@ def end_state(system, integrator, step, algorithm="auto", **tolerances):
     return np.concatenate(last)
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1)])
+@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1), ("generalized_alpha", 2)])
 def test_order_of_the_integrator(integrator, order):
     system = mobile()
     ends = [end_state(system, integrator, 0.5 / 2**k) for k in range(5, 10)]
@@ -107,3 +107,9 @@ def test_numbers_of_the_method_fulfil_the_order_conditions(method):
 def test_every_algorithm_takes_the_same_path(algorithm):
     system = mobile()
     assert np.abs(end_state(system, "rk4", 0.01, algorithm) - end_state(system, "rk4", 0.01)).max() < 1e-11
+
+
+def test_every_order_is_measured():
+    """What says its order is in the tests above."""
+    named = {name for name, module in wt.INTEGRATORS.items() if hasattr(module, "ORDER")}
+    assert named == {"rk4", "euler", "generalized_alpha", "dopri5", "dop853"}

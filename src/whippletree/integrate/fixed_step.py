@@ -116,12 +116,18 @@ class Run:
 
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step: a shorter step from where that began."""
-        ny = self.task.y.size
-        state = self.state.copy()
+        state = self.rewound()
+        if t == self.since:
+            return state[HEAD : HEAD + self.task.y.size]
         state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since
-        state[HEAD : HEAD + ny] = self.state[HEAD + ny : HEAD + 2 * ny]
         self._march(state, 1)
-        return state[HEAD : HEAD + ny]
+        return state[HEAD : HEAD + self.task.y.size]
+
+    def rewound(self) -> np.ndarray:
+        """The state as it was when the last step began."""
+        state, ny = self.state.copy(), self.task.y.size
+        state[HEAD : HEAD + ny] = state[HEAD + ny : HEAD + 2 * ny]
+        return state
 
     def _march(self, state: np.ndarray, steps: int) -> int:
         task = self.task
@@ -131,10 +137,11 @@ class Run:
         )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
-        task = self.task
-        if self._march(self.state, steps) == GOING:
-            return None
-        nq, nu = task.system.nq, task.system.nu
+        status = self._march(self.state, steps)
+        return None if status == GOING else self.failed(status)
+
+    def failed(self, status: int) -> Failure:
+        nq, nu = self.task.system.nq, self.task.system.nu
         component = int(np.argmin(np.isfinite(self.state[HEAD + nq : HEAD + nq + nu]))) + nq
         hint = "a smaller step, integrator='dopri5', or mass and inertia for the outermost bodies"
         return Failure("ceased to be finite", self.time, component, hint)

@@ -24,7 +24,7 @@ from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
-from . import dop853, dopri5, euler, rk4, scipy_methods
+from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
 from .task import Failure, Task, make_task
@@ -34,6 +34,8 @@ INTEGRATORS: dict[str, ModuleType] = {
     "dop853": dop853,
     "rk4": rk4,
     "euler": euler,
+    "generalized_alpha": generalized_alpha,
+    "cvode": cvode,
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
 }
 RTOL, ATOL = 1e-8, 1e-10
@@ -70,12 +72,12 @@ def simulate(
     ``q`` and ``u`` are arrays, or dicts from joint names to values; what is missing is neutral and at
     rest, and where a motion is given that says how it starts. ``tau`` is a constant joint force (N m or N), an
     array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by ``numba.njit`` stays in the
-    compiled loop. The forces of the model act besides. ``integrator`` is one of ``INTEGRATORS``: ``dopri5``
-    and those of SciPy choose their steps so that the error of each, in every component x of q and u, is
-    about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4`` and ``euler`` take steps
-    of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is the time between two rows of
-    the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what happened is in ``events`` of the
-    Result. ``progress`` is called with the time reached, a number that also has
+    compiled loop. The forces of the model act besides. ``integrator`` is one of ``INTEGRATORS``: ``dopri5``,
+    ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each, in every component x of q and
+    u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``, ``euler`` and, for stiff
+    systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is
+    the time between two rows of the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what
+    happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number that also has
     ``steps``, those taken so far, and ``until``.
 
     ``output`` (.nc) names a file that holds the run so far, whole and readable, anew about every

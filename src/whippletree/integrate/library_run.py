@@ -1,0 +1,89 @@
+"""A run by the solver of a library around single evaluations, watched and kept like the compiled ones.
+
+A solver has ``time`` (s), ``step()``, which takes one step and returns None or what went wrong, and ``look(t)``: y at
+a time within the last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.loads import given_motion
+from .accelerate import CODES, derivative, mechanism_memory
+from .task import Failure, Task
+
+Rates = Callable[[float, np.ndarray], np.ndarray]
+
+
+class Run:
+    """A solver under way; ``make(rates, t, y)`` starts one."""
+
+    state = None  # the library keeps its own
+    interpolates = True
+
+    def __init__(self, task: Task, make: Callable[[Rates, float, np.ndarray], Any]) -> None:
+        self.task, self.make = task, make
+        self.accepted, self.blamed = 0, task.system.nq
+        self.evaluations = 0
+        self.memory = mechanism_memory(task.system, task.algorithm, 0)
+        self.restart(task.start, task.y, task.first)
+
+    def restart(self, t: float, y: np.ndarray, row: int) -> None:
+        """Go on from y at t, with this row next."""
+        self.time = self.since = t
+        self.row, self.begin = row, y.copy()
+        self.solver: Any = None
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        task, out = self.task, np.zeros(y.size)
+        self.evaluations += 1
+        # a copy of y, where given motions may be written
+        derivative(self.memory, task.tau, task.call, CODES[task.algorithm], float(t), np.array(y), out)
+        if not np.isfinite(out).all():
+            self.blamed = int(np.argmin(np.isfinite(out)))
+            raise FloatingPointError("the accelerations are not finite")  # some libraries would go on
+        return out
+
+    def proceed(self, steps: int) -> Failure | None:
+        task = self.task
+        hint = f"integrator='dopri5' says more; '{task.integrator}' is for comparison"
+        try:
+            self.solver = self.solver or self.make(self.rates, self.time, self.begin)
+            for _ in range(steps):
+                if self.row == task.t.size:
+                    break
+                wrong = self.solver.step()
+                if wrong:
+                    return Failure(f"failed: {wrong}", self.time, self.blamed, hint)
+                self.accepted, self.since, self.time = self.accepted + 1, self.time, self.solver.time
+                self._write_rows(int(np.searchsorted(task.t, self.time, side="right")))
+        except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
+            return Failure(f"failed: {e}", self.time, self.blamed, hint)
+        return None
+
+    def _write_rows(self, reached: int) -> None:
+        task, nq, nu = self.task, self.task.system.nq, self.task.system.nu
+        for row in range(self.row, reached):
+            y = self.at(task.t[row])
+            task.Q[row], task.U[row], task.W[row] = y[:nq], y[nq : nq + nu], y[-1]
+        self.row = max(self.row, reached)
+
+    def at(self, t: float) -> np.ndarray:
+        """y = (q, u, work) at a time within the last step."""
+        if self.solver is None:
+            return self.begin.copy()
+        system, y = self.task.system, self.solver.look(t)
+        for edge in system.topology.edges:
+            if edge.joint.kind in ("spherical", "free"):
+                last = system.q_index(edge.joint.name).stop
+                y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
+        given_motion(system, t, y, y[system.nq :])
+        return y
+
+    def attrs(self) -> dict[str, Any]:
+        task = self.task
+        counts = {"accepted": self.accepted, "evaluations": self.evaluations}
+        return {"rtol": task.rtol, "atol": task.atol} | counts
