@@ -29,6 +29,7 @@ ROOMS = [
     "cli",
     "cli_results",
     "cli_studies",
+    "__main__",
 ]
 ALGORITHMS = [p for p in SRC.glob("dynamics/*.py") if re.search(r"^SUPPORTS\b", p.read_text("utf-8"), re.MULTILINE)]
 
