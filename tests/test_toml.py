@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whippletree import files
-from whippletree.errors import ModelError
+from whippletree.errors import ModelError, SimulationError
 from whippletree.files import lines, toml
 from whippletree.model import JOINT_KINDS, Limits, Model, Visual, pose, shapes
 
@@ -382,7 +382,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(ModelError, match=r"'m.toml' cannot be written: No space left on device"):
+        with pytest.raises(SimulationError, match=r"'m.toml' cannot be written: No space left on device"):
             files.save(m, file)
     m.body("b", mass=1.0, visuals=[Visual("mesh", (1.0,) * 3, path="\ud800")])
     with pytest.raises(ModelError, match=r"'m.toml' cannot be written: a name or path in it is not valid text"):
