@@ -88,7 +88,7 @@ def eliminate(m, k, tau, w, j, IA, pA):
     return sub_outer(IA, d, U), axpy(d * uA, U, pA)  # Ia = IA - U d U', pa = pA + U d uA
 
 
-@kernel
+@inline
 def solve(m, k, tau, wrench, w, udot):
     for i in range(m.nb - 1, 0, -1):  # tips to ground
         mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)

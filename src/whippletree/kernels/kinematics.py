@@ -170,7 +170,7 @@ def place(m, q, k):
         place_body(m, q, k, i)
 
 
-@kernel
+@inline
 def place_and_move(m, q, u, k):
     """Positions and velocities"""
     sincos_all(q, k.sin, k.cos)

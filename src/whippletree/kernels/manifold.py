@@ -60,7 +60,7 @@ def advance(m, q, step, out):
         put_all(out, n, normalize(quaternion_product(load_quaternion(q, n), turn)))
 
 
-@kernel
+@inline
 def coordinate_rates(m, q, u, out):
     """out = N(q) u"""
     for i in range(1, m.nb):
