@@ -27,7 +27,7 @@ from ..kernels.blocks import (
     unit_check,
 )
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.lanes import entry, get, inline, put, scratch, take
 from ..kernels.layout import unpack
 from ..kernels.spatial import (
     add,
