@@ -71,7 +71,7 @@ class Motion:
 
     def as_good(self, method: str, error: float) -> tuple[Call, float] | None:
         """Our call with the largest tolerance whose error is not larger, and that error."""
-        rtol = LOOSEST
+        rtol = LOOSEST if np.isfinite(error) else RTOL
         while rtol > FINEST:
             call = self.ours(method, rtol)
             found = self.error(call)
