@@ -139,7 +139,12 @@ def rolled(name: str | int) -> Model:
 
     if isinstance(name, int):
         return chain(name)
-    return robot(name) if name in ROBOTS else wt.load(name)
+    if name in ROBOTS:
+        return robot(name)
+    model = wt.load(name)
+    model.passive = False  # engines are compared by their dynamics: forces differ in form
+    model.forces.clear()
+    return model
 
 
 def robots_folder() -> Path:
