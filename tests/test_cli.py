@@ -331,7 +331,7 @@ def test_json_of_a_model(command):
     assert told.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1}.items()
     told = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
     assert len(told["cut_joints"]) == 1
-    assert told["algorithm"] is None
+    assert told["algorithm"] == "multipliers"
     told = json.loads(command("explain", PENDULUM, "--json")[1])
     assert told["algorithm"] == "articulated"
     assert told["tree"] == {"hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}}

@@ -458,7 +458,7 @@ def lonely():
     ("make", "q", "said"),
     [
         (lonely, None, "'post' has no freedoms: there is nothing to study"),
-        (four_bar, None, "no algorithm yet can solve 'four bar'"),
+        (four_bar, None, "'four bar' has loops or constraints, which studies do not know yet"),
         (pendulum, [[0.0], [1.0]], "a study takes one state"),
         (pendulum, [0.0, 1.0], "q has the wrong shape for 'pendulum'"),
         (pendulum, {"hing": 1.0}, "joint 'hing' is not known"),

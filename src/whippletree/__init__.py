@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
+    from .integrate.assemble import State, assemble
     from .integrate.events import Event
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
@@ -54,6 +55,7 @@ _HOME = {
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
+    "integrate.assemble": ("State", "assemble"),
     "integrate.events": ("Event",),
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
@@ -68,11 +70,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine", "Step",
-    "System", "Table", "WhippletreeError", "advance", "applied_force", "bias_force", "box", "coordinate_rates",
-    "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics",
-    "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "momentum",
-    "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass", "sphere",
+    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine", "State",
+    "Step", "System", "Table", "WhippletreeError", "advance", "applied_force", "assemble", "bias_force", "box",
+    "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
+    "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix",
+    "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass",
+    "sphere",
 ]  # fmt: skip
 
 

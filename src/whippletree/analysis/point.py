@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.choose import choose
 from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion
 from ..errors import ModelError
@@ -32,7 +31,12 @@ def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarra
 
     Where a motion is given, q and u are those of t = 0.
     """
-    choose(system)  # refuses what no algorithm can do, by name
+    if system.constraints.count:
+        raise ModelError(
+            f"'{system.name}' has loops or constraints, which studies do not know yet",
+            expected="a tree of joints",
+            got=", ".join(f"'{owner}'" for owner in dict.fromkeys(system.constraints.owner)),
+        )
     if system.nu == 0:
         raise ModelError(f"'{system.name}' has no freedoms: there is nothing to study", expected="a joint that moves")
     Q, U, T = one_state(system, q, u, tau, "a study")

@@ -6,9 +6,14 @@ from types import ModuleType
 
 from ..errors import ModelError, nearest
 from ..system.system import System
-from . import articulated, composite
+from . import articulated, composite, multipliers, nullspace
 
-ALGORITHMS: dict[str, ModuleType] = {"articulated": articulated, "composite": composite}
+ALGORITHMS: dict[str, ModuleType] = {
+    "articulated": articulated,
+    "composite": composite,
+    "multipliers": multipliers,
+    "nullspace": nullspace,
+}
 ALIASES = {"aba": "articulated", "crba": "composite"}
 
 
@@ -35,6 +40,8 @@ def _refusal(system: System, who: str, able: list[str]) -> ModelError:
         has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
     if system.model.couplings:
         has.append("joint couplings (" + ", ".join(f"'{c}'" for c in list(system.model.couplings)[:5]) + ")")
+    if system.model.constraints:
+        has.append("constraints (" + ", ".join(f"'{c}'" for c in list(system.model.constraints)[:5]) + ")")
     return ModelError(
         f"{who} can solve '{system.name}'" if who.startswith("no ") else f"{who} cannot solve '{system.name}'",
         expected="a tree of joints",
@@ -49,4 +56,9 @@ def reason(system: System, algorithm: str) -> str:
     """One line for ``explain``."""
     if algorithm == "articulated":
         return f"O(n): {system.nu} freedoms in one sweep in and one out, no matrix is formed"
+    rows = system.constraints.count
+    if algorithm == "multipliers":
+        return f"O(n + n m^2 + m^3): {system.nu} freedoms, {rows} rows of constraints by undetermined multipliers"
+    if algorithm == "nullspace":
+        return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

@@ -31,7 +31,7 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pools but not th
 
 def prepare(entry: Any, inputs: int, ndim: int) -> None:
     """Compile (or load from disk) an entry for one state (ndim 1) or batches (2), and for nothing else."""
-    if (id(entry), ndim) in _prepared:
+    if (id(entry), ndim) in _prepared or not hasattr(entry, "compile"):
         return
     one = types.Array(types.float64, 1, "C")
     data = types.Array(types.float64, ndim, "C")

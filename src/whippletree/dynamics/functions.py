@@ -19,7 +19,7 @@ from . import articulated, composite, newton_euler, operators
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
 from .inputs import require_finite, states, with_wrenches
-from .loads import given_accelerations, loads
+from .loads import given_accelerations, loads, tiled_signals
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros
@@ -68,8 +68,10 @@ def forward_dynamics(
     if given is not None:
         T = T + _needed(system, Q, U, np.zeros_like(U)) - _needed(system, Q, U, given)
     forces = with_wrenches(system, T, wrenches, Q)
-    names = ("q", "u", "tau")
-    udot = evaluate(module.accelerations, module.workspace, system, [Q, U, forces], system.nu, threads, names)
+    inputs, names = [Q, U, forces], ["q", "u", "tau"]
+    if "constraints" in module.SUPPORTS:
+        inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
+    udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:
         rows = list(system.forces.motions)
         udot[..., rows] = given[..., rows]

@@ -105,11 +105,15 @@ def signals(system: System, t: Any) -> np.ndarray:
     return out if np.ndim(t) else out[0]
 
 
+def tiled_signals(system: System, t: Any, q: np.ndarray) -> np.ndarray:
+    """The same, one row for each of the states q."""
+    S = signals(system, t)
+    return np.tile(S, (q.shape[0], 1)) if q.ndim > S.ndim else S
+
+
 def loads(system: System, q: np.ndarray, u: np.ndarray, t: Any, threads: int | None = None) -> Loads:
     """Of checked states (n,) or (B, n), at one time or at (B,) times."""
-    S = signals(system, t)
-    if q.ndim > S.ndim:
-        S = np.tile(S, (q.shape[0], 1))
+    S = tiled_signals(system, t, q)
     out = evaluate(survey_forces, _workspace, system, [q, u, S], _columns(system), threads, ("q", "u", "time"))
     nu = system.nu
     ledger = out[..., nu + 2 :].reshape(*out.shape[:-1], system.forces.rows, ROW)

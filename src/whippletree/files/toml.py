@@ -1,4 +1,4 @@
-"""Models as TOML: tables ``[bodies.crank]``, ``[joints.pin]``, and likewise frames, couplings and forces."""
+"""Models as TOML: tables ``[bodies.crank]``, ``[joints.pin]``, and so on for frames, couplings, forces, constraints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..errors import ModelError, nearest
-from ..model import FORCE_KINDS, Limits, Model, Visual, check, shapes
+from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Limits, Model, Visual, check, shapes
 from ..model.pose import IDENTITY
 from .lines import KeyPath, Lines
 from .paths import Roots
@@ -98,6 +98,7 @@ class FileTable(Table):
     frames: dict[str, dict[str, Any]] = {}
     couplings: dict[str, dict[str, Any]] = {}
     forces: dict[str, dict[str, Any]] = {}
+    constraints: dict[str, dict[str, Any]] = {}
 
 
 SHAPES: dict[str, Callable[..., dict[str, Any]]] = {
@@ -112,15 +113,16 @@ def _shape_table(shape: Callable[..., Any]) -> type[Table]:
     return create_model(f"{shape.__name__.title()}Table", __base__=Table, shape=(str, ...), **fields)
 
 
-def _force_table(kind: str) -> type[Table]:
-    """The fields of a force as a table, ``kind`` beside them."""
-    given = [f for f in fields(FORCE_KINDS[kind]) if f.name not in ("name", "where")]
+def _kind_table(kind: str, part: type) -> type[Table]:
+    """The fields of a force or constraint as a table, ``kind`` beside them."""
+    given = [f for f in fields(part) if f.name not in ("name", "where")]
     keys: dict[str, Any] = {f.name: (Any, ... if f.default is MISSING else f.default) for f in given}
     return create_model(f"{kind.title()}Table", __base__=Table, kind=(str, ...), **keys)
 
 
 SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
-FORCE_TABLES = {kind: _force_table(kind) for kind in FORCE_KINDS if kind != "function"}
+FORCE_TABLES = {kind: _kind_table(kind, part) for kind, part in FORCE_KINDS.items() if kind != "function"}
+CONSTRAINT_TABLES = {kind: _kind_table(kind, part) for kind, part in CONSTRAINT_KINDS.items()}
 
 # what tomllib's shortest complaints mostly come from
 SLIPS = {
@@ -152,7 +154,7 @@ class _Reader:
         model = Model(top.name, top.gravity, top.passive, where=self._where(("gravity",)))
         model.where = self._where(())
         sections = {"bodies": self._body, "joints": self._joint, "frames": self._frame}
-        sections |= {"couplings": self._coupling, "forces": self._force}
+        sections |= {"couplings": self._coupling, "forces": self._force, "constraints": self._constraint}
         for section, add in sections.items():
             for name, table in getattr(top, section).items():
                 self._add(model, (section, name), table, add)
@@ -227,20 +229,28 @@ class _Reader:
         model.couple(str(path[1]), t.of, ratio=t.ratio, offset=t.offset, where=self._where(path))
 
     def _force(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        label, where = f"force '{path[1]}'", self._where(path)
-        if "kind" not in table:
-            raise ModelError(f"{label}: key 'kind' is missing", where=where, hint="known: " + ", ".join(FORCE_TABLES))
-        kind = table["kind"]
-        if kind == "function":
+        label = f"force '{path[1]}'"
+        if table.get("kind") == "function":
             raise ModelError(
                 f"{label}: kind 'function' cannot stand in a file",
                 expected="one of " + ", ".join(FORCE_TABLES),
                 where=self._where((*path, "kind")),
                 hint=f"model files are data; add it in Python: model.force('{path[1]}', 'function', ...)",
             )
-        check.known(kind, FORCE_TABLES, f"{label}: kind", self._where((*path, "kind")))
-        self._table(path, table, FORCE_TABLES[kind], label)
-        model.force(str(path[1]), **table, where=where)
+        self._of_kind(path, table, FORCE_TABLES, label)
+        model.force(str(path[1]), **table, where=self._where(path))
+
+    def _constraint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        self._of_kind(path, table, CONSTRAINT_TABLES, f"constraint '{path[1]}'")
+        model.constraint(str(path[1]), **table, where=self._where(path))
+
+    def _of_kind(self, path: KeyPath, table: dict[str, Any], tables: dict[str, type[Table]], label: str) -> None:
+        """A table whose ``kind`` says which keys it has."""
+        if "kind" not in table:
+            hint = "known: " + ", ".join(tables)
+            raise ModelError(f"{label}: key 'kind' is missing", where=self._where(path), hint=hint)
+        kind = check.known(table["kind"], tables, f"{label}: kind", self._where((*path, "kind")))
+        self._table(path, table, tables[kind], label)
 
     def _where(self, path: KeyPath) -> str:
         return f"{self.source}:{self.lines.of(path)}"

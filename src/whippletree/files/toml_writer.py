@@ -12,7 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelWarning
-from ..model import FORCE_KINDS, FUNCTION_KINDS, Body, Coupling, Custom, Force, Frame, Joint, Model, Pose, check
+from ..model import (
+    CONSTRAINT_KINDS,
+    FORCE_KINDS,
+    FUNCTION_KINDS,
+    Body,
+    Constraint,
+    Coupling,
+    Custom,
+    Force,
+    Frame,
+    Joint,
+    Model,
+    Pose,
+    check,
+)
 from ..model.pose import IDENTITY
 
 # what makes the forces of a joint, and the defaults that are not written
@@ -28,6 +42,7 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     parts += [_frame_text(frame) for frame in model.frames.values()]
     parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
     parts += [_force_text(force) for force in model.forces.values()]
+    parts += [_constraint_text(constraint) for constraint in model.constraints.values()]
     left_out = [f"'{force.name}'" for force in model.forces.values() if isinstance(force, Custom)]
     if left_out:
         text = f"{model.name}: a file holds no Python functions; left out: force {', '.join(left_out)}"
@@ -90,6 +105,11 @@ def _force_text(force: Force) -> str:
         return f"# left out: force {_text(force.name)}, a Python function\n"
     kind = next(kind for kind, made in FORCE_KINDS.items() if isinstance(force, made))
     return _table_text(f"[forces.{_key(force.name)}]", kind=_text(kind), **_changed(force))
+
+
+def _constraint_text(constraint: Constraint) -> str:
+    kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(constraint, made))
+    return _table_text(f"[constraints.{_key(constraint.name)}]", kind=_text(kind), **_changed(constraint))
 
 
 def _changed(part: Any) -> dict[str, str]:

@@ -7,10 +7,14 @@ it, and the acceleration y that it causes in the bodies outboard acts on them as
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from ..dynamics import articulated, composite
+from ..dynamics import articulated, composite, multipliers
 from ..dynamics.newton_euler import balance
-from ..kernels.blocks import make_memory
+from ..kernels.blocks import ALWAYS, make_memory
+from ..kernels.constraint_layout import unpack_constraints
+from ..kernels.constraints import ends_of_row
 from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
@@ -21,7 +25,8 @@ from ..kernels.outside import call_policy
 from ..kernels.spatial import add, axpy, load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 
-CODES = {"articulated": 0, "composite": 1}
+# whole for trees; with a point where constraints are solved too: each type is compiled when it is first needed
+CODES: dict[str, int | float] = {"articulated": 0, "composite": 1, "multipliers": 2.0}
 
 
 class Mechanism(NamedTuple):
@@ -57,9 +62,11 @@ class Parts(NamedTuple):
 def mechanism_memory(system: System, algorithm: str, rows: int, lanes: int = 1) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state."""
     nb, nu = system.nb, system.nu
-    work = 33 * nb + 8 * nu if CODES[algorithm] == 0 else 22 * nb + nu + nu * nu
+    sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
+    work = sizes[int(CODES[algorithm])]
     loads = 2 * nu + 18 * nb + 25 + 3 * system.forces.signals
-    return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, system.forces.packed)
+    packed = system.forces.packed, system.constraints.packed
+    return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
 
 
 @inline
@@ -71,9 +78,17 @@ def open_forces(memory):
 
 
 @inline
+def open_all(memory):
+    """The System, its forces and its constraints at the start of a memory, and where the rest starts"""
+    m, F, n = open_forces(memory)
+    E, n = unpack_constraints(memory, n)
+    return m, F, E, n
+
+
+@inline
 def open_scratch(memory, states):
     """The System at the start of a memory, and a buffer behind it"""
-    m, _, end = open_forces(memory)
+    m, _, _, end = open_all(memory)
     return m, scratch(memory, end, states)
 
 
@@ -171,16 +186,50 @@ def drive(p, u, udot):
     return power
 
 
-@inline
-def solve(algorithm, p, udot, buffer, n):
-    """u' under ``total`` and ``wrench``; Work lies in the buffer from row n on"""
-    if algorithm is not None:  # noqa: SIM102  as above
+@kernel
+def solve_constrained(x, t, q, u, udot):
+    """u' with constraints, whose forces join ``total`` and ``wrench`` where motions are given; returns their power"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    w, _ = multipliers.take_work(m, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    power = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
+    if F.ndriven > 0:
+        for r in range(E.nr):
+            a, b, i, first, j, second = ends_of_row(E, r)
+            force = get(w.lam, r)
+            store6(p.wrench, a, axpy(force, load6(w.rows.w, 2 * r), load6(p.wrench, a)))
+            store6(p.wrench, b, axpy(force, load6(w.rows.w, 2 * r + 1), load6(p.wrench, b)))
+            put(p.total, i, get(p.total, i) + first * force)
+            put(p.total, j, get(p.total, j) + second * force)
+    return power
+
+
+def solve(algorithm, x, p, t, q, u, udot, n):
+    """u' under ``total`` and ``wrench``; Work lies in the buffer from row n on. Returns the power of constraints."""
+
+
+@overload(solve, jit_options=ALWAYS)
+def _solve(algorithm, x, p, t, q, u, udot, n):
+    if isinstance(algorithm, types.Float):
+        return lambda algorithm, x, p, t, q, u, udot, n: solve_constrained(x, t, q, u, udot)
+
+    def by_articulated(algorithm, x, p, t, q, u, udot, n):
+        w, _ = articulated.take_work(p.m, x.buffer, n)
+        articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+        return 0.0
+
+    def by_either(algorithm, x, p, t, q, u, udot, n):
         if algorithm == 1:
-            c, _ = composite.take_work(p.m, buffer, n)
+            c, _ = composite.take_work(p.m, x.buffer, n)
             composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
-            return
-    w, _ = articulated.take_work(p.m, buffer, n)
-    articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+        else:
+            w, _ = articulated.take_work(p.m, x.buffer, n)
+            articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+        return 0.0
+
+    return by_either if isinstance(algorithm, types.Integer) else by_articulated
 
 
 @kernel
@@ -193,7 +242,7 @@ def accelerate(x, t, q, u, udot):
     power = load(p, t, q, u)
     if p.F.ndriven > 0:
         hold(p)
-    solve(x.algorithm, p, udot, x.buffer, n)
+    power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
     if p.F.ndriven > 0:
         power = power + drive(p, u, udot)
     return power

@@ -6,7 +6,8 @@ Symbols  K are the stages; y = (q, u, work).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
          stays; and since the last stage is taken at the projected y, it is the first stage of the next step
-         exactly. The same in dense output. The error is held to a fixed share of the tolerance (margin).
+         exactly. The same in dense output. Loops are closed likewise, by project.py. The error is held to a fixed
+         share of the tolerance (margin).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
 from .accelerate import CODES, impose, make_mechanism, mechanism_memory, open_scratch, rates
+from .project import close
+from .project import project as onto_constraints
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
 from .task import Failure, Task
 
@@ -200,7 +203,9 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 return NOT_FINITE
         while row < stop and times[row] <= c[TIME]:
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
-            impose(x, times[row], view(new, 0, m.nq), view(new, m.nq, m.nu))
+            q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
+            impose(x, times[row], q, u)
+            close(x.algorithm, x, times[row], q, u)
             write_row(m, new, row, Q, U, W)
             row += 1
             c[SINCE] = 0.0
@@ -223,6 +228,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 stage(method, s, h, y, K, new)
                 if s == last_stage:
                     project(m, new)
+                    close(x.algorithm, x, c[TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             c[EVALUATIONS] += last_stage
@@ -289,6 +295,7 @@ class Run:
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
         given_motion(system, t, out, out[system.nq :])
+        onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
         return out[:ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:

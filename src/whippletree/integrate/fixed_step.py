@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.blocks import checksum
 from ..kernels.lanes import get, inline, kernel, put, view
 from .accelerate import CODES, impose, mechanism_memory
+from .project import close
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -59,6 +60,7 @@ def keep(m, x, state, work, times, every, Q, U, W):
     state[STEP] += 1.0
     q, u = view_state(m, state)
     impose(x, time_of(state), q, u)
+    close(x.algorithm, x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return False

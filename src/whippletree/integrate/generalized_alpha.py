@@ -29,6 +29,7 @@ from .fixed_step import GOING, HEAD, LENGTH, NOT_FINITE, ROW, SINCE, keep, remem
 from .task import Failure, Task
 
 ADAPTIVE = False
+LOOPS = False
 ORDER = 2
 RHO = 0.8  # what is left per step of an oscillation much faster than the step: 1 damps none, 0 all
 AM, AF = (2 * RHO - 1) / (RHO + 1), RHO / (RHO + 1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dynamics.loads import given_motion
 from .accelerate import CODES, derivative, mechanism_memory
+from .project import project
 from .task import Failure, Task
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -81,6 +82,7 @@ class Run:
                 last = system.q_index(edge.joint.name).stop
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])
+        project(system, y[: system.nq], y[system.nq : -1], t)
         return y
 
     def attrs(self) -> dict[str, Any]:

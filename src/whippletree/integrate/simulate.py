@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.choose import choose
+from ..dynamics.choose import ALGORITHMS, choose
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
@@ -25,6 +25,8 @@ from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
+from .accelerate import CODES
+from .assemble import consistent_start
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
 from .task import Failure, Task, make_task
@@ -70,15 +72,16 @@ def simulate(
     """Motion from t = 0 to ``until`` (s).
 
     ``q`` and ``u`` are arrays, or dicts from joint names to values; what is missing is neutral and at
-    rest, and where a motion is given that says how it starts. ``tau`` is a constant joint force (N m or N), an
-    array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by ``numba.njit`` stays in the
-    compiled loop. The forces of the model act besides. ``integrator`` is one of ``INTEGRATORS``: ``dopri5``,
-    ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each, in every component x of q and
-    u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``, ``euler`` and, for stiff
-    systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the run). ``output_step`` is
-    the time between two rows of the result (default: 500 rows). ``events`` are watched: see :class:`Event`; what
-    happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number that also has
-    ``steps``, those taken so far, and ``until``.
+    rest, and where a motion is given that says how it starts. With loops the start must be closed
+    (:func:`assemble` makes it so), and speeds that a dict leaves out follow from those it names. ``tau`` is a constant
+    joint force (N m or N), an array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by
+    ``numba.njit`` stays in the compiled loop. The forces of the model act besides. ``integrator`` is one of
+    ``INTEGRATORS``: ``dopri5``, ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each,
+    in every component x of q and u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``,
+    ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
+    run). ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
+    :class:`Event`; what happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number
+    that also has ``steps``, those taken so far, and ``until``.
 
     ``output`` (.nc) names a file that holds the run so far, whole and readable, anew about every
     ``save_every`` seconds of computing, but never for more than a tenth of the time. ``resume`` goes on from
@@ -100,6 +103,9 @@ def simulate(
     user = joint_forces(tau, "the function tau,") if callable(tau) else None
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
     given_motion(system, 0.0, q_now, u_now)
+    _check_loops(system, name, integrator)
+    partial = u is None or isinstance(u, Mapping)
+    consistent_start(system, q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     _check_tolerances(rtol, atol, integrator)
     h = _positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
@@ -123,6 +129,21 @@ def simulate(
         checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau), every)
         done = checkpoint.resume() if resume and path.exists() else None
         return done or _to_the_end(task, run, tau, progress, users, checkpoint)
+
+
+def _check_loops(system: System, algorithm: str, integrator: str) -> None:
+    """Refuse what does not close loops."""
+    if algorithm not in CODES:
+        able = [name for name in CODES if system.features <= ALGORITHMS[name].SUPPORTS]
+        raise ModelError(
+            f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
+        )
+    if system.constraints.count and not getattr(INTEGRATORS[integrator], "LOOPS", True):
+        able = [name for name, method in INTEGRATORS.items() if getattr(method, "LOOPS", True)]
+        raise ModelError(
+            f"integrator '{integrator}' cannot keep the loops and constraints of '{system.name}'",
+            hint="take one that can: " + ", ".join(able),
+        )
 
 
 def _cannot_resume(integrator: str) -> ModelError:

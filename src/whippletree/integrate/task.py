@@ -13,7 +13,7 @@ tolerances. ``begin(task)`` gives a run with
   the same bits. None where a library keeps its own;
 - ``attrs()``: step or tolerances and counts, for the Result.
 
-A module whose runs have no ``state`` says ``RESUMES = False``.
+A module whose runs have no ``state`` says ``RESUMES = False``, one that cannot keep loops closed ``LOOPS = False``.
 """
 
 from __future__ import annotations

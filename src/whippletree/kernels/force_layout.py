@@ -9,7 +9,8 @@ import numpy as np
 from .lanes import inline, put, take
 from .layout import take_integers
 
-MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL = range(8)  # BALL: the spring of a spherical joint
+# BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force of its own
+MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL, HELD = range(9)
 FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
 NUMBERS = FRAMES + PARAMETERS
 ROW = 8  # of the ledger: six numbers of load, stored energy, power of what does not store it

@@ -1,5 +1,15 @@
 """The Model and its parts: what the user wrote."""
 
+from .constraints import (
+    CONSTRAINT_KINDS,
+    Constraint,
+    Distance,
+    Gear,
+    PointOnLine,
+    PointOnPlane,
+    Rack,
+    Relative,
+)
 from .forces import FORCE_KINDS, Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
 from .model import Model, pose
@@ -7,7 +17,8 @@ from .parts import GROUND, JOINT_KINDS, Body, Coupling, Frame, Joint, Limits, Vi
 from .pose import Pose
 
 __all__ = [
-    "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "Body", "Bushing", "Coupling", "Custom", "Drag", "Force",
-    "Frame", "Function", "Joint", "Limits", "Model", "Motion", "Motor", "Pose", "Ramp", "Sine", "Spring", "Step",
+    "CONSTRAINT_KINDS", "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "Body", "Bushing", "Constraint",
+    "Coupling", "Custom", "Distance", "Drag", "Force", "Frame", "Function", "Gear", "Joint", "Limits", "Model",
+    "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine", "Spring", "Step",
     "Table", "Visual", "Wrench", "pose",
 ]  # fmt: skip

@@ -277,7 +277,8 @@ def joint(j: Joint) -> None:
 
 def whole(model: Model) -> None:
     """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
-    from .check_forces import forces  # which stands on this file
+    from .check_constraints import constraints  # which stand on this file
+    from .check_forces import forces
 
     bodies = dict.fromkeys(("ground", *model.bodies))  # in order, for the hints
     if not model.bodies:
@@ -304,6 +305,7 @@ def whole(model: Model) -> None:
                     where=c.where,
                 )
     forces(model)
+    constraints(model)
     _joined_to_ground(model)
 
 

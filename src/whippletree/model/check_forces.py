@@ -117,14 +117,14 @@ def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None
         raise ModelError(f"{label}: kind is missing", expected="one of " + ", ".join(FUNCTION_KINDS), where=where)
     kind = known(value["kind"], FUNCTION_KINDS, f"{label}: kind", where)
     given = {key: x for key, x in value.items() if key != "kind"}
-    _parameters(FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
+    known_parameters(FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
     try:
         return FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
     except ModelError as e:
         raise ModelError(f"{label}: {e.what}", expected=e.expected, got=e.got, where=where, hint=e.hint) from None
 
 
-def _parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[str], where: str | None) -> None:
+def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[str], where: str | None) -> None:
     """The parameters a dataclass takes, no others and none too few."""
     takes = {f.name: f.default is MISSING for f in fields(kind) if f.name not in hidden}
     for key in given:
@@ -136,19 +136,19 @@ def _parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[st
             raise ModelError(f"{label}: parameter '{key}' is missing", where=where)
 
 
-def _name(value: Any, what: str, where: str | None) -> str:
+def part_name(value: Any, what: str, where: str | None) -> str:
     """The name of a body, frame or joint, from itself or from the thing."""
     return text(getattr(value, "name", value), what, where)
 
 
-def _index(value: Any, what: str, where: str | None) -> int:
+def index(value: Any, what: str, where: str | None) -> int:
     try:
-        index = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
+        n = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
-        index = -1
-    if index < 0:
+        n = -1
+    if n < 0:
         raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=shown(value), where=where)
-    return index
+    return n
 
 
 def _three(value: Any, what: str, where: str | None) -> Vector:
@@ -174,16 +174,16 @@ def _callable(value: Any, what: str, where: str | None) -> Any:
     return value
 
 
-def _or_none(checker: Checker) -> Checker:
+def or_none(checker: Checker) -> Checker:
     return lambda value, what, where: None if value is None else checker(value, what, where)
 
 
-_DRIVE: dict[str, Checker] = {"joint": _name, "freedom": _index}
-_LINK: dict[str, Checker] = {"body": _name, "to": _name}
+_DRIVE: dict[str, Checker] = {"joint": part_name, "freedom": index}
+_LINK: dict[str, Checker] = {"body": part_name, "to": part_name}
 FIELDS: dict[str, dict[str, Checker]] = {
     "motor": _DRIVE
-    | {"torque": function, "position": _or_none(function), "velocity": _or_none(function)}
-    | {"kp": not_negative, "kd": not_negative, "limit": _or_none(positive)},
+    | {"torque": function, "position": or_none(function), "velocity": or_none(function)}
+    | {"kp": not_negative, "kd": not_negative, "limit": or_none(positive)},
     "motion": _DRIVE | {"position": function},
     "spring": _LINK
     | {"at": vector, "to_at": vector}
@@ -191,9 +191,9 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "bushing": _LINK
     | {"at": pose, "to_at": pose}
     | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
-    "wrench": {"body": _name, "at": vector, "force": vector, "torque": vector, "axes": _axes, "factor": function},
-    "drag": {"body": _name, "at": vector, "linear": not_negative, "quadratic": not_negative},
-    "function": {"body": _name, "at": vector, "function": _callable},
+    "wrench": {"body": part_name, "at": vector, "force": vector, "torque": vector, "axes": _axes, "factor": function},
+    "drag": {"body": part_name, "at": vector, "linear": not_negative, "quadratic": not_negative},
+    "function": {"body": part_name, "at": vector, "function": _callable},
 }
 # of these one must be there, or the force does nothing
 EFFECTS: dict[str, tuple[str, ...]] = {
@@ -207,14 +207,14 @@ def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None
     """The force of this kind with these parameters, each of them checked."""
     label = f"force '{name}'"
     known(kind, FORCE_KINDS, f"{label}: kind", where)
-    _parameters(FORCE_KINDS[kind], parameters, label, ("name", "where"), where)
+    known_parameters(FORCE_KINDS[kind], parameters, label, ("name", "where"), where)
     checkers = FIELDS[kind]
     values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in parameters.items()}
     made: Force = FORCE_KINDS[kind](name, **values, where=where)
     if isinstance(made, Motor) and made.kp and made.position is None:
         raise ModelError(f"{label}: kp needs a position", got=f"kp = {made.kp:g}, no position", where=where)
     if isinstance(made, Motion):
-        _no_jumps(made, label)
+        no_jumps(made.position, label, where)
     if isinstance(made, Spring | Bushing) and made.body == made.to:
         raise ModelError(f"{label} acts between '{made.to}' and itself", where=where, hint="body and to are two bodies")
     keys = EFFECTS.get(kind, ())
@@ -223,9 +223,8 @@ def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None
     return made
 
 
-def _no_jumps(motion: Motion, label: str) -> None:
+def no_jumps(f: Function, label: str, where: str | None) -> None:
     """A joint cannot change its speed at once."""
-    f = motion.position
     if isinstance(f, Step) and f.rise == 0.0:
         got, hint = "a step without rise", "give the step a rise"
     elif isinstance(f, Ramp) and (f.start > 0.0 or f.end is not None):
@@ -235,7 +234,7 @@ def _no_jumps(motion: Motion, label: str) -> None:
     else:
         return
     raise ModelError(
-        f"{label}: position has a rate that jumps", expected="a smooth motion", got=got, where=motion.where, hint=hint
+        f"{label}: position has a rate that jumps", expected="a smooth motion", got=got, where=where, hint=hint
     )
 
 
@@ -243,7 +242,7 @@ def forces(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of forces."""
     taken = {GROUND: "the ground"} | dict.fromkeys(model.bodies, "a body")
     taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
-    places = {GROUND: GROUND} | {name: name for name in model.bodies} | {x.name: x.body for x in model.frames.values()}
+    places = carriers(model)
     driven: dict[tuple[str, int], Motor | Motion] = {}
     for f in model.forces.values():
         if f.name in taken:
@@ -259,28 +258,42 @@ def forces(model: Model) -> None:
             _ends(f, places)
 
 
+def carriers(model: Model) -> dict[str, str]:
+    """The bodies and frames, and the body that each stands on."""
+    return {GROUND: GROUND} | {name: name for name in model.bodies} | {x.name: x.body for x in model.frames.values()}
+
+
 def _drive(model: Model, f: Motor | Motion) -> None:
     label = f"force '{f.name}'"
-    known(f.joint, model.joints, f"{label}: joint", f.where)
-    kind = model.joints[f.joint].kind
+    one_of_joint(model, f.joint, f.freedom, f"{label}: joint", f"{label}: freedom", f.where)
+    if f.position is not None:
+        hint = "a bushing pulls to a pose; velocity and kd hold a speed" if isinstance(f, Motor) else None
+        plain_coordinates(model.joints[f.joint], f"{label}: position", f.where, hint)
+
+
+def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str, where: str | None) -> None:
+    """A joint that is there and has so many freedoms."""
+    known(joint, model.joints, what, where)
+    kind = model.joints[joint].kind
     count = JOINT_KINDS[kind][1]
-    if f.freedom >= count:
+    if freedom >= count:
         raise ModelError(
-            f"{label}: freedom {f.freedom} is not one of joint '{f.joint}' ({kind})",
+            f"{counted} {freedom} is not one of joint '{joint}' ({kind})",
             expected=f"0 to {count - 1}" if count > 1 else "0" if count else "a joint that moves",
-            got=f.freedom,
-            where=f.where,
+            got=freedom,
+            where=where,
         )
-    if f.position is not None and kind in QUATERNIONS:
-        motion = isinstance(f, Motion)
+
+
+def plain_coordinates(joint: Joint, what: str, where: str | None, hint: str | None = None) -> None:
+    """A joint with one coordinate for each freedom."""
+    if joint.kind in QUATERNIONS:
         raise ModelError(
-            f"{label}: position is not for a {kind} joint, whose coordinates are not angles",
+            f"{what} is not for a {joint.kind} joint, whose coordinates are not angles",
             expected="a revolute, prismatic, screw, cylindrical, universal or planar joint",
-            got=f"joint '{f.joint}' ({kind})",
-            where=f.where,
-            hint="use joints of one freedom each"
-            if motion
-            else "a bushing pulls to a pose; velocity and kd hold a speed",
+            got=f"joint '{joint.name}' ({joint.kind})",
+            where=where,
+            hint=hint or "use joints of one freedom each",
         )
 
 

@@ -1,4 +1,4 @@
-"""The Model: what the user wrote. Named bodies, joints, frames and forces; plain data, no dynamics."""
+"""The Model: what the user wrote. Named bodies, joints, frames, forces and constraints; plain data, no dynamics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import check, check_forces
+from . import check, check_constraints, check_forces
+from .constraints import Constraint
 from .forces import Force
 from .parts import GROUND, JOINT_KINDS, Body, Coupling, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Model:
-    """Bodies, joints, frames and forces by name, and gravity (m/s^2, world axes).
+    """Bodies, joints, frames, forces and constraints by name, and gravity (m/s^2, world axes).
 
     ``passive`` says whether stiffness, damping, friction and stops of joints act; robot files switch it off
     (docs/decisions/0007-passive-joints.md). Forces always act.
@@ -37,6 +38,7 @@ class Model:
     frames: dict[str, Frame] = field(default_factory=dict, init=False)
     couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
     forces: dict[str, Force] = field(default_factory=dict, init=False)
+    constraints: dict[str, Constraint] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check.text(self.name, "model name", self.where)
@@ -171,6 +173,20 @@ class Model:
         force = check_forces.force(name, kind, parameters, where)
         self.forces[name] = force
         return force
+
+    def constraint(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Constraint:
+        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack" or "relative".
+
+        The parameters are the fields of the kind's class, :class:`Distance` to :class:`Relative`. Joints, bodies and
+        frames are given by name or as they are, and may be added later. Joints that close loops need none of these.
+
+        >>> m = Model("swing")
+        >>> tie = m.constraint("tie", "distance", body="seat", to_at=(0, 0, 2), length=1.5)
+        """
+        check.new_name(name, "constraint", self.constraints, where)
+        constraint = check_constraints.constraint(name, kind, parameters, where)
+        self.constraints[name] = constraint
+        return constraint
 
     def compile(self) -> System:
         """Check the whole and make the :class:`System` that every algorithm takes."""

@@ -62,6 +62,7 @@ TOTALS: dict[str, Quantity] = {
         f"angular momentum about the world origin and linear momentum, {_WORLD}",
     ),
 }
+CLOSURE = {"closure": Quantity(("",), ("m or rad",), "largest gap of all loops and constraints")}
 
 
 JOINT_LETTERS = ("q", "u", "udot")

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.constraint_rows import multipliers_of, rows_of
 from ..dynamics.functions import Kinematics, energy, forward_dynamics, inverse_dynamics, kinematics, momentum
 from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
 from ..model.forces import Motion, Motor, Spring
-from .columns import JOINT_LETTERS, LEDGER, PLACES, TOTALS, WRENCH_LEDGER, Quantity, force_quantities, joint_quantity
+from .columns import (
+    CLOSURE,
+    JOINT_LETTERS,
+    LEDGER,
+    PLACES,
+    TOTALS,
+    WRENCH_LEDGER,
+    Quantity,
+    force_quantities,
+    joint_quantity,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,8 +49,9 @@ class Result:
 
     ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
-    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``. ``names()`` lists them all; one number
-    of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI. ``run.events``: those that happened.
+    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
+    ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
+    ``run.events``: those that happened.
     """
 
     def __init__(
@@ -71,7 +83,11 @@ class Result:
         joints = [f"{joint}.{letter}" for joint in self.system.joints for letter in JOINT_LETTERS]
         places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
         forces = [f"{name}.{what}" for name, force in self._forces.items() for what in force_quantities(force)]
-        return [*TOTALS, *joints, *places, *forces]
+        return [*self._totals, *joints, *places, *forces]
+
+    @property
+    def _totals(self) -> dict[str, Quantity]:
+        return TOTALS | CLOSURE if self.system.constraints.count else TOTALS
 
     @property
     def _forces(self) -> Mapping[str, Any]:
@@ -88,8 +104,8 @@ class Result:
 
     def quantity(self, name: str) -> Quantity:
         """Labels, units and meaning of a name."""
-        if name in TOTALS:
-            return TOTALS[name]
+        if name in self._totals:
+            return self._totals[name]
         owner, _, what = name.rpartition(".")
         if what in JOINT_LETTERS and owner in self._joints:
             return joint_quantity(self.system.model.joints[owner].kind, what)
@@ -104,7 +120,7 @@ class Result:
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
             + ("a force with .force or .power; " if self._forces else "")
-            + ", ".join(TOTALS),
+            + ", ".join(self._totals),
             hint=self._hint(name),
         )
 
@@ -139,6 +155,8 @@ class Result:
         if what in ("q", "u", "udot") and owner in self._joints:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
+        if name == "closure" and self.system.constraints.count:
+            return np.abs(rows_of(self.system, self.q, self.u, self.t).g).max(axis=1)
         if name not in TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
         if name == "momentum":
@@ -180,10 +198,21 @@ class Result:
         """An output of a force; that of a given motion is what is needed beside all other forces."""
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
-            row = self.system.u_index(force.joint).start + force.freedom
-            rest = inverse_dynamics(self.system, self.q, self.u, self.udot, t=self.t)[:, row]
-            return rest if what == "force" else rest * self.u[:, row]
+            return self._motion_force(force, what)
         return self._loads[:, n, LEDGER[what] if isinstance(force, Motor | Spring) else WRENCH_LEDGER[what]]
+
+    def _motion_force(self, motion: Motion, what: str) -> np.ndarray:
+        system = self.system
+        rest = inverse_dynamics(system, self.q, self.u, self.udot, t=self.t)
+        if system.constraints.count:
+            rows = rows_of(system, self.q, self.u, self.t)
+            lam = multipliers_of(system, rows, rest)
+            if motion.name in system.constraints.driven:  # the joint closes a loop
+                r, slope = system.constraints.driven[motion.name]
+                return lam[:, r] * (slope if what == "force" else rows.given[:, r])
+            rest = rest - (lam[:, None, :] @ rows.C)[:, 0]
+        row = system.u_index(motion.joint).start + motion.freedom
+        return rest[:, row] if what == "force" else rest[:, row] * self.u[:, row]
 
     @cached_property
     def udot(self) -> np.ndarray:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.layout import KIND
-from ..model import GROUND, JOINT_KINDS, Joint, Model, Pose, check
+from ..model import GROUND, JOINT_KINDS, Model, Pose, check
 from ..model.forces import Motion
+from .frames import joint_frame
 from .system import System
 from .topology import Topology, find_topology
-
-PRINCIPAL = {(1.0, 0.0, 0.0): 0, (0.0, 1.0, 0.0): 1, (0.0, 0.0, 1.0): 2}
 
 
 def compile_model(model: Model) -> System:
@@ -25,38 +24,6 @@ def compile_model(model: Model) -> System:
     arrays = _tree_arrays(model, topology, turn, shift)
     _add_inertias(model, topology, turn, shift, arrays)
     return System(model, topology, arrays, turn, shift)
-
-
-def in_plane_axes(axis: tuple[float, float, float]) -> np.ndarray:
-    """Rotation (3 x 3) whose third column is ``axis``; the other two span the plane of a planar joint.
-
-    Cyclic for x, y and z: the columns are (y, z, x), (z, x, y) and (x, y, z). For any other axis with
-    z > 0, the shortest rotation that takes z to it. For the opposite axes (-x, -y, -z, z < 0) the
-    rotation of the axis, turned half round its first column.
-    """
-    if axis in PRINCIPAL:
-        return np.roll(np.eye(3), -(PRINCIPAL[axis] + 1), axis=1)
-    x, y, z = axis
-    opposite = (-x + 0.0, -y + 0.0, -z + 0.0)
-    if opposite in PRINCIPAL or z < 0:
-        return in_plane_axes(opposite) * [1.0, -1.0, -1.0]
-    f = 1.0 / (1.0 + z)
-    return np.array([[1 - f * x * x, -f * x * y, x], [-f * x * y, 1 - f * y * y, y], [-x, -y, z]])
-
-
-def _joint_frame(joint: Joint, turned: bool) -> np.ndarray:
-    """Rotation of the frame in which the kernels know the joint's kind."""
-    if joint.kind == "universal":
-        x, y = np.array(joint.axis), np.array(joint.axis2)
-        y = y - x * (x @ y)
-        y /= np.linalg.norm(y)
-        return np.column_stack([x, y, np.cross(x, y)])
-    if joint.kind in ("spherical", "free", "fixed"):
-        return np.eye(3)
-    frame = in_plane_axes(joint.axis)
-    if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x
-        return frame * [1.0, -1.0, -1.0]
-    return frame
 
 
 def _rotation_and_position(pose: Pose) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +52,7 @@ def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np
         body, pose = (joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)
         R, p = _rotation_and_position(pose)
         n = row[body]
-        frame_R[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
+        frame_R[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
         frame_p[i] = turn[n] @ p + shift[n]
     body_of = np.array([topology.group[name] for name in names])
     R = frame_R[body_of]
@@ -132,7 +99,7 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
         body, pose = (joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)
         R, p = _rotation_and_position(pose)
         n = row[body]
-        Rt[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
+        Rt[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
         pt[i] = turn[n] @ p + shift[n]
     arrays["base"] = pt[on_ground]
     pt[on_ground] = 0.0

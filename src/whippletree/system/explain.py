@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model import FORCE_KINDS, Model
+from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Model
 
 if TYPE_CHECKING:
     from .system import System
+
+
+MOST = 8  # loops that are listed, and joints of each
 
 
 def explain(system: System) -> str:
@@ -29,14 +33,19 @@ def explain(system: System) -> str:
         f"tree       {system.nc} component{'s' if system.nc != 1 else ''}, depth {max(depth)}",
         f"loops      {len(system.cut_joints) or 'none'}",
     ]
-    for joint in system.topology.cuts:
+    for joint in system.topology.cuts[:MOST]:
         base, path = system.topology.loop(joint)
         names = [system.topology.edges[i - 1].joint.name for i in path]
         carrier = "ground" if base == 0 else f"the body carried by '{system.topology.edges[base - 1].joint.name}'"
-        around = " - ".join(names) or "of welds"
+        around = " - ".join(names if len(names) <= MOST else [*names[:3], "...", *names[-3:]]) or "of welds"
         lines.append(f"           '{joint.name}' ({joint.kind}) closes the loop {around}, based on {carrier}")
+    if len(system.cut_joints) > MOST:
+        lines.append(f"           and {len(system.cut_joints) - MOST} more, up to '{system.cut_joints[-1]}'")
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
+    if system.model.constraints:
+        held = [f"{name} ({kind})" for name, kind in _kinds(system.model.constraints, CONSTRAINT_KINDS).items()]
+        lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
     return "\n".join(lines + _forces(system.model) + _passive(system.model) + _algorithm(system))
 
 
@@ -58,19 +67,20 @@ def as_dict(system: System) -> dict[str, Any]:
     return counts(system) | {
         "tree": tree,
         "cut_joints": list(system.cut_joints),
-        "forces": _kinds(model),
+        "forces": _kinds(model.forces, FORCE_KINDS),
+        "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),
         "passive": model.passive,
         "algorithm": _chosen(system)[0],
     }
 
 
-def _kinds(model: Model) -> dict[str, str]:
-    forces = model.forces.values()
-    return {f.name: kind for f in forces for kind, made in FORCE_KINDS.items() if isinstance(f, made)}
+def _kinds(parts: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of every force or constraint, by name."""
+    return {name: kind for name, part in parts.items() for kind, made in kinds.items() if isinstance(part, made)}
 
 
 def _forces(model: Model) -> list[str]:
-    kinds = Counter(_kinds(model).values())
+    kinds = Counter(_kinds(model.forces, FORCE_KINDS).values())
     plural = {"wrench": "wrenches"}
     named = [f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in kinds.items()]
     return ["forces     " + ", ".join(named)] if named else []

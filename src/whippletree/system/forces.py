@@ -11,6 +11,7 @@ from ..kernels import force_layout as kernels
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from ..model.functions import Function, Ramp, Sine, Step
 from .callbacks import Callback, body_force
+from .constraints import functions_of, motions_of_cuts
 
 if TYPE_CHECKING:
     from .system import System
@@ -44,7 +45,8 @@ class SystemForces:
     def __init__(self, system: System) -> None:
         self.elements: dict[str, Force] = dict(system.model.forces)
         self.callbacks: dict[str, Callback] = {}
-        self._functions: list[Function] = []
+        self._functions: list[Function] = functions_of(system)
+        self._held = motions_of_cuts(system)
         numbers = [self._element(system, force) for force in self.elements.values()]
         passive, balls = _passive(system)
         table = numbers + balls
@@ -70,6 +72,8 @@ class SystemForces:
         row: dict[str, Any] = dict.fromkeys(INTEGERS, 0) | {"kind": KINDS[type(force)], "signal": [-1, -1, -1]}
         frames, parameters = np.zeros(kernels.FRAMES), np.zeros(kernels.PARAMETERS)
         frames[:18] = np.concatenate([np.eye(3).ravel()] * 2)
+        if force in self._held:
+            return row | {"kind": kernels.HELD, "numbers": np.concatenate([frames, parameters])}
         if isinstance(force, Motor | Motion):
             row |= _freedom(system, force.joint, force.freedom)
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
 from ..model import GROUND, JOINT_KINDS, Model
+from .constraints import SystemConstraints
 from .forces import SystemForces
 from .topology import Topology
 
@@ -26,10 +27,12 @@ class System:
     cut_joints : names of the joints that close loops.
     q0 : (nq) neutral configuration: zeros, and identity quaternions.
     gravity : (3) m/s^2, world axes.
-    features : what an algorithm must support: ``"trees"``, and ``"loops"`` or ``"couplings"`` where there are any.
+    features : what an algorithm must support: ``"trees"``, and ``"loops"``, ``"couplings"`` or ``"constraints"``
+        where there are any.
     arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
     packed : the same in one array, as kernels take them.
     forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
+    constraints : loops, couplings and constraints as rows (:class:`whippletree.system.constraints.SystemConstraints`).
     """
 
     def __init__(
@@ -49,12 +52,13 @@ class System:
         self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc)
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
-        loops, couplings = {"loops"} if topology.cuts else set(), {"couplings"} if model.couplings else set()
-        self.features: frozenset[str] = frozenset({"trees"} | loops | couplings)
+        having = {"trees": True, "loops": topology.cuts, "couplings": model.couplings, "constraints": model.constraints}
+        self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
         self.forces = SystemForces(self)
+        self.constraints = SystemConstraints(self)
         # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}

@@ -1,0 +1,98 @@
+"""The constraints of a state as numbers: how far from closed, how fast, and the matrix of C u' = gamma."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows, unpack_constraints
+from ..kernels.constraints import constrain, fill_matrix
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, scratch, take
+from ..kernels.layout import unpack
+from ..system.system import System
+from .evaluate import evaluate
+from .loads import tiled_signals
+
+
+class ConstraintRows(NamedTuple):
+    """Rows in the order of ``system.constraints``, of one state, or of B states in front."""
+
+    g: np.ndarray  # (nr)      residual, m or rad
+    rate: np.ndarray  # (nr)   its rate, C u - given
+    given: np.ndarray  # (nr)  what functions of time ask for
+    gamma: np.ndarray  # (nr)  C u' = gamma
+    wrenches: np.ndarray  # (nr, 2, 6)  on the first and second body, about the points of their components
+    C: np.ndarray  # (nr, nu)
+
+
+def _workspace(system: System, lanes: int = 1) -> np.ndarray:
+    rows = kinematics_rows(system) + system.nq + system.nu + 1 + 3 * system.forces.signals
+    return make_memory(system, rows + _columns(system), lanes, system.constraints.packed)
+
+
+def _columns(system: System) -> int:
+    return system.constraints.count * (ROW_NUMBERS + system.nu)
+
+
+@entry
+def constraint_rows(memory, q, u, signals, out, start, stop):
+    """g, rate, given, gamma (nr each), w (nr, 12) and C (nr, nu) of the states start to stop."""
+    m, end = unpack(memory)
+    E, end = unpack_constraints(memory, end)
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != E.nr * (ROW_NUMBERS + m.nu):
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    q_block, n = take(buffer, n, m.nq)
+    u_block, n = take(buffer, n, m.nu)
+    s_block, n = take(buffer, n, signals.shape[-1])
+    block, n = take(buffer, n, out.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        coordinates, speeds = gather(q, s, q_block), gather(u, s, u_block)
+        place_and_move(m, coordinates, speeds, k)
+        result = target(out, block)
+        g, n = take(result, 0, E.nr)
+        rate, n = take(result, n, E.nr)
+        given, n = take(result, n, E.nr)
+        gamma, n = take(result, n, E.nr)
+        w, n = take(result, n, 12 * E.nr)
+        C, n = take(result, n, E.nr * m.nu)
+        x = Rows(g, rate, given, gamma, w)
+        constrain(m, E, k, gather(signals, s, s_block), coordinates, speeds, x)
+        fill_matrix(m, E, k, x, C)
+        scatter(result, s, out)
+        total += checksum(result) + unit_check(k)
+    return total
+
+
+def rows_of(
+    system: System, q: np.ndarray, u: np.ndarray, t: float | np.ndarray = 0.0, threads: int | None = None
+) -> ConstraintRows:
+    """Of checked states (n,) or (B, n), at one time or at (B,) times."""
+    return rows_at(system, q, u, tiled_signals(system, t, q), threads)
+
+
+def rows_at(
+    system: System, q: np.ndarray, u: np.ndarray, signals: np.ndarray, threads: int | None = None
+) -> ConstraintRows:
+    """The same, with the functions of time already evaluated."""
+    nr, nu = system.constraints.count, system.nu
+    names = ("q", "u", "time")
+    out = evaluate(constraint_rows, _workspace, system, [q, u, signals], _columns(system), threads, names)
+    g, rate, given, gamma, w, C = np.split(out, [nr, 2 * nr, 3 * nr, 4 * nr, ROW_NUMBERS * nr], axis=-1)
+    lead = out.shape[:-1]
+    return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))
+
+
+def multipliers_of(system: System, rows: ConstraintRows, needed: np.ndarray) -> np.ndarray:
+    """lam (nr), or (B, nr): C' lam is what motion needs beside all other forces, (nu) or (B, nu).
+
+    Where rows are redundant it is the shortest one. What motions that are given push themselves is left to them.
+    """
+    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+    transposed = np.swapaxes(rows.C, -1, -2)[..., free, :]
+    return (np.linalg.pinv(transposed, rcond=1e-10) @ needed[..., free, None])[..., 0]

@@ -1,0 +1,314 @@
+"""Forward dynamics with constraints by undetermined multipliers, O(n + n m^2 + m^3), m rows of constraints.
+
+Paper    [kelly1987] eqs (17)-(23): Kane's equations with undetermined multipliers, M u' = f + C' lam, C u' = gamma;
+         the traditional technique that [critchley2003] is measured against: C M^-1 C' lam = gamma - C M^-1 f, with
+         M^-1 by O(n) sweeps, [jain1992] eq. (56).
+Symbols  C = B and gamma = g of kelly1987; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', one column for each row of C.
+Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
+         is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
+         constraints need no switch. A loop that is open by g is only known to be redundant to about g, so the rank is
+         judged that much more coarsely. One state at a time: pivoting differs from state to state.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.blocks import (
+    block_rows,
+    checksum,
+    gather,
+    make_memory,
+    mismatch,
+    scatter,
+    split_wrench,
+    states_per_block,
+    take_block,
+    target,
+    unit_check,
+)
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows, take_rows, unpack_constraints
+from ..kernels.constraints import constrain, ends_of_row
+from ..kernels.force_layout import MOTION, unpack_forces
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.layout import unpack
+from ..kernels.spatial import add, axpy, dot, load6, store6
+from ..system.system import System
+from . import articulated
+
+SUPPORTS = {"trees", "loops", "couplings", "constraints"}
+RANK = 1e-9  # of what a row would be without cancellation: less is rounding
+PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
+
+
+class Work(NamedTuple):
+    tree: articulated.Work
+    rows: Rows
+    Y: Any  # (nr, nu)  row r: the half solved row r of C, then an orthonormal direction
+    R: Any  # (nr, nr)  row i: products of direction i with the rows
+    scale: Any  # (nr)  size of each row without cancellation
+    norm: Any  # (nr)   squared, of what is left of each row
+    order: Any  # (nr)  rows in the order of their pivots
+    part: Any  # (nr)   how far to go along each direction
+    lam: Any  # (nr)    multipliers: those of rows left out are zero
+    left: Any  # (nr)   what each row lacks
+    y: Any  # (nu)
+    move: Any  # (nu)
+    given: Any  # (nb, 6)  acceleration by given motions
+
+
+def work_rows(system: System) -> int:
+    """Numbers that the Work of one state takes."""
+    nb, nu, nr = system.nb, system.nu, system.constraints.count
+    return 33 * nb + 8 * nu + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
+
+
+def workspace(system: System, lanes: int = 1) -> np.ndarray:
+    """Memory for :func:`accelerations`, which takes one state at a time, also of a batch."""
+    rows = kinematics_rows(system) + work_rows(system) + block_rows(system) + 1 + 3 * system.forces.signals
+    return make_memory(system, rows, 1, system.forces.packed, system.constraints.packed)
+
+
+@inline
+def take_work(m, E, buffer, n):
+    tree, n = articulated.take_work(m, buffer, n)
+    rows, n = take_rows(E, buffer, n)
+    Y, n = take(buffer, n, E.nr * m.nu)
+    R, n = take(buffer, n, E.nr * E.nr)
+    scale, n = take(buffer, n, E.nr)
+    norm, n = take(buffer, n, E.nr)
+    order, n = take(buffer, n, E.nr)
+    part, n = take(buffer, n, E.nr)
+    lam, n = take(buffer, n, E.nr)
+    left, n = take(buffer, n, E.nr)
+    y, n = take(buffer, n, m.nu)
+    move, n = take(buffer, n, m.nu)
+    given, n = take(buffer, n, 6 * m.nb)
+    return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given), n
+
+
+@inline
+def length(a):
+    return math.sqrt(dot(a, a))
+
+
+@kernel
+def half_solve(m, E, k, w, r):
+    """Y of row r: D^-1/2 L^-1 C', from the two bodies of the row to ground, and its size"""
+    A, x = w.tree, w.rows
+    a, b, i, first, j, second = ends_of_row(E, r)
+    za, zb = scale_by_minus(load6(x.w, 2 * r)), scale_by_minus(load6(x.w, 2 * r + 1))
+    for l in range(m.nu):
+        put(w.Y, r * m.nu + l, 0.0)
+    load, size = length(za) + length(zb), 0.0
+    while a > 0 or b > 0:
+        if a == b:
+            za, b = add(za, zb), 0
+        if b > a:
+            a, b, za, zb = b, a, zb, za
+        for l in range(m.dof[a + 1] - 1, m.dof[a] - 1, -1):
+            S = load6(k.S, l)
+            factor = (first if l == i else 0.0) + (second if l == j else 0.0)
+            d, epsilon = get(A.d, l), factor - dot(S, za)
+            root = math.sqrt(d)
+            size = max(size, root * (abs(factor) + length(S) * (load + length(za))))
+            put(w.Y, r * m.nu + l, root * epsilon)
+            za = axpy(d * epsilon, load6(A.U, l), za)  # z+ = z + G epsilon
+        a = m.parent[a]
+    put(w.scale, r, size)
+
+
+@inline
+def scale_by_minus(a):
+    return (-a[0], -a[1], -a[2], -a[3], -a[4], -a[5])
+
+
+@kernel
+def product(Y, nu, r, s):
+    total = 0.0
+    for l in range(nu):
+        total += get(Y, r * nu + l) * get(Y, s * nu + l)
+    return total
+
+
+@kernel
+def subtract(Y, nu, factor, r, s):
+    """Row s less a multiple of row r"""
+    for l in range(nu):
+        put(Y, s * nu + l, get(Y, s * nu + l) - factor * get(Y, r * nu + l))
+
+
+@kernel
+def gap(E, x):
+    """The largest residual against the size of the mechanism, or in radians"""
+    largest = 0.0
+    for r in range(E.nr):
+        largest = max(largest, abs(get(x.g, r)))
+    return largest * max(1.0, 1.0 / E.size)
+
+
+@kernel
+def orthogonalize(nu, nr, w, tolerance):
+    """Y = Q R with the largest remaining row first; returns the rank"""
+    for r in range(nr):
+        factor = 1.0 / get(w.scale, r) if get(w.scale, r) > 0.0 else 0.0
+        for l in range(nu):
+            put(w.Y, r * nu + l, factor * get(w.Y, r * nu + l))
+        put(w.order, r, float(r))
+        put(w.norm, r, product(w.Y, nu, r, r))
+    for n in range(nr):
+        best = n
+        for s in range(n + 1, nr):
+            if get(w.norm, int(get(w.order, s))) > get(w.norm, int(get(w.order, best))):
+                best = s
+        r = int(get(w.order, best))
+        if not get(w.norm, r) > tolerance * tolerance:
+            return n
+        put(w.order, best, get(w.order, n))
+        put(w.order, n, float(r))
+        for s in range(n):  # once more, so that directions stay orthogonal
+            other = int(get(w.order, s))
+            more = product(w.Y, nu, other, r)
+            subtract(w.Y, nu, more, other, r)
+            put(w.R, other * nr + r, get(w.R, other * nr + r) + more)
+        length = math.sqrt(product(w.Y, nu, r, r))
+        put(w.R, r * nr + r, length)
+        for l in range(nu):
+            put(w.Y, r * nu + l, get(w.Y, r * nu + l) / length)
+        for s in range(n + 1, nr):
+            other = int(get(w.order, s))
+            along = product(w.Y, nu, r, other)
+            put(w.R, r * nr + other, along)
+            subtract(w.Y, nu, along, r, other)
+            put(w.norm, other, product(w.Y, nu, other, other))
+    return nr
+
+
+@kernel
+def fill(m, E, k, w, tolerance):
+    """The factors of all rows at the pose of k, behind the sweep of the tree; returns the rank"""
+    for r in range(E.nr):
+        half_solve(m, E, k, w, r)
+    return orthogonalize(m.nu, E.nr, w, tolerance)
+
+
+@kernel
+def correct(m, E, k, w, rank, lacks, move):
+    """move += M^-1 C' lam with lam such that C times this is what the rows lack; lam is kept"""
+    nr, nu = E.nr, m.nu
+    for l in range(nu):
+        put(w.y, l, 0.0)
+    for n in range(rank):  # R' part = what the rows lack
+        r = int(get(w.order, n))
+        total = get(lacks, r) / get(w.scale, r)
+        for s in range(n):
+            other = int(get(w.order, s))
+            total -= get(w.R, other * nr + r) * get(w.part, other)
+        put(w.part, r, total / get(w.R, r * nr + r))
+        for l in range(nu):
+            put(w.y, l, get(w.y, l) + get(w.part, r) * get(w.Y, r * nu + l))
+    for r in range(nr):
+        put(w.lam, r, 0.0)
+    for n in range(rank - 1, -1, -1):  # R lam = part
+        r = int(get(w.order, n))
+        total = get(w.part, r)
+        for s in range(n + 1, rank):
+            other = int(get(w.order, s))
+            total -= get(w.R, r * nr + other) * get(w.lam, other)
+        put(w.lam, r, total / get(w.R, r * nr + r))
+    for r in range(nr):
+        put(w.lam, r, get(w.lam, r) / get(w.scale, r) if get(w.scale, r) > 0.0 else 0.0)
+    A = w.tree
+    for n in range(6):
+        put(A.x, n, 0.0)
+    for i in range(1, m.nb):  # L^-T D^-1/2 y, ground to tips
+        x = load6(A.x, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            xj = math.sqrt(get(A.d, j)) * get(w.y, j) - get(A.d, j) * dot(load6(A.U, j), x)
+            x = axpy(xj, load6(k.S, j), x)
+            put(move, j, get(move, j) + xj)
+        store6(A.x, i, x)
+
+
+@kernel
+def spread_given(m, F, k, signals, given):
+    """Accelerations of bodies by the motions that are given"""
+    for n in range(6 * m.nb):
+        put(given, n, 0.0)
+    for n in range(F.nf):
+        if F.kind[n] == MOTION:
+            i = F.body[n]
+            rate = get(signals, 3 + 3 * F.signal[3 * n])
+            store6(given, i, axpy(rate, load6(k.S, F.freedom[n]), load6(given, i)))
+    for i in range(1, m.nb):
+        store6(given, i, add(load6(given, i), load6(given, m.parent[i])))
+
+
+@inline
+def given_rate(m, F, signals, j):
+    """Acceleration of freedom j if it is given, else zero"""
+    for n in range(F.nf):
+        if F.kind[n] == MOTION and F.freedom[n] == j:
+            return get(signals, 3 + 3 * F.signal[3 * n])
+    return 0.0
+
+
+@kernel
+def missing(m, E, F, signals, w, udot):
+    """left = gamma - C u', with u' of the tree alone and of given motions"""
+    x, A = w.rows, w.tree
+    for r in range(E.nr):
+        a, b, i, first, j, second = ends_of_row(E, r)
+        done = dot(load6(x.w, 2 * r), add(load6(A.x, a), load6(w.given, a)))
+        done += dot(load6(x.w, 2 * r + 1), add(load6(A.x, b), load6(w.given, b)))
+        if first != 0.0:
+            done += first * (get(udot, i) + given_rate(m, F, signals, i))
+        if second != 0.0:
+            done += second * (get(udot, j) + given_rate(m, F, signals, j))
+        put(w.left, r, get(x.gamma, r) - done)
+
+
+@kernel
+def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
+    """u' under tau and wrenches, and lam; u' of given motions is left at zero. Returns the power of constraints."""
+    articulated.solve(m, k, tau, wrench, w.tree, udot)
+    power = 0.0
+    if E.nr > 0:
+        constrain(m, E, k, signals, q, u, w.rows)
+        spread_given(m, F, k, signals, w.given)
+        missing(m, E, F, signals, w, udot)
+        rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
+        correct(m, E, k, w, rank, w.left, udot)
+        for r in range(E.nr):
+            power += get(w.lam, r) * get(w.rows.given, r)
+    return power
+
+
+@entry
+def accelerations(memory, q, u, forces, signals, udot, start, stop):
+    """udot of the states start to stop, under tau and then wrenches if any; ``signals`` are functions of time.
+
+    Returns 0 if all is well, else not a number.
+    """
+    m, end = unpack(memory)
+    F, end = unpack_forces(memory, end)
+    E, end = unpack_constraints(memory, end)
+    if mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
+        return np.nan
+    buffer = scratch(memory, end, memory)
+    k, n = take_kinematics(m, buffer)
+    w, n = take_work(m, E, buffer, n)
+    block, n = take_block(m, buffer, n, forces)
+    s_block, n = take(buffer, n, 1 + 3 * F.ns)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        coordinates, speeds = gather(q, s, block.q), gather(u, s, block.u)
+        place_and_move(m, coordinates, speeds, k)
+        tau, wrench = split_wrench(m, gather(forces, s, block.x))
+        out = target(udot, block.out)
+        solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, out)
+        scatter(out, s, udot)
+        total += checksum(out) + unit_check(k)
+    return total

@@ -1,0 +1,88 @@
+"""Forward dynamics with constraints in the null space of their matrix, O(n^3), by LAPACK.
+
+Paper    [kelly1987] eqs (9)-(15) and (23)-(25): u' = Z z' + Y g and beta' (M u' - f) = 0, where the columns of
+         beta = Z span the null space of B; Z by singular values or by QR, the two ways it names.
+Symbols  C = B and gamma = g of kelly1987.
+Differs  rows are scaled by their size; the rank is where the singular values, or the diagonal of R, fall below RANK,
+         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from ..system.system import System
+from .composite import mass_matrices
+from .composite import workspace as mass_workspace
+from .constraint_rows import ConstraintRows, rows_at
+from .evaluate import evaluate
+from .multipliers import PER_GAP, RANK
+from .newton_euler import torques
+from .newton_euler import workspace as torque_workspace
+
+SUPPORTS = {"trees", "loops", "couplings", "constraints"}
+
+
+def workspace(system: System, lanes: int = 1) -> Any:
+    """What :func:`accelerations` works from: the System."""
+    return system
+
+
+def rank_tolerance(system: System, rows: ConstraintRows) -> float:
+    """Below which a direction of scaled rows counts as dependent."""
+    return RANK + PER_GAP * float(np.abs(rows.g).max(initial=0.0)) * max(1.0, 1.0 / system.constraints.size)
+
+
+def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np.ndarray, np.ndarray]:
+    """Bases (n, n - r) of the null space of C and (n, r) of its complement, both orthonormal."""
+    if C.shape[0] == 0:
+        return np.eye(C.shape[1]), np.zeros((C.shape[1], 0))
+    if method == "svd":
+        _, s, Vt = np.linalg.svd(C)
+        rank = int((s > tolerance).sum())
+        return Vt[rank:].T, Vt[:rank].T
+    Q, R, _ = qr(C.T, pivoting=True)
+    rank = int((np.abs(np.diag(R)) > tolerance).sum())
+    return Q[:, rank:], Q[:, :rank]
+
+
+def scaled_rows(C: np.ndarray) -> np.ndarray:
+    """Size of each row of C, 1 where it is rounding."""
+    size = np.linalg.norm(C, axis=1)
+    return np.where(size > RANK * max(1.0, size.max(initial=0.0)), size, 1.0)
+
+
+def solve(
+    system: System, rows: ConstraintRows, M: np.ndarray, force: np.ndarray, given: np.ndarray, method: str = "qr"
+) -> np.ndarray:
+    """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of given motions."""
+    free = np.ones(system.nu, bool)
+    free[list(system.forces.motions)] = False
+    size = scaled_rows(rows.C)
+    C = rows.C / size[:, None]
+    gamma = rows.gamma / size - C @ given
+    Z, Y = split_space(C[:, free], rank_tolerance(system, rows), method)
+    held = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
+    Mf, f = M[np.ix_(free, free)], force[free]
+    udot = np.zeros(system.nu)
+    udot[free] = held + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ held))
+    return udot
+
+
+def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):
+    """As the compiled ones; the memory is the System itself."""
+    Q, U, X, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
+    for s in range(start, stop):
+        rows = rows_at(system, Q[s], U[s], S[s])
+        M = evaluate(mass_matrices, mass_workspace, system, [Q[s]], system.nu**2).reshape(system.nu, system.nu)
+        still = np.concatenate([np.zeros(system.nu), X[s, system.nu :]])
+        bias = evaluate(torques, torque_workspace, system, [Q[s], U[s], still], system.nu)
+        given = np.zeros(system.nu)
+        for row, function in system.forces.motions.items():
+            given[row] = S[s, 3 + 3 * function]
+        try:
+            out[s] = solve(system, rows, M, X[s, : system.nu] - bias, given, method)
+        except np.linalg.LinAlgError:  # a singular mass matrix: the caller says where
+            out[s] = np.nan
+    return float(0.0 * out[start:stop].sum())

@@ -1,0 +1,263 @@
+"""The state nearest to a given one that all constraints allow; or which of them cannot be met, and by how much.
+
+Paper    [yamashita2001] On the rate of convergence of the Levenberg-Marquardt method: damping by the residual.
+Symbols  g residual, C its matrix, W weights of freedoms.
+Differs  steps are weighted and on the manifold of q; once closed, steps along the null space of C lead to the
+         nearest point. A start from which nothing moves, as bars in one line, is left by small turns, always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.inputs import one_state
+from ..dynamics.loads import given_motion
+from ..errors import ModelError
+from ..system.system import System
+from .motion import advance
+from .project import project
+
+KEPT = 1e3  # weight of the joints that the user names, against 1, where they cannot stay
+DONE = 1e-13  # against the size of the mechanism
+CLOSED = 1e-9  # the same: what counts as closed
+START = 1e-6  # the same: how far off a start may be
+RANK = 1e-9  # directions weaker than this, against the strongest, do not move a loop
+STEPS, TRIES = 60, 12
+LARGEST = 0.5  # rad or sizes of the mechanism, in one step
+
+
+class State(NamedTuple):
+    """A moment of a motion."""
+
+    t: float  # s
+    q: np.ndarray  # (nq)
+    u: np.ndarray  # (nu)
+
+
+def assemble(
+    system: System,
+    q: ArrayLike | Mapping[str, Any] | None = None,
+    u: ArrayLike | Mapping[str, Any] | None = None,
+) -> State:
+    """The consistent state nearest to ``q`` and ``u``, arrays or dicts from joint names to values.
+
+    Joints that a dict names stay where they are if the loops allow it, else as near as they can; motions given by
+    functions of time are at t = 0. A loop that cannot close, and constraints that contradict each other, raise a
+    ModelError that names them and how far they stay open.
+    """
+    Q, U, _ = one_state(system, q, u, None, "assemble")
+    given_motion(system, 0.0, Q, U)
+    if system.constraints.count == 0:
+        return State(0.0, Q, U)
+    kept = _kept(system, q)
+    Q = _closed(system, Q, kept, KEPT)
+    return State(0.0, Q, _moving(system, Q, U, _kept(system, u)))
+
+
+def _kept(system: System, given: Any) -> np.ndarray:
+    """Freedoms of the joints that a dict names."""
+    kept = np.zeros(system.nu, bool)
+    for name in given if isinstance(given, Mapping) else ():
+        kept[system.u_index(name)] = True
+    return kept
+
+
+def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
+    """W^-1/2: 0 holds a freedom still, as a given motion does."""
+    roots = np.where(kept, 1.0 / np.sqrt(weight), 1.0)
+    roots[list(system.forces.motions)] = 0.0
+    return roots
+
+
+def _residual(system: System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = rows_of(system, q, np.zeros(system.nu))
+    return rows.g, rows.C
+
+
+def _split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular value decomposition, and only what is not rounding of it."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    keep = s > RANK * max(s.max(initial=0.0), 1e-300)
+    return U[:, keep], s[keep], Vt[keep]
+
+
+def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) -> np.ndarray:
+    """q on the constraints: with what is kept held still; if that fails, as near to it as a weight brings it."""
+    limit, best, free = CLOSED * min(1.0, system.constraints.size), (np.inf, start), np.zeros(system.nu, bool)
+    for held, each in ((kept, np.inf), (free, weight)) if kept.any() else ((free, 1.0),):
+        rng, root = np.random.default_rng(0), _roots(system, held, np.inf)
+        for n in range(TRIES):
+            turn = rng.normal(size=system.nu) * root * min(0.02 * 2.0**n, 1.5) if n else np.zeros(system.nu)
+            q = _march(system, advance(system, start, turn), root)
+            gap = float(np.abs(_residual(system, q)[0]).max())
+            if gap < limit:
+                return _nearest(system, start, q, root, _roots(system, kept, each))
+            best = min(best, (gap, q), key=lambda pair: pair[0])
+    raise _cannot_close(system, best[1])
+
+
+def _march(system: System, q: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Levenberg-Marquardt: damping grows with the residual, and as long as steps do not help."""
+    g, C = _residual(system, q)
+    damping = 1e-3
+    for _ in range(STEPS):
+        size = float(np.linalg.norm(g))
+        if size < DONE * min(1.0, system.constraints.size):
+            break
+        U, s, Vt = _split(C * root)
+        step = root * (Vt.T @ (s / (s * s + damping * min(size, 1.0) ** 2) * (U.T @ -g)))
+        largest = float(np.abs(step).max())
+        if largest == 0.0:
+            break
+        moved = advance(system, q, step * min(1.0, LARGEST / largest))
+        g_new, C_new = _residual(system, moved)
+        if np.linalg.norm(g_new) < size:
+            q, g, C, damping = moved, g_new, C_new, damping / 10
+        elif size < CLOSED * min(1.0, system.constraints.size):
+            break  # rounding
+        else:
+            damping = min(damping * 10, 1e12)
+    return q
+
+
+def _nearest(system: System, start: np.ndarray, q: np.ndarray, closing: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Along the constraints towards the start, as long as that comes nearer; ``root`` says what near means."""
+    limit, away = CLOSED * min(1.0, system.constraints.size), _scaled(difference(system, q, start), root)
+    for _ in range(STEPS):
+        _, _, Vt = _split(_residual(system, q)[1] * root)
+        along = away - Vt.T @ (Vt @ away)
+        step = root * along
+        step *= min(1.0, LARGEST / max(np.abs(step).max(), 1e-300))
+        if np.abs(step).max() < 1e-10:
+            break
+        for _ in range(4):
+            moved = _march(system, advance(system, q, step), closing)
+            ahead = _scaled(difference(system, moved, start), root)
+            if np.abs(_residual(system, moved)[0]).max() < limit and ahead @ ahead < away @ away:
+                break
+            step = 0.3 * step
+        else:
+            break
+        q, away = moved, ahead
+    return q
+
+
+def _scaled(step: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """W^1/2 step; freedoms that are held do not count."""
+    return np.divide(step, root, out=np.zeros_like(step), where=root > 0)
+
+
+def difference(system: System, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The displacement (nu) that takes q = a to b; a rotation by its rotation vector."""
+    out = np.zeros(system.nu)
+    for edge in system.topology.edges:
+        rows, speeds = system.q_index(edge.joint.name), system.u_index(edge.joint.name)
+        x, y, kind = a[rows], b[rows], edge.joint.kind
+        if kind not in ("spherical", "free"):
+            out[speeds] = y - x
+            continue
+        (w1, e1), (w2, e2) = (x[-4], x[-3:]), (y[-4], y[-3:])
+        w, e = w1 * w2 + e1 @ e2, w1 * e2 - w2 * e1 - np.cross(e1, e2)  # of conj(a) b
+        length = np.linalg.norm(e)
+        turn = 2.0 * np.arctan2(length, abs(w)) * np.sign(w or 1.0) / length * e if length > 0 else e
+        out[speeds] = turn if kind == "spherical" else np.concatenate([turn, _turned_back(x[-4:], y[:3] - x[:3])])
+    return out
+
+
+def _turned_back(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
+    w, e = quaternion[0], -quaternion[1:]
+    return v + 2.0 * np.cross(e, np.cross(e, v) + w * v)
+
+
+def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """The speeds nearest to u that the constraints allow at q."""
+    rows = rows_of(system, q, u)
+    least = START * _speed_scale(u, rows.given)
+    for weight in (np.inf, KEPT):
+        root = _roots(system, kept, weight)
+        U, s, Vt = _split(rows.C * root)
+        out = u - root * (Vt.T @ ((U.T @ rows.rate) / s))
+        left = rows_of(system, q, out).rate
+        if np.abs(left).max() < least:
+            return out
+    raise ModelError(
+        f"the constraints of '{system.name}' contradict each other in speed",
+        got=f"at best, opening are {_named(system, left, least, '/s')}",
+        hint="functions of time, or motions given to joints, ask for what the loops do not allow",
+    )
+
+
+def _speed_scale(u: np.ndarray, given: np.ndarray) -> float:
+    return 1.0 + float(np.abs(u).max(initial=0.0)) + float(np.abs(given).max(initial=0.0))
+
+
+def _named(system: System, g: np.ndarray, least: float, per: str = "") -> str:
+    """Who is off by how much, the worst first."""
+    c = system.constraints
+    open_: dict[str, dict[str, float]] = {}
+    for owner, what, x in zip(c.owner, c.what, g, strict=True):
+        unit = "rad" if what.startswith(("rotation", "angle")) else "m"
+        if "against" in what:
+            unit = "rad or m"
+        if abs(x) > least:
+            parts = open_.setdefault(owner, {})
+            parts[unit] = float(np.hypot(parts.get(unit, 0.0), x))
+    ordered = sorted(open_.items(), key=lambda item: -max(item[1].values()))
+    said = [f"'{owner}' by " + " and ".join(f"{x:.3g} {unit}{per}" for unit, x in p.items()) for owner, p in ordered]
+    return ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
+
+
+def _cannot_close(system: System, q: np.ndarray) -> ModelError:
+    g, _ = _residual(system, q)
+    least = max(1e-3 * float(np.abs(g).max()), CLOSED)
+    owners = {o for o, x in zip(system.constraints.owner, g, strict=True) if abs(x) > least}
+    if len(owners) > 1:
+        return ModelError(
+            f"the constraints of '{system.name}' contradict each other",
+            expected="a pose that meets them all",
+            got=f"at best, open are {_named(system, g, least)}",
+            hint="look at the places of these joints, and at lengths between them",
+        )
+    (owner,) = owners
+    what = f"the loop that joint '{owner}' closes" if owner in system.cut_joints else f"constraint '{owner}'"
+    return ModelError(
+        f"{what} cannot be closed" if owner in system.cut_joints else f"{what} cannot be met",
+        expected="a pose in which its two sides meet",
+        got=f"at best, open is {_named(system, g, least)}",
+        hint="look at its place on both bodies, and at the lengths and axes around the loop",
+    )
+
+
+def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bool, named: Mapping[str, Any]) -> None:
+    """Refuse a start off the constraints; q and u, in place, become exact. ``completes``: speeds not named follow."""
+    if system.constraints.count == 0:
+        return
+    size = min(1.0, system.constraints.size)
+    rows = rows_of(system, q, u)
+    if np.abs(rows.g).max() > START * size:
+        raise _off(system, "is not closed", _named(system, rows.g, START * size))
+    scale = _speed_scale(u, rows.given)
+    if completes and np.abs(rows.rate).max() > START * scale:
+        u[:] = _moving(system, q, u, _kept(system, named))
+        for name in named:
+            got, asked = u[system.u_index(name)], np.atleast_1d(np.asarray(named[name], float))
+            if np.abs(got - asked).max() > 1e-4 * scale:
+                raise _off(system, "cannot start so", f"'{name}' would have to move at {got}, asked is {asked}")
+        rows = rows_of(system, q, u)
+    if np.abs(rows.rate).max() > START * scale:
+        raise _off(system, "opens", _named(system, rows.rate, START * scale, "/s"))
+    project(system, q, u)
+
+
+def _off(system: System, what: str, got: str) -> ModelError:
+    return ModelError(
+        f"the start of '{system.name}' {what}",
+        expected=f"loops and constraints met to {START:g}",
+        got=got,
+        hint="wt.assemble(system, q, u) finds the nearest start that is consistent",
+    )

@@ -1,0 +1,96 @@
+"""Constraints as kernels see them: flat arrays packed behind the System and its forces; and the rows of one state.
+
+A joint that closes a loop holds ``turn`` rotations and the displacements of the mask ``shift`` between a frame on its
+parent (the first body) and one on its child (the second); the axis of the joint is z, of a universal one x and then y.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .lanes import inline, take
+from .layout import take_integers
+
+JOINT, DISTANCE, COUPLE = range(3)
+TURN_NONE, TURN_UNIVERSAL, TURN_AXIS, TURN_ALL = 0, 1, 2, 3  # number of rotations held; which ones follows
+SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
+DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
+# numbers of an element: rotation of the frame on the first and second body, its point on each, and what its kind needs
+FRAMES, PARAMETERS = 24, 3
+NUMBERS = FRAMES + PARAMETERS
+FIRST, SECOND, LENGTH = FRAMES, FRAMES + 1, FRAMES + 2  # factors of two freedoms; pitch, distance or offset
+ROW_NUMBERS = 16  # of the Rows of one row
+
+
+class Constraints(NamedTuple):
+    """Elements, each of a few rows, flat."""
+
+    ne: Any  # number of elements
+    nr: Any  # number of rows
+    size: Any  # a length of the mechanism (m): gaps are small or large against it
+    kind: Any  # (ne)
+    turn: Any  # (ne)
+    shift: Any  # (ne)        mask
+    drive: Any  # (ne)
+    row: Any  # (ne + 1)      first row of each
+    body: Any  # (ne)         the first system body, 0 is ground
+    to: Any  # (ne)           the second
+    freedom: Any  # (ne, 2)   rows of u
+    coordinate: Any  # (ne, 2)  rows of q
+    signal: Any  # (ne)       number of a function of time, -1 for none
+    element: Any  # (nr)      of each row
+    numbers: Any  # (ne, NUMBERS)
+
+
+class Rows(NamedTuple):
+    """All constraints in one state: C u = given, C u' = gamma. Row r of C pairs w with the motions of two bodies."""
+
+    g: Any  # (nr)      how far from closed (m, rad)
+    rate: Any  # (nr)   C u - given, the rate of that
+    given: Any  # (nr)  what a function of time asks for, else zero
+    gamma: Any  # (nr)
+    w: Any  # (nr, 12)  wrench on the first body and on the second, each about the point of its component
+
+
+_INTEGERS = ("kind", "turn", "shift", "drive", "row", "body", "to", "freedom", "coordinate", "signal", "element")
+
+
+def pack_constraints(arrays: Mapping[str, np.ndarray], size: float) -> np.ndarray:
+    """All arrays of :class:`Constraints` behind a header, integers by their bits."""
+    header = np.array([len(arrays["kind"]), len(arrays["element"])], np.int64).view(float)
+    parts = [np.ascontiguousarray(arrays[name], np.int64).ravel().view(float) for name in _INTEGERS]
+    return np.concatenate([header, [size], *parts, np.asarray(arrays["numbers"], float).ravel()])
+
+
+@inline
+def unpack_constraints(memory, n):
+    """The constraints packed in a memory from n on, as views, and where the rest starts."""
+    counts, n = take_integers(memory, n, 2)
+    ne, nr, size = counts[0], counts[1], memory[n]
+    kind, n = take_integers(memory, n + 1, ne)
+    turn, n = take_integers(memory, n, ne)
+    shift, n = take_integers(memory, n, ne)
+    drive, n = take_integers(memory, n, ne)
+    row, n = take_integers(memory, n, ne + 1)
+    body, n = take_integers(memory, n, ne)
+    to, n = take_integers(memory, n, ne)
+    freedom, n = take_integers(memory, n, 2 * ne)
+    coordinate, n = take_integers(memory, n, 2 * ne)
+    signal, n = take_integers(memory, n, ne)
+    element, n = take_integers(memory, n, nr)
+    numbers, n = take(memory, n, NUMBERS * ne)
+    E = Constraints(
+        ne, nr, size, kind, turn, shift, drive, row, body, to, freedom, coordinate, signal, element, numbers
+    )  # fmt: skip
+    return E, n
+
+
+@inline
+def take_rows(E, buffer, n):
+    g, n = take(buffer, n, E.nr)
+    rate, n = take(buffer, n, E.nr)
+    given, n = take(buffer, n, E.nr)
+    gamma, n = take(buffer, n, E.nr)
+    w, n = take(buffer, n, 12 * E.nr)
+    return Rows(g, rate, given, gamma, w), n

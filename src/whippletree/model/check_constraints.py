@@ -1,0 +1,141 @@
+"""Every complaint about constraints. The others are in check.py and check_forces.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from .check import known, number, pose, vector
+from .check_forces import (
+    Checker,
+    carriers,
+    function,
+    index,
+    known_parameters,
+    no_jumps,
+    one_of_joint,
+    or_none,
+    part_name,
+    plain_coordinates,
+    positive,
+)
+from .constraints import CONSTRAINT_KINDS, Constraint, Distance, Gear, PointOnLine, PointOnPlane, Rack, Relative
+from .parts import GROUND
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def _not_zero(value: Any, what: str, where: str | None) -> float:
+    x = number(value, what, where=where)
+    if x == 0.0:
+        raise ModelError(
+            f"{what} is zero",
+            expected="a number other than 0",
+            got=x,
+            where=where,
+            hint="a constraint of kind 'relative' without 'of' holds a joint where it is",
+        )
+    return x
+
+
+def _number(value: Any, what: str, where: str | None) -> float:
+    return number(value, what, where=where)
+
+
+_LINK: dict[str, Checker] = {"body": part_name, "to": part_name, "at": vector}
+_PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": _number}
+_FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
+FIELDS: dict[str, dict[str, Checker]] = {
+    "distance": _LINK | {"to_at": vector, "length": positive},
+    "point_on_line": _LINK | {"to_at": pose},
+    "point_on_plane": _LINK | {"to_at": pose},
+    "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
+    "rack": _PAIR | {"radius": _not_zero},
+    "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
+}
+
+
+def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None = None) -> Constraint:
+    """The constraint of this kind with these parameters, each of them checked."""
+    label = f"constraint '{name}'"
+    known(kind, CONSTRAINT_KINDS, f"{label}: kind", where)
+    known_parameters(CONSTRAINT_KINDS[kind], given, label, ("name", "where"), where)
+    checkers = FIELDS[kind]
+    values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in given.items()}
+    made: Constraint = CONSTRAINT_KINDS[kind](name, **values, where=where)
+    if isinstance(made, Distance | PointOnLine | PointOnPlane):
+        if made.body == made.to:
+            raise ModelError(
+                f"{label} acts between '{made.to}' and itself", where=where, hint="body and to are two bodies"
+            )
+        return made
+    if isinstance(made, Relative):
+        no_jumps(made.position, label, where)
+        if made.of is None and made.of_freedom:
+            raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
+    if _one_freedom(made):
+        raise ModelError(
+            f"{label} ties joint '{made.joint}' to itself", where=where, hint="joint and of are two joints"
+        )
+    return made
+
+
+def _one_freedom(c: Gear | Rack | Relative) -> bool:
+    """Two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not."""
+    return c.joint == c.of and (isinstance(c, Rack) or c.freedom == c.of_freedom)
+
+
+def constraints(model: Model) -> None:
+    """What can only be seen when all parts are there: names, bodies, joints and freedoms of constraints."""
+    taken = {GROUND: "the ground"} | dict.fromkeys(model.bodies, "a body")
+    taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
+    taken |= dict.fromkeys(model.forces, "a force")
+    places = carriers(model)
+    for c in model.constraints.values():
+        if c.name in taken:
+            raise ModelError(
+                f"constraint '{c.name}' has the name of {taken[c.name]}",
+                where=c.where,
+                hint="its outputs are named: give it a name of its own",
+            )
+        if isinstance(c, Distance | PointOnLine | PointOnPlane):
+            _ends(c, places)
+        elif isinstance(c, Rack):
+            _kind_of(model, c, "joint", "prismatic")
+            _kind_of(model, c, "of", "revolute")
+        else:
+            _freedom(model, c, "joint", "freedom")
+            if c.of is not None:
+                _freedom(model, c, "of", "of_freedom")
+
+
+def _ends(c: Distance | PointOnLine | PointOnPlane, places: Mapping[str, str]) -> None:
+    for key in ("body", "to"):
+        known(getattr(c, key), places, f"constraint '{c.name}': {key}", c.where)
+    if places[c.body] == places[c.to]:
+        raise ModelError(
+            f"constraint '{c.name}' acts between '{c.body}' and '{c.to}', which are on one body",
+            where=c.where,
+            hint="body and to are two bodies",
+        )
+
+
+def _freedom(model: Model, c: Gear | Relative, key: str, freedom: str) -> None:
+    label, name = f"constraint '{c.name}'", getattr(c, key)
+    one_of_joint(model, name, getattr(c, freedom), f"{label}: {key}", f"{label}: {freedom}", c.where)
+    plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
+
+
+def _kind_of(model: Model, c: Rack, key: str, kind: str) -> None:
+    name = known(getattr(c, key), model.joints, f"constraint '{c.name}': {key}", c.where)
+    got = model.joints[name].kind
+    if got != kind:
+        raise ModelError(
+            f"constraint '{c.name}': {key} '{name}' is not a {kind} joint",
+            expected=f"a {kind} joint",
+            got=got,
+            where=c.where,
+            hint="a gear ties freedoms of other joints",
+        )

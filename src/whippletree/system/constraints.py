@@ -1,0 +1,202 @@
+"""Constraints of a model as the flat arrays that kernels take: joints that close loops, couplings, and the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import constraint_layout as kernels
+from ..kernels.constraint_layout import SHIFT_X, SHIFT_Y, SHIFT_Z, TURN_ALL, TURN_AXIS, TURN_NONE, TURN_UNIVERSAL
+from ..model import Joint
+from ..model.constraints import Constraint, Distance, Gear, PointOnLine, PointOnPlane, Rack, Relative
+from ..model.forces import Motion
+from ..model.functions import Function
+from .frames import joint_frame
+
+if TYPE_CHECKING:
+    from .system import System
+
+ACROSS, ALL = SHIFT_X | SHIFT_Y, SHIFT_X | SHIFT_Y | SHIFT_Z
+# what a joint holds: rotations and displacements
+HELD: dict[str, tuple[int, int]] = {
+    "fixed": (TURN_ALL, ALL),
+    "revolute": (TURN_AXIS, ALL),
+    "prismatic": (TURN_ALL, ACROSS),
+    "screw": (TURN_AXIS, ACROSS),
+    "cylindrical": (TURN_AXIS, ACROSS),
+    "universal": (TURN_UNIVERSAL, ALL),
+    "planar": (TURN_AXIS, SHIFT_Z),
+    "spherical": (TURN_NONE, ALL),
+    "free": (TURN_NONE, 0),
+}
+TURNS = {TURN_UNIVERSAL: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
+INTEGERS = ("kind", "turn", "shift", "drive", "body", "to", "signal")
+
+
+class SystemConstraints:
+    """The constraints of a System.
+
+    Attributes
+    ----------
+    packed : what kernels unpack.
+    count : number of rows.
+    owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
+    what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
+    size : a length of the mechanism (m).
+    driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.owner: list[str] = []
+        self.what: list[str] = []
+        self.driven: dict[str, tuple[int, float]] = {}
+        self._functions = {id(f): n for n, f in enumerate(functions_of(system))}
+        driven = {f.joint: f for f in motions_of_cuts(system)}
+        table = [self._cut(system, joint, driven.get(joint.name)) for joint in system.topology.cuts]
+        for c in system.model.couplings.values():
+            table.append(self._couple(system, c.joint, (c.joint, 0), (c.of, 0), c.ratio, c.offset))
+        table += [self._element(system, c) for c in system.model.constraints.values()]
+        counts = [row.pop("count") for row in table]
+        self.count = sum(counts)
+        self.size = _size(system)
+        arrays = {name: np.array([row[name] for row in table], int) for name in INTEGERS}
+        for name in ("freedom", "coordinate"):
+            arrays[name] = np.array([row[name] for row in table], int).reshape(len(table), 2)
+        arrays["row"] = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+        arrays["element"] = np.repeat(np.arange(len(table)), counts).astype(int)
+        arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
+        self.packed = kernels.pack_constraints(arrays, self.size)
+
+    def _named(self, owner: str, *what: str) -> int:
+        self.owner += [owner] * len(what)
+        self.what += what
+        return len(what)
+
+    def _cut(self, system: System, joint: Joint, motion: Motion | None) -> dict[str, Any]:
+        """A joint that closes a loop; a motion given to it is a row more."""
+        turn, shift = HELD[joint.kind]
+        pitch = joint.pitch if joint.kind == "screw" else 0.0
+        if joint.kind == "screw" and pitch == 0.0:
+            shift = ALL  # as a revolute one
+        row = _blank(kernels.JOINT) | {"turn": turn, "numbers": np.zeros(kernels.NUMBERS)}
+        frame = joint_frame(joint, False)
+        for which, body, pose in ((0, joint.parent, joint.at), (1, joint.child, joint.child_at)):
+            name = "body" if which == 0 else "to"
+            row[name] = _end(system, body, pose.position, pose.rotation() @ frame, row["numbers"], which)
+        row["numbers"][kernels.LENGTH] = pitch
+        if motion:
+            row["drive"] = _drive(joint, motion)
+            row["signal"] = self._functions[id(motion.position)]
+            if row["drive"] == kernels.DRIVE_SHIFT:
+                shift |= SHIFT_Z
+        what = [f"rotation about {axis}" for axis in TURNS[turn]]
+        what += [f"displacement along {axis}" for n, axis in enumerate("xyz") if shift & (1 << n)]
+        what += ["angle for its displacement"] if pitch else []
+        what += ["angle given"] if row["drive"] == kernels.DRIVE_TURN else []
+        count = self._named(joint.name, *what)
+        if motion:  # its row is the last, but for a screw's angle
+            self.driven[motion.name] = (len(self.owner) - (2 if pitch else 1), pitch or 1.0)
+        return row | {"shift": shift, "count": count}
+
+    def _couple(
+        self,
+        system: System,
+        name: str,
+        first: tuple[str, int],
+        second: tuple[str, int] | None,
+        ratio: float,
+        offset: float,
+    ) -> dict[str, Any]:
+        """q(first) - ratio q(second) = offset"""
+        row = _blank(kernels.COUPLE) | {"numbers": np.zeros(kernels.NUMBERS)}
+        row["numbers"][kernels.FRAMES :] = 1.0, -ratio if second else 0.0, offset
+        ends = [_freedom(system, name, *end) for end in (first, second or first)]
+        row["body"], row["to"] = ends[0][0], ends[1][0]
+        row["freedom"], row["coordinate"] = [e[1] for e in ends], [e[2] for e in ends]
+        said = f"'{first[0]}' against '{second[0]}'" if second else f"'{first[0]}' against time"
+        return row | {"count": self._named(name, said)}
+
+    def _element(self, system: System, c: Constraint) -> dict[str, Any]:
+        match c:
+            case Gear():
+                ends = (c.joint, c.freedom), (c.of, c.of_freedom)
+                return self._couple(system, c.name, *ends, c.ratio, c.offset)
+            case Rack():
+                return self._couple(system, c.name, (c.joint, 0), (c.of, 0), c.radius, c.offset)
+            case Relative():
+                of = (c.of, c.of_freedom) if c.of else None
+                row = self._couple(system, c.name, (c.joint, c.freedom), of, 1.0, 0.0)
+                return row | {"signal": self._functions[id(c.position)]}
+            case Distance():
+                row = _blank(kernels.DISTANCE) | {"numbers": np.zeros(kernels.NUMBERS)}
+                row["body"] = _end(system, c.to, c.to_at, np.eye(3), row["numbers"], 0)
+                row["to"] = _end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
+                row["numbers"][kernels.LENGTH] = c.length
+                return row | {"count": self._named(c.name, "distance")}
+            case PointOnLine() | PointOnPlane():
+                row = _blank(kernels.JOINT) | {"numbers": np.zeros(kernels.NUMBERS)}
+                row["body"] = _end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
+                row["to"] = _end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
+                line = isinstance(c, PointOnLine)
+                row["shift"] = SHIFT_Y | SHIFT_Z if line else SHIFT_Z
+                return row | {
+                    "count": self._named(c.name, *(f"displacement along {axis}" for axis in ("yz" if line else "z")))
+                }
+
+
+def functions_of(system: System) -> list[Function]:
+    """Functions of time in the rows: the first of all signals."""
+    rows = [c.position for c in system.model.constraints.values() if isinstance(c, Relative)]
+    return rows + [f.position for f in motions_of_cuts(system)]
+
+
+def motions_of_cuts(system: System) -> list[Motion]:
+    """Motions given to joints that close loops."""
+    return [f for f in system.model.forces.values() if isinstance(f, Motion) and f.joint in system.cut_joints]
+
+
+def _blank(kind: int) -> dict[str, Any]:
+    return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "freedom": [0, 0], "coordinate": [0, 0]}
+
+
+def _end(system: System, name: str, point: Any, turn: np.ndarray, numbers: np.ndarray, which: int) -> int:
+    """The system body of one end; its frame there goes into the numbers."""
+    body, R, p = system.place(name)
+    numbers[9 * which : 9 * which + 9] = (R @ turn).ravel()
+    numbers[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
+    return body
+
+
+def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, int, int]:
+    """Body, and rows of u and q, of one freedom of a joint of the tree."""
+    body = system.joint_body(joint)
+    if body == 0:
+        raise ModelError(f"constraint '{name}': joint '{joint}' does not move")
+    return body, system.u_index(joint).start + freedom, system.q_index(joint).start + freedom
+
+
+def _drive(joint: Joint, motion: Motion) -> int:
+    """Along which freedom the motion of a joint that closes a loop is given."""
+    codes = {
+        "revolute": (kernels.DRIVE_TURN,),
+        "prismatic": (kernels.DRIVE_SHIFT,),
+        "screw": (kernels.DRIVE_SHIFT if joint.pitch else kernels.DRIVE_TURN,),
+        "cylindrical": (kernels.DRIVE_TURN, kernels.DRIVE_SHIFT),
+    }
+    if joint.kind not in codes:
+        raise ModelError(
+            f"motion '{motion.name}': joint '{joint.name}' ({joint.kind}) closes a loop",
+            expected=f"a joint of the tree, or one of kind {', '.join(codes)}",
+            hint="write this joint before the others of its loop, so that another one is cut",
+            where=motion.where,
+        )
+    return codes[joint.kind][motion.freedom]
+
+
+def _size(system: System) -> float:
+    """The mean distance from joint to joint, or 1 m where all are at one point."""
+    steps = np.linalg.norm(system.arrays["pt"][1:], axis=1)
+    steps = steps[steps > 0]
+    return float(steps.mean()) if steps.size else 1.0

@@ -1,0 +1,41 @@
+"""The frame of a joint in which kernels know its kind: the axis is z; of a universal joint x, then y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model import Joint
+
+PRINCIPAL = {(1.0, 0.0, 0.0): 0, (0.0, 1.0, 0.0): 1, (0.0, 0.0, 1.0): 2}
+
+
+def in_plane_axes(axis: tuple[float, float, float]) -> np.ndarray:
+    """Rotation (3 x 3) whose third column is ``axis``; the other two span the plane of a planar joint.
+
+    Cyclic for x, y and z: the columns are (y, z, x), (z, x, y) and (x, y, z). For any other axis with
+    z > 0, the shortest rotation that takes z to it. For the opposite axes (-x, -y, -z, z < 0) the
+    rotation of the axis, turned half round its first column.
+    """
+    if axis in PRINCIPAL:
+        return np.roll(np.eye(3), -(PRINCIPAL[axis] + 1), axis=1)
+    x, y, z = axis
+    opposite = (-x + 0.0, -y + 0.0, -z + 0.0)
+    if opposite in PRINCIPAL or z < 0:
+        return in_plane_axes(opposite) * [1.0, -1.0, -1.0]
+    f = 1.0 / (1.0 + z)
+    return np.array([[1 - f * x * x, -f * x * y, x], [-f * x * y, 1 - f * y * y, y], [-x, -y, z]])
+
+
+def joint_frame(joint: Joint, turned: bool) -> np.ndarray:
+    """Rotation of the frame in which the kernels know the joint's kind."""
+    if joint.kind == "universal":
+        x, y = np.array(joint.axis), np.array(joint.axis2)
+        y = y - x * (x @ y)
+        y /= np.linalg.norm(y)
+        return np.column_stack([x, y, np.cross(x, y)])
+    if joint.kind in ("spherical", "free", "fixed"):
+        return np.eye(3)
+    frame = in_plane_axes(joint.axis)
+    if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x
+        return frame * [1.0, -1.0, -1.0]
+    return frame
