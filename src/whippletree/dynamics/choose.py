@@ -6,15 +6,16 @@ from types import ModuleType
 
 from ..errors import ModelError, nearest
 from ..system.system import System
-from . import articulated, composite, multipliers, nullspace
+from . import articulated, composite, multipliers, nullspace, reduction
 
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
     "composite": composite,
     "multipliers": multipliers,
     "nullspace": nullspace,
+    "reduction": reduction,
 }
-ALIASES = {"aba": "articulated", "crba": "composite"}
+ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"}
 
 
 def choose(system: System, algorithm: str = "auto") -> str:
@@ -61,4 +62,6 @@ def reason(system: System, algorithm: str) -> str:
         return f"O(n + n m^2 + m^3): {system.nu} freedoms, {rows} rows of constraints by undetermined multipliers"
     if algorithm == "nullspace":
         return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
+    if algorithm == "reduction":
+        return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

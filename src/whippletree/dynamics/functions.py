@@ -69,7 +69,7 @@ def forward_dynamics(
         T = T + _needed(system, Q, U, np.zeros_like(U)) - _needed(system, Q, U, given)
     forces = with_wrenches(system, T, wrenches, Q)
     inputs, names = [Q, U, forces], ["q", "u", "tau"]
-    if "constraints" in module.SUPPORTS:
+    if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:

@@ -45,6 +45,7 @@ class SystemConstraints:
     owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
     what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
     size : a length of the mechanism (m).
+    body, to, kind, row : (elements) the two system bodies of each, its kind, and its first row; a last row follows.
     driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
     """
 
@@ -67,6 +68,7 @@ class SystemConstraints:
         arrays["row"] = np.concatenate([[0], np.cumsum(counts)]).astype(int)
         arrays["element"] = np.repeat(np.arange(len(table)), counts).astype(int)
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
+        self.body, self.to, self.kind, self.row = (arrays[name] for name in ("body", "to", "kind", "row"))
         self.packed = kernels.pack_constraints(arrays, self.size)
 
     def _named(self, owner: str, *what: str) -> int:
