@@ -557,3 +557,17 @@ def test_a_search_stops(monkeypatch):
     monkeypatch.setattr(search, "FALL_STEPS", 1)
     with pytest.raises(wt.SimulationError, match="in 2 steps"):
         wt.equilibrium(pendulum().compile(), [1.5])
+
+
+def test_springs_and_dampers_of_the_model_are_in_the_modes():
+    """One hinge in closed form: omega^2 = (k + m g l) / I, damping ratio c / (2 I omega)."""
+    model = wt.Model("door")
+    model.body("door", mass=2.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    model.joint("hinge", "revolute", "ground", "door", axis="y", stiffness=3.0, damping=0.4)
+    modes = wt.eigenmodes(model.compile())
+    inertia = 0.1 + 2.0 * 0.25
+    omega = np.sqrt((3.0 + 2.0 * 9.81 * 0.5) / inertia)
+    assert modes.frequencies == pytest.approx([omega], rel=1e-9)
+    assert modes.damping == pytest.approx([0.4 / (2 * inertia * omega)], rel=1e-9)
+    linear = wt.linearize(model.compile())
+    np.testing.assert_allclose(linear.A, [[0, 1], [-(omega**2), -0.4 / inertia]], rtol=1e-9)
