@@ -96,3 +96,26 @@ def multipliers_of(system: System, rows: ConstraintRows, needed: np.ndarray) -> 
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
     transposed = np.swapaxes(rows.C, -1, -2)[..., free, :]
     return (np.linalg.pinv(transposed, rcond=1e-10) @ needed[..., free, None])[..., 0]
+
+
+class Table:
+    """The elements of constraints as loops: each ends on a body and is based on one of its ancestors."""
+
+    def __init__(self, system: System) -> None:
+        c = system.constraints
+        self.body, self.row = c.body, c.row
+        self.outer = np.maximum(c.body, c.to)
+        self.inner = np.minimum(c.body, c.to)
+        self.by_body: dict[int, list[int]] = {}
+        for e, i in enumerate(self.outer):
+            if self.count(e) and self.outer[e] != self.inner[e]:  # a joint of a body with itself holds nothing
+                self.by_body.setdefault(int(i), []).append(e)
+
+    def rows(self, e: int) -> slice:
+        return slice(int(self.row[e]), int(self.row[e + 1]))
+
+    def base(self, e: int) -> int:
+        return int(self.inner[e])
+
+    def count(self, e: int) -> int:
+        return int(self.row[e + 1] - self.row[e])

@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..system.system import System
+from .constraint_rows import Table
 
 FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE = range(9)  # operations
 COLUMNS = 11  # of an operation
 HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
-WELL = 0.1  # of its effect on the rows of a loop, left by those that depend on it already: good enough to depend
+WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
+NEAR = 6  # freedoms: farther ones have longer levers
 NOTHING = 1e-8  # of what a row could move by: it does not move at all
 
 
@@ -70,29 +72,6 @@ def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
 
 def _size(x: np.ndarray) -> float:
     return float(np.sqrt((x * x).sum()))
-
-
-class Table:
-    """The elements of constraints as loops: each ends on a body and is based on one of its ancestors."""
-
-    def __init__(self, system: System) -> None:
-        c = system.constraints
-        self.body, self.row = c.body, c.row
-        self.outer = np.maximum(c.body, c.to)
-        self.inner = np.minimum(c.body, c.to)
-        self.by_body: dict[int, list[int]] = {}
-        for e, i in enumerate(self.outer):
-            if self.count(e) and self.outer[e] != self.inner[e]:  # a joint of a body with itself holds nothing
-                self.by_body.setdefault(int(i), []).append(e)
-
-    def rows(self, e: int) -> slice:
-        return slice(int(self.row[e]), int(self.row[e + 1]))
-
-    def base(self, e: int) -> int:
-        return int(self.inner[e])
-
-    def count(self, e: int) -> int:
-        return int(self.row[e + 1] - self.row[e])
 
 
 class Planner:
@@ -166,15 +145,25 @@ class Planner:
                 self.program.append((CLOSE, i, e, outer, base))
             self.dependents.setdefault(self.system.constraints.owner[rows.start], [])
 
+    def near(self, i: int, j: int, base: int) -> list[int]:
+        """Freedom j and the next few inboard of it, in the loop."""
+        found: list[int] = []
+        low = j
+        while i > base and len(found) < NEAR:
+            found += range(low, self.dof[i] - 1, -1)
+            i = int(self.parent[i])
+            low = int(self.dof[i + 1]) - 1
+        return found
+
     def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
         S, touched = self.S[j], False
         chosen, most = None, 0.0
         for group in front.groups:
-            moved, whole = _size(group.own @ S), _size(group.first @ S)
+            moved = _size(group.own @ S)
             if j in self.driven or moved <= NOTHING * group.scale:
                 continue
             touched = True
-            share = min(1.0, moved / whole) if whole > 0.0 else 1.0  # what earlier dependents leave of its effect
+            share = moved / max(moved, *(_size(group.first @ self.S[n]) for n in self.near(i, j, group.base)))
             if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
