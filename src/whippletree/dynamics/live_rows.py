@@ -46,9 +46,7 @@ class LiveRows:
                 if not alive[row]:
                     arrays["shift"][e] -= 1 << n
         self.kept = np.flatnonzero(alive)
-        counts = np.add.reduceat(alive, c.row[:-1]) if c.count else np.zeros(0, int)
-        counts = np.where(np.diff(c.row) > 0, counts, 0)
-        arrays["row"] = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+        arrays["row"] = np.concatenate([[0], np.cumsum(alive)])[c.row].astype(int)
         arrays["element"] = arrays["element"][self.kept]
         self.count, self.size = len(self.kept), c.size
         self.body, self.to, self.row = arrays["body"], arrays["to"], arrays["row"]

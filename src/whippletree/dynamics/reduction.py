@@ -36,7 +36,7 @@ from ..kernels.constraints import constrain
 from ..kernels.force_layout import TINY, unpack_forces
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import take_integers, unpack
 from ..kernels.spatial import axpy, dot, load6
 from ..system.system import System
@@ -76,7 +76,10 @@ class Program(NamedTuple):
     rise: Any  # (count)   over it: how far it has risen, where that matters
 
 
-def pack_plan(plan: Plan) -> np.ndarray:
+def pack_plan(plan: Plan | None) -> np.ndarray:
+    """A plan as numbers, or that there is none."""
+    if plan is None:
+        return np.zeros(2, np.int64).view(float)
     header = np.array([len(plan.steps), plan.maps.size], np.int64)
     integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -236,17 +239,46 @@ def gap(E, x, zero):
     return largest * max(1.0, 1.0 / (E.size * E.size))
 
 
+class Reduced(NamedTuple):
+    """Work of one state."""
+
+    x: Any  # Rows
+    given: Any  # (nb, 6)  acceleration by given motions; empty without any
+    w: Any  # fronts, and what is kept of each freedom
+
+
+def work_rows(system: System, plan: Plan) -> int:
+    """Numbers that the Work of one state takes."""
+    return ROW_NUMBERS * live_rows(system).count + 6 * system.nb + plan.size
+
+
+@inline
+def take_reduced(m, F, E, buffer, n):
+    """Work in all that is left of a buffer"""
+    x, n = take_rows(E, buffer, n)
+    given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
+    return Reduced(x, given, view(buffer, n, buffer.shape[0] - n))
+
+
 @kernel
-def solve(m, E, k, plan, x, given, tau, wrench, bias, w, udot):
-    """u' under tau and wrenches; returns how well the plan serves: below POOR it does not.
+def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
+    """u' under tau and wrenches for the rows as they are; returns how well the plan serves: below POOR it does not.
 
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
-    zero = get(k.v, 0)
-    worst = inward(m, E, k, plan, x, given, tau, wrench, bias, w)
-    allowed = AMISS * AMISS + PER_GAP * PER_GAP * gap(E, x, zero)
-    amiss = outward(m, k, E, plan, x, given, allowed, w, udot)
+    worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
+    allowed = AMISS * AMISS + PER_GAP * PER_GAP * gap(E, own.x, get(k.v, 0))
+    amiss = outward(m, k, E, plan, own.x, own.given, allowed, own.w, udot)
     return smaller(worst, 1.0 - amiss / TINY)
+
+
+@kernel
+def solve(m, F, E, k, plan, signals, q, u, tau, wrench, own, udot):
+    """u' under tau and wrenches; that of given motions is left at zero. Returns how well the plan serves."""
+    constrain(m, E, k, signals, q, u, own.x)
+    if F.ndriven > 0:
+        spread_given(m, F, k, signals, own.given)
+    return sweeps(m, E, k, plan, own, tau, wrench, 1.0, udot)
 
 
 @entry
@@ -263,22 +295,17 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    x, n = take_rows(E, buffer, n)
-    given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
     block, n = take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
-    w, n = take(buffer, n, buffer.shape[0] - n)
+    own = take_reduced(m, F, E, buffer, n)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
         place_and_move(m, coordinates, speeds, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        constrain(m, E, k, now, coordinates, speeds, x)
-        if F.ndriven > 0:
-            spread_given(m, F, k, now, given)
         out, worst = target(udot, block.out), target(health, h_block)
-        put(worst, 0, solve(m, E, k, plan, x, given, tau, wrench, 1.0, w, out))
+        put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
         scatter(out, s, udot)
         scatter(worst, s, health)
         total += checksum(out) + unit_check(k)
@@ -288,8 +315,10 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
 class Planned:
     """The memory of :func:`sweep`, for a plan that is made at the first state and again where it does not serve."""
 
+    sweep = staticmethod(sweep)
+
     def __init__(self, system: System, lanes: int) -> None:
-        prepare(sweep, 5, 1 if lanes == 1 else 2)
+        prepare(self.sweep, 5, 1 if lanes == 1 else 2)
         self.system, self.lanes = system, lanes
         self.plan: Plan | None = None
         self.memory = np.zeros(0)
@@ -297,15 +326,20 @@ class Planned:
         self.no_time = np.zeros(1)
 
     def choose(self, q: np.ndarray, signals: np.ndarray) -> None:
-        self.plan = make_plan(self.system, *loop_geometry(self.system, live_rows(self.system), q, signals))
-        self.memory = memory_for(self.system, self.plan, self.lanes)
+        system = self.system
+        self.plan = plan_at(system, q, signals)
+        rows = kinematics_rows(system) + block_rows(system) + 2 + 3 * system.forces.signals
+        rows += work_rows(system, self.plan) + self.more_rows()
+        packed = system.forces.packed, live_rows(system).packed, pack_plan(self.plan)
+        self.memory = make_memory(system, rows, self.lanes, *packed)
+
+    def more_rows(self) -> int:
+        return 0
 
 
-def memory_for(system: System, plan: Plan, lanes: int) -> np.ndarray:
-    live = live_rows(system)
-    loads = ROW_NUMBERS * live.count + 6 * system.nb + 2 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + loads + block_rows(system) + plan.size
-    return make_memory(system, rows, lanes, system.forces.packed, live.packed, pack_plan(plan))
+def plan_at(system: System, q: np.ndarray, signals: np.ndarray) -> Plan:
+    """A plan for a pose."""
+    return make_plan(system, *loop_geometry(system, live_rows(system), q, signals))
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
@@ -330,19 +364,25 @@ def quick(system: System, q: Any, u: Any, tau: Any) -> np.ndarray | None:
 
 def accelerations(planned, q, u, forces, signals, udot, start, stop):
     """As the compiled ones; a state that the plan does not serve well gets one of its own."""
+    return solve_planned(planned, q, u, forces, signals, udot, start, stop)
+
+
+def solve_planned(planned, q, u, forces, signals, out, start, stop):
+    """The same for any sweep over a plan."""
+    sweep = planned.sweep
     if planned.plan is None:
         planned.choose(*((q, signals) if q.ndim == 1 else (q[start], signals[start])))
     health = np.empty(1) if q.ndim == 1 else np.empty((q.shape[0], 1))
-    total = sweep(planned.memory, q, u, forces, signals, udot, health, start, stop)
+    total = sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
     poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
     if total == 0.0 and not poor.size:
         return total
     if q.ndim == 1:
         planned.choose(q, signals)
-        return sweep(planned.memory, q, u, forces, signals, udot, health, 0, 1)
+        return sweep(planned.memory, q, u, forces, signals, out, health, 0, 1)
     for s in range(start, stop):
-        if s in poor or not np.isfinite(udot[s]).all():
-            one = Planned(planned.system, 1)
+        if s in poor or not np.isfinite(out[s]).all():
+            one = type(planned)(planned.system, 1)
             one.choose(q[s], signals[s])
-            sweep(one.memory, q[s], u[s], forces[s], signals[s], udot[s], np.empty(1), 0, 1)
-    return float(0.0 * udot[start:stop].sum())
+            sweep(one.memory, q[s], u[s], forces[s], signals[s], out[s], np.empty(1), 0, 1)
+    return float(0.0 * out[start:stop].sum())

@@ -106,8 +106,8 @@ class Layout:
         for n, (op, i, *more) in enumerate(program):
             place = self.places[i]
             if op == BODY:
-                child = program[n + 1][1] if n + 1 < len(program) and program[n + 1][0] == MERGE else None
-                if child is not None and program[n + 1][2] == i and self.same_variables(child, i):
+                child = self.first_child(n, i)
+                if child and self.same_variables(child, i):
                     self.taken_over.add(child)
                     place, op = self.places[child], ADD
                 else:
@@ -137,6 +137,11 @@ class Layout:
                     start, count = place.open.pop(e)
                     there = self.places[p].add(e, count)
                     self.emit(op, i, place, n, start, count, p, there, self.link(i, p))
+
+    def first_child(self, n: int, i: int) -> int:
+        """The body whose front comes into that of i right behind operation n; 0 for none."""
+        op, child, *to = self.program[n + 1] if n + 1 < len(self.program) else (BODY, 0)
+        return child if op in (MERGE, MOVE) and to[0] == i else 0
 
     def emit(self, op: int, i: int, place: Place, n: int, *more: Any) -> None:
         self.touch(place, n)
@@ -212,7 +217,9 @@ class Layout:
             elif op == MERGE:
                 p, link = more
                 above = self.places[p]
-                step += [p, above.at, above.width, link]
+                step += [p, above.at, above.width, link, at + place.row(0), place.rows]
+            elif op == ROOT:
+                step += [0, 0, 0, 0, at + place.row(0), place.rows]
             elif op == MOVE:
                 start, count, p, there, link = more
                 above = self.places[p]

@@ -217,12 +217,12 @@ class Planner:
         for name in front.variables:
             if name not in front.released and name != ("body", p):
                 above.variables[name] = None
-        self.program.append((MERGE, i, p))
         for group in front.groups:
             keys = group.rest.pop(("body", p), None)
             own = group.own if keys is None else group.own + keys
             above.groups.append(replace(group, own=own))
             self.program.append((MOVE, i, p, group.element))
+        self.program.append((MERGE, i, p))
 
 
 def make_plan(system: System, S: np.ndarray, wrenches: np.ndarray) -> Plan:
