@@ -38,6 +38,7 @@ from ..kernels.layout import unpack
 from ..kernels.spatial import add, axpy, dot, load6, store6
 from ..system.system import System
 from . import articulated
+from .live_rows import live_rows
 
 SUPPORTS = {"trees", "loops", "couplings", "constraints"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
@@ -62,14 +63,14 @@ class Work(NamedTuple):
 
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
-    nb, nu, nr = system.nb, system.nu, system.constraints.count
+    nb, nu, nr = system.nb, system.nu, live_rows(system).count
     return 33 * nb + 8 * nu + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, which takes one state at a time, also of a batch."""
     rows = kinematics_rows(system) + work_rows(system) + block_rows(system) + 1 + 3 * system.forces.signals
-    return make_memory(system, rows, 1, system.forces.packed, system.constraints.packed)
+    return make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
 
 
 @inline

@@ -10,8 +10,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, composite, multipliers
+from ..dynamics import articulated, composite, multipliers, reduction, reduction_loads
+from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
+from ..dynamics.reduction_layout import Plan
 from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.constraints import ends_of_row
@@ -25,8 +27,9 @@ from ..kernels.outside import call_policy
 from ..kernels.spatial import axpy, load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 
-# whole for trees; with a point where constraints are solved too: each type is compiled when it is first needed
-CODES: dict[str, int | float] = {"articulated": 0, "composite": 1, "multipliers": 2.0}
+# whole numbers for trees, and two kinds with a point where constraints are solved too: each type is compiled when it is
+# first needed
+CODES: dict[str, Any] = {"articulated": 0, "composite": 1, "multipliers": 2.0, "reduction": np.float32(3.0)}
 
 
 class Mechanism(NamedTuple):
@@ -57,15 +60,21 @@ class Parts(NamedTuple):
     y: Any  # (nb, 6)       acceleration by given motions; empty without any
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
+    health: Any  # (1)      how well the plan of reduction serves
 
 
-def mechanism_memory(system: System, algorithm: str, rows: int, lanes: int = 1) -> np.ndarray:
+def mechanism_memory(
+    system: System, algorithm: str, rows: int, lanes: int = 1, plan: Plan | None = None
+) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state."""
-    nb, nu = system.nb, system.nu
-    sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
-    work = sizes[int(CODES[algorithm])]
-    loads = 2 * nu + 18 * nb + 25 + 3 * system.forces.signals
-    packed = system.forces.packed, system.constraints.packed
+    nb, nu, live = system.nb, system.nu, live_rows(system)
+    if plan:
+        work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
+    else:
+        sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
+        work = sizes[int(CODES[algorithm])]
+    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
+    packed = system.forces.packed, live.packed, reduction.pack_plan(plan)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
 
 
@@ -86,9 +95,17 @@ def open_all(memory):
 
 
 @inline
+def open_plan(memory):
+    """The plan of reduction in a memory, and where the rest starts"""
+    _, _, _, n = open_all(memory)
+    return reduction.unpack_plan(memory, n)
+
+
+@inline
 def open_scratch(memory, states):
     """The System at the start of a memory, and a buffer behind it"""
-    m, _, _, end = open_all(memory)
+    m, _ = unpack(memory)
+    _, end = open_plan(memory)
     return m, scratch(memory, end, states)
 
 
@@ -112,7 +129,8 @@ def open_parts(x):
     y, n = take(x.buffer, n, 6 * m.nb * motions)
     f, n = take(x.buffer, n, 6 * m.nb * motions)
     needed, n = take(x.buffer, n, m.nu * motions)
-    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed), n
+    health, n = take(x.buffer, n, 1)
+    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health), n
 
 
 @kernel
@@ -181,7 +199,7 @@ def drive(p, u, udot):
 
 @kernel
 def solve_constrained(x, t, q, u, udot):
-    """u' with constraints, whose forces join ``total`` and ``wrench`` where motions are given; returns their power"""
+    """u' with constraints by multipliers; returns their power"""
     p, n = open_parts(x)
     m, F, E, _ = open_all(x.memory)
     w, _ = multipliers.take_work(m, E, x.buffer, n)
@@ -189,14 +207,46 @@ def solve_constrained(x, t, q, u, udot):
         evaluate_signals(F, t, p.signals)
     power = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
     if F.ndriven > 0:
-        for r in range(E.nr):
-            a, b, i, first, j, second = ends_of_row(E, r)
-            force = get(w.lam, r)
-            store6(p.wrench, a, axpy(force, load6(w.rows.w, 2 * r), load6(p.wrench, a)))
-            store6(p.wrench, b, axpy(force, load6(w.rows.w, 2 * r + 1), load6(p.wrench, b)))
-            put(p.total, i, get(p.total, i) + first * force)
-            put(p.total, j, get(p.total, j) + second * force)
+        apply_constraints(E, p, w.rows.w, w.lam)
     return power
+
+
+@kernel
+def solve_reduced(x, t, q, u, udot):
+    """u' with loops by reduction; returns the power of those that move by themselves"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    plan, _ = open_plan(x.memory)
+    lam, n = take(x.buffer, n, E.nr)
+    r, n = take(x.buffer, n, m.nu)
+    f, n = take(x.buffer, n, 6 * m.nb)
+    a, n = take(x.buffer, n, 6 * m.nb)
+    own = reduction.take_reduced(m, F, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
+    put(p.health, 0, well)
+    power = get(p.k.v, 0)
+    if F.ns > 0:
+        reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
+        reduction_loads.loads_of_rows(p.k, plan, own.w, r, lam)
+        for n in range(E.nr):
+            power = power + get(lam, n) * get(own.x.given, n)
+        if F.ndriven > 0:
+            apply_constraints(E, p, own.x.w, lam)
+    return power
+
+
+@kernel
+def apply_constraints(E, p, w, lam):
+    """The forces of constraints join all others"""
+    for r in range(E.nr):
+        a, b, i, first, j, second = ends_of_row(E, r)
+        force = get(lam, r)
+        store6(p.wrench, a, axpy(force, load6(w, 2 * r), load6(p.wrench, a)))
+        store6(p.wrench, b, axpy(force, load6(w, 2 * r + 1), load6(p.wrench, b)))
+        put(p.total, i, get(p.total, i) + first * force)
+        put(p.total, j, get(p.total, j) + second * force)
 
 
 def solve(algorithm, x, p, t, q, u, udot, n):
@@ -205,8 +255,10 @@ def solve(algorithm, x, p, t, q, u, udot, n):
 
 @overload(solve, jit_options=ALWAYS)
 def _solve(algorithm, x, p, t, q, u, udot, n):
-    if isinstance(algorithm, types.Float):
+    if algorithm == types.float64:
         return lambda algorithm, x, p, t, q, u, udot, n: solve_constrained(x, t, q, u, udot)
+    if algorithm == types.float32:
+        return lambda algorithm, x, p, t, q, u, udot, n: solve_reduced(x, t, q, u, udot)
 
     def by_articulated(algorithm, x, p, t, q, u, udot, n):
         w, _ = articulated.take_work(p.m, x.buffer, n)
@@ -223,6 +275,22 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
         return 0.0
 
     return by_either if isinstance(algorithm, types.Integer) else by_articulated
+
+
+def served(algorithm, x):
+    """Whether the plan of the algorithm, if it needs one, still serves"""
+
+
+@overload(served, jit_options=ALWAYS)
+def _served(algorithm, x):
+    if algorithm == types.float32:
+
+        def by_plan(algorithm, x):
+            p, _ = open_parts(x)
+            return get(p.health, 0) > reduction.POOR
+
+        return by_plan
+    return lambda algorithm, x: True
 
 
 @kernel
@@ -252,6 +320,8 @@ def rates(m, x, t, y, out):
 
 @entry
 def derivative(memory, tau, call, algorithm, t, y, out):
-    """y' of one state y = (q, u, work), for solvers that are not compiled here"""
+    """y' of one state y = (q, u, work), for solvers that are not compiled here; returns whether a plan still serves"""
     m, buffer = open_scratch(memory, y)
-    rates(m, make_mechanism(memory, buffer, 0, tau, call, algorithm), t, y, out)
+    x = make_mechanism(memory, buffer, 0, tau, call, algorithm)
+    rates(m, x, t, y, out)
+    return served(algorithm, x)

@@ -24,7 +24,8 @@ from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, k
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
-from .accelerate import CODES, impose, make_mechanism, mechanism_memory, open_scratch, rates
+from .accelerate import impose, make_mechanism, open_scratch, rates, served
+from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
@@ -37,7 +38,7 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 # interpolant, of which the first is y where it began, and whether the others are prepared
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED = range(6, 14)
 HEAD = 2 * LINE
-GOING, TOO_SMALL, NOT_FINITE, TOO_MANY = range(4)
+GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN = range(5)
 
 
 class Tableau(NamedTuple):
@@ -241,6 +242,8 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
         c[FROM], c[LENGTH], c[PREPARED] = c[TIME], h, 0.0
         c[TIME] = until if last else c[TIME] + h
         done += 1
+        if not served(x.algorithm, x):
+            return PLAN
 
 
 @entry
@@ -259,9 +262,10 @@ class Run:
         system, self.method = task.system, method
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
-        self.memory = mechanism_memory(system, task.algorithm, 3 * self.width)
+        self.plans = Plans(system, task.algorithm, 3 * self.width)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
-        self.state = aligned(self.dense + (4 + method.rows) * self.width)
+        self.tail = self.dense + (4 + method.rows) * self.width
+        self.state = aligned(self.tail + self.plans.width)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -272,6 +276,7 @@ class Run:
         self.state[counts] = kept
         self.state[[TIME, FROM, PAST, ROW]] = t, t, LEAST_PAST, row
         self.state[HEAD : HEAD + y.size] = y
+        self.plans.begin(self.state[self.tail :], t, y[: self.task.system.nq])
 
     @property
     def row(self) -> int:
@@ -299,11 +304,17 @@ class Run:
         return out[:ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
-        task = self.task
-        return march(
-            self.memory, self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step, MOST_STEPS,
-            CODES[task.algorithm], self.method, task.Q, task.U, task.W, stop, steps, ask,
-        )  # fmt: skip
+        task, tail = self.task, self.state[self.tail :]
+        while True:
+            before = self.state[ACCEPTED]
+            status = march(
+                self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
+                MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, stop, steps, ask,
+            )  # fmt: skip
+            if status != PLAN:
+                return status
+            steps -= int(self.state[ACCEPTED] - before)
+            self.plans.renew(tail, self.time, self.state[HEAD : HEAD + task.system.nq])
 
     def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
         """At most so many steps, and rows, further."""
@@ -326,4 +337,5 @@ class Run:
 
     def attrs(self) -> dict[str, Any]:
         counts = (("accepted", ACCEPTED), ("rejected", REJECTIONS), ("evaluations", EVALUATIONS))
-        return {"rtol": self.task.rtol, "atol": self.task.atol} | {name: int(self.state[i]) for name, i in counts}
+        tolerances = {"rtol": self.task.rtol, "atol": self.task.atol}
+        return tolerances | {name: int(self.state[i]) for name, i in counts} | self.plans.attrs()

@@ -131,7 +131,9 @@ class Checkpoint:
         if state is None or state.shape != run.state.shape:
             raise self._not_this_run("holds no state to go on from", None, None)
         run.state[:] = state
-        reached = run.run.row if isinstance(run, Watch) else run.row
+        inner = run.run if isinstance(run, Watch) else run
+        inner.plans.recall(kept.attrs, inner.time)
+        reached = inner.row
         same = rows <= task.t.size and np.array_equal(arrays["time"], task.t[:rows])
         if not (same and 1 <= reached <= rows and len({rows, *(len(arrays[n]) for n in ("q", "u", "work"))}) == 1):
             raise self._not_this_run("does not fit together", None, None)

@@ -63,8 +63,9 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
             break
         remember(m, state)
         work = step(m, x, state[SINCE], q, u, state[LENGTH], own)
-        if not keep(m, x, state, work, times, every, Q, U, W):
-            return NOT_FINITE
+        status = keep(m, x, state, work, times, every, Q, U, W)
+        if status != GOING:
+            return status
     return GOING
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..kernels.blocks import checksum
 from ..kernels.lanes import get, inline, kernel, put, view
-from .accelerate import CODES, impose, mechanism_memory
+from .accelerate import impose, served
+from .plans import Plans
 from .project import close
 from .task import Failure, Task
 
@@ -16,7 +17,7 @@ from .task import Failure, Task
 # step began; then y = (q, u, work) now, and as it was then
 ROW, STEP, FROM, EVERY, LENGTH, SINCE = range(6)
 HEAD = 6
-GOING, NOT_FINITE = 0, 1
+GOING, NOT_FINITE, PLAN = range(3)
 
 
 @kernel
@@ -55,7 +56,7 @@ def remember(m, state):
 
 @kernel
 def keep(m, x, state, work, times, every, Q, U, W):
-    """After a step: the last one before an output becomes a row of Q, U, W; False if u is not finite"""
+    """After a step: the last one before an output becomes a row of Q, U, W; returns a status"""
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
     q, u = view_state(m, state)
@@ -63,7 +64,7 @@ def keep(m, x, state, work, times, every, Q, U, W):
     close(x.algorithm, x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
-        return False
+        return NOT_FINITE
     if state[STEP] == state[EVERY]:
         row = int(state[ROW])
         for j in range(m.nq):
@@ -76,7 +77,7 @@ def keep(m, x, state, work, times, every, Q, U, W):
         state[FROM] = times[row]
         state[EVERY] = every
         state[LENGTH] = (times[times.shape[0] - 1] - times[0]) / (times.shape[0] - 1) / every
-    return True
+    return GOING if served(x.algorithm, x) else PLAN
 
 
 def steps_between(step: float, output_step: float) -> tuple[int, float]:
@@ -93,8 +94,9 @@ class Run:
     def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.memory = mechanism_memory(task.system, task.algorithm, rows)
-        self.state = np.zeros(HEAD + 2 * task.y.size + more)
+        self.plans = Plans(task.system, task.algorithm, rows)
+        self.tail = HEAD + 2 * task.y.size + more
+        self.state = np.zeros(self.tail + self.plans.width)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -103,6 +105,7 @@ class Run:
         on_grid = t == task.t[row - 1] or row == task.t.size
         every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
         self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
+        self.plans.begin(self.state[self.tail :], t, y[: task.system.nq])
 
     @property
     def row(self) -> int:
@@ -132,15 +135,23 @@ class Run:
         return state
 
     def _march(self, state: np.ndarray, steps: int) -> int:
+        """So many steps, or fewer where the plan has to be made again."""
         task = self.task
         return self.march(
-            self.memory, state, task.tau, task.call, task.t, self.every, CODES[task.algorithm],
+            self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
             task.Q, task.U, task.W, steps,
         )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
-        status = self._march(self.state, steps)
-        return None if status == GOING else self.failed(status)
+        while steps > 0 and self.row < self.task.t.size:
+            status = self._march(self.state, 1 if self.plans.planned else steps)
+            if status not in (GOING, PLAN):
+                return self.failed(status)
+            if status == PLAN:
+                q = self.state[HEAD : HEAD + self.task.system.nq]
+                self.plans.renew(self.state[self.tail :], self.time, q)
+            steps -= 1 if self.plans.planned else steps
+        return None
 
     def failed(self, status: int) -> Failure:
         nq, nu = self.task.system.nq, self.task.system.nu
@@ -149,4 +160,4 @@ class Run:
         return Failure("ceased to be finite", self.time, component, hint)
 
     def attrs(self) -> dict[str, Any]:
-        return {"step": self.h}
+        return {"step": self.h} | self.plans.attrs()

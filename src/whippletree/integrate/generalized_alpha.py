@@ -251,8 +251,9 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
         copy(m.nu, s.u1, u)
         copy(m.nu, s.udot1, s.udot)
         copy(m.nu, s.a1, s.a)
-        if not keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W):
-            return NOT_FINITE
+        status = keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W)
+        if status != GOING:
+            return status
     return GOING
 
 

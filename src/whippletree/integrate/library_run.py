@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.loads import given_motion
-from .accelerate import CODES, derivative, mechanism_memory
+from .accelerate import derivative
+from .plans import Plans
 from .project import project
 from .task import Failure, Task
 
@@ -29,7 +30,9 @@ class Run:
         self.task, self.make = task, make
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
-        self.memory = mechanism_memory(task.system, task.algorithm, 0)
+        self.served = True
+        self.plans = Plans(task.system, task.algorithm, 0)
+        self.tail = np.zeros(self.plans.width)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -37,12 +40,14 @@ class Run:
         self.time = self.since = t
         self.row, self.begin = row, y.copy()
         self.solver: Any = None
+        self.plans.begin(self.tail, t, y[: self.task.system.nq])
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         task, out = self.task, np.zeros(y.size)
         self.evaluations += 1
         # a copy of y, where given motions may be written
-        derivative(self.memory, task.tau, task.call, CODES[task.algorithm], float(t), np.array(y), out)
+        memory = self.plans.memory(self.tail)
+        self.served = derivative(memory, task.tau, task.call, self.plans.code, float(t), np.array(y), out)
         if not np.isfinite(out).all():
             self.blamed = int(np.argmin(np.isfinite(out)))
             raise FloatingPointError("the accelerations are not finite")  # some libraries would go on
@@ -60,6 +65,8 @@ class Run:
                 if wrong:
                     return Failure(f"failed: {wrong}", self.time, self.blamed, hint)
                 self.accepted, self.since, self.time = self.accepted + 1, self.time, self.solver.time
+                if not self.served:
+                    self.plans.renew(self.tail, self.time, self.at(self.time)[: task.system.nq])
                 self._write_rows(int(np.searchsorted(task.t, self.time, side="right")))
         except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
             return Failure(f"failed: {e}", self.time, self.blamed, hint)
@@ -88,4 +95,4 @@ class Run:
     def attrs(self) -> dict[str, Any]:
         task = self.task
         counts = {"accepted": self.accepted, "evaluations": self.evaluations}
-        return {"rtol": task.rtol, "atol": task.atol} | counts
+        return {"rtol": task.rtol, "atol": task.atol} | counts | self.plans.attrs()

@@ -13,15 +13,15 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, multipliers
+from ..dynamics import articulated, multipliers, reduction
 from ..kernels.blocks import ALWAYS
 from ..kernels.constraints import constrain
 from ..kernels.force_layout import evaluate_signals
 from ..kernels.kinematics import place_and_move
-from ..kernels.lanes import entry, get, kernel, put, view
+from ..kernels.lanes import entry, get, kernel, put, take, view
 from ..kernels.manifold import advance
 from ..system.system import System
-from .accelerate import CODES, make_mechanism, mechanism_memory, open_all, open_parts, open_scratch
+from .accelerate import CODES, make_mechanism, mechanism_memory, open_all, open_parts, open_plan, open_scratch
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 COARSE = 1e-8  # beyond, factors are taken anew
@@ -59,18 +59,57 @@ def move_onto(x, t, q, u):
     return left
 
 
+@kernel
+def move_onto_reduced(x, t, q, u):
+    """The same by reduction: C move = -g of least kinetic energy is motion from rest without forces"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    plan, _ = open_plan(x.memory)
+    none, n = take(x.buffer, n, m.nu)
+    move, n = take(x.buffer, n, m.nu)
+    own = reduction.take_reduced(m, F, E, x.buffer, n)
+    still, left = view(p.wrench, 0, 0), 0.0
+    free = reduction.Reduced(own.x, view(own.given, 0, 0), own.w)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    for j in range(m.nu):
+        put(none, j, 0.0)
+    for turn in range(MOST):
+        place_and_move(m, q, u, p.k)
+        constrain(m, E, p.k, p.signals, q, u, own.x)
+        before, left = left, multipliers.gap(E, own.x)
+        if left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf:
+            break
+        for r in range(E.nr):
+            put(own.x.gamma, r, -get(own.x.g, r))
+        reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+        advance(m, q, move, q)
+    for r in range(E.nr):
+        put(own.x.gamma, r, -get(own.x.rate, r))
+    reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+    for j in range(m.nu):
+        put(u, j, get(u, j) + get(move, j))
+    return left
+
+
 def close(algorithm, x, t, q, u):
     """q and u onto the constraints, where an algorithm solves them"""
 
 
 @overload(close, jit_options=ALWAYS)
 def _close(algorithm, x, t, q, u):
-    if isinstance(algorithm, types.Float):
+    if algorithm == types.float64:
 
         def onto(algorithm, x, t, q, u):
             move_onto(x, t, q, u)
 
         return onto
+    if algorithm == types.float32:
+
+        def onto_reduced(algorithm, x, t, q, u):
+            move_onto_reduced(x, t, q, u)
+
+        return onto_reduced
     return lambda algorithm, x, t, q, u: None
 
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from ..kernels.blocks import states_per_block
 from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
+from ..kernels.layout import unpack
 from ..kernels.outside import call_policy, read_lane, write_lane
 from ..system.system import System
 from . import euler, rk4
-from .accelerate import make_mechanism, mechanism_memory, open_all
+from .accelerate import make_mechanism, mechanism_memory, open_plan
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -126,7 +127,8 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
     for a state that fails its step (from 1 on), what failed, and in which row; its block ends there.
     """
-    m, _, _, end = open_all(memory)
+    m, _ = unpack(memory)
+    _, end = open_plan(memory)
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, trouble)
     x, n = take_states(m, buffer, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -44,6 +45,20 @@ class Occurrence(NamedTuple):
     u: np.ndarray  # (nu)
 
 
+class Switch(NamedTuple):
+    """Reduction has chosen other joints of a loop to depend on the rest."""
+
+    t: float  # s
+    loop: str  # the joint that closes it
+    was: tuple[str, ...]
+    now: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> list[Switch]:
+        """From the attribute of a file."""
+        return [cls(float(t), loop, tuple(was), tuple(now)) for t, loop, was, now in json.loads(text)]
+
+
 class Result:
     """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
 
@@ -51,7 +66,7 @@ class Result:
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
-    ``run.events``: those that happened.
+    ``run.events``: those that happened; ``run.switches``: where reduction chose dependent joints anew.
     """
 
     def __init__(
@@ -75,6 +90,7 @@ class Result:
         self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
+        self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
 

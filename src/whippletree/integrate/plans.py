@@ -1,0 +1,76 @@
+"""The memory of a run's Mechanism; by reduction, with a plan that is made again where it serves no longer.
+
+A plan follows from a pose, and the pose is the last part of a run's state: a run that goes on from a state, or is put
+back to one, has the plan that it had there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.loads import signals
+from ..dynamics.reduction import plan_at
+from ..dynamics.reduction_layout import Plan
+from ..result.result import Switch
+from ..system.system import System
+from .accelerate import CODES, mechanism_memory
+
+
+class Plans:
+    """``tail`` is the end of a run's state, ``width`` numbers: time and pose of its plan, or nothing."""
+
+    def __init__(self, system: System, algorithm: str, rows: int) -> None:
+        self.system, self.algorithm, self.rows = system, algorithm, rows
+        self.code = CODES[algorithm]
+        self.planned = algorithm == "reduction"
+        self.width = 1 + system.nq if self.planned else 0
+        self.plan: Plan | None = None
+        self.pose = np.zeros(0)
+        self.made = 0
+        self.switches: list[Switch] = []
+        self._memory = np.zeros(0) if self.planned else mechanism_memory(system, algorithm, rows)
+
+    def memory(self, tail: np.ndarray) -> np.ndarray:
+        """For the plan of a tail."""
+        if self.planned and not np.array_equal(tail, self.pose):
+            self.pose = tail.copy()
+            self.plan = plan_at(self.system, tail[1:], signals(self.system, float(tail[0])))
+            self._memory = mechanism_memory(self.system, self.algorithm, self.rows, plan=self.plan)
+        return self._memory
+
+    def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
+        """A plan for the pose from which a run begins."""
+        if self.planned:
+            tail[0], tail[1:] = t, q
+
+    def renew(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
+        """A plan for another pose; a change of dependent joints is noted."""
+        before = self._dependents()
+        tail[0], tail[1:] = t, q
+        self.memory(tail)
+        self.made += 1
+        for loop, now in self._dependents().items():
+            if now != before.get(loop):
+                self.switches.append(Switch(float(t), loop, before.get(loop, ()), now))
+
+    def _dependents(self) -> dict[str, tuple[str, ...]]:
+        """Joints that depend on the others, by the joint that closes their loop."""
+        system, plan = self.system, self.plan
+        if plan is None:
+            return {}
+        body = np.repeat(np.arange(system.nb), np.diff(system.arrays["dof"]))
+        names = {loop: sorted({int(body[j]) for j in freedoms}) for loop, freedoms in plan.dependents.items()}
+        return {loop: tuple(system.joints[i - 1] for i in bodies) for loop, bodies in names.items()}
+
+    def recall(self, attrs: dict[str, Any], until: float) -> None:
+        """What was noted up to a time, as a file has it."""
+        if self.planned:
+            found = Switch.parse(attrs.get("switches", "[]"))
+            self.switches = [s for s in found if s.t <= until]
+
+    def attrs(self) -> dict[str, Any]:
+        """For the Result."""
+        return {"switches": json.dumps([list(s) for s in self.switches])} if self.planned else {}
