@@ -7,6 +7,7 @@ for the order of quaternions and the axes in which spherical and free joints hol
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,14 +63,60 @@ class Link:
         self.mass, self.inertia = mass, self.inertia + inertia
 
 
+@dataclass(slots=True)
+class Closing:
+    """A joint that closes a loop: its two links, and where its sides stand in them, z along its axis."""
+
+    joint: str
+    kind: str
+    ends: tuple[int, int]
+    places: tuple[Place, Place]
+
+
 def links(model: Model) -> list[Link]:
     """The links of a tree whose joints all point away from ground, depth first."""
+    return _walk(model, frozenset())[0]
+
+
+def links_and_closings(model: Model) -> tuple[list[Link], list[Closing]]:
+    """The links of a spanning tree, depth first, and the joints left over.
+
+    The tree is spanned breadth first, so that it is as shallow as can be: what dense and sparse factorizations like.
+    """
+    outward, seen, waiting = _outward(model), {"ground"}, deque(["ground"])
+    over: list[Joint] = []
+    while waiting:
+        for j in outward.get(waiting.popleft(), []):
+            if j.child in seen:
+                over.append(j)
+            else:
+                seen.add(j.child)
+                waiting.append(j.child)
+    found, where = _walk(model, frozenset(j.name for j in over))
+    closings = []
+    for j in over:
+        align = _align(j)
+        (a, in_a), (b, in_b) = where[j.parent], where[j.child]
+        closings.append(
+            Closing(j.name, j.kind, (a, b), (in_a @ _place(j.at) @ align, in_b @ _place(j.child_at) @ align))
+        )
+    return found, closings
+
+
+def _outward(model: Model) -> dict[str, list[Joint]]:
     outward: dict[str, list[Joint]] = {}
     for j in model.joints.values():
         outward.setdefault(j.parent, []).append(j)
+    return outward
+
+
+def _walk(model: Model, cut: frozenset[str]) -> tuple[list[Link], dict[str, tuple[int, Place]]]:
+    """Links without the cut joints, and for each body its link and its place there."""
+    outward = {body: [j for j in joints if j.name not in cut] for body, joints in _outward(model).items()}
     found: list[Link] = []
     seen = {"ground"}
     ground = Place(np.eye(3), np.zeros(3))
+    where = {"ground": (-1, ground)}
     waiting = [
         (j, -1, ground) for j in reversed(outward.get("ground", []))
     ]  # joint, parent's link, parent's place in it
@@ -78,7 +125,7 @@ def links(model: Model) -> list[Link]:
         if j.child in seen:
             raise CannotHold("closed loop")
         seen.add(j.child)
-        align = Place(_z_along(j.axis) if j.kind in ("revolute", "prismatic") else np.eye(3), np.zeros(3))
+        align = _align(j)
         at, child_at = place @ _place(j.at) @ align, _place(j.child_at) @ align
         if j.kind == "fixed":
             place = at @ child_at.inverse()
@@ -89,10 +136,15 @@ def links(model: Model) -> list[Link]:
             raise CannotHold(f"{j.kind} joint")
         if link >= 0:
             found[link].weld(model.bodies[j.child], place)
+        where[j.child] = link, place
         waiting += [(k, link, place) for k in reversed(outward.get(j.child, []))]
     if len(seen) <= len(model.bodies):
         raise CannotHold("joint that points towards ground")
-    return found
+    return found, where
+
+
+def _align(joint: Joint) -> Place:
+    return Place(_z_along(joint.axis) if joint.kind in ("revolute", "prismatic") else np.eye(3), np.zeros(3))
 
 
 def _place(pose: Pose) -> Place:
@@ -161,6 +213,7 @@ class Coordinates:
         ]
         self.nq = sum(JOINT_KINDS[x.kind][0] for x in tree)
         self.nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
+        self.nu_ours = int(system.nu)
         self.hold = hold
 
     def q(self, q: np.ndarray) -> np.ndarray:
@@ -175,7 +228,7 @@ class Coordinates:
 
     def turn(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Speeds or forces (nu,) or (nu, k) to the peer's: T x."""
-        out = np.zeros_like(x)
+        out = np.zeros((self.nu, *x.shape[1:]))
         out[self.u_peer] = x[self.u_ours]
         for link, qs, us, _, start in self.many:
             T = self.hold(link, q[qs]).T
@@ -184,7 +237,7 @@ class Coordinates:
 
     def back(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The peer's speeds or forces (nu,) or (nu, k) to ours: T' x."""
-        out = np.zeros_like(x)
+        out = np.zeros((self.nu_ours, *x.shape[1:]))
         out[self.u_ours] = x[self.u_peer]
         for link, qs, us, _, start in self.many:
             T = self.hold(link, q[qs]).T
