@@ -4,9 +4,9 @@ Unknown are the angular acceleration and that of the centre of mass of every bod
 
     M x - C' lam = h,    C x = gamma
 
-The matrix is factored in doubles, sparse, with -REGULAR on the diagonal of redundant rows, and the solution is refined by
-residuals in long doubles (64 bits of mantissa on x86) until its changes vanish. It shares nothing with the dynamics of
-whippletree, nor with the peers.
+The matrix is factored in doubles, sparse, with REGULAR on the diagonal for redundant rows, and the solution is refined
+by residuals in long doubles (64 bits of mantissa on x86) until its changes vanish. It shares nothing with the dynamics
+of whippletree, nor with the peers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ REGULAR = 1e-9  # in kg^-1, as C M^-1 C'
 ROUNDS = 60  # of refinement
 ENOUGH = 1e-16  # of the largest acceleration: changes that say it has converged
 Long = np.longdouble
+# which of [turning; sliding] along the joint's x, y, z are its freedoms; its axis is z
+FREE = {"revolute": [2], "prismatic": [5], "spherical": [0, 1, 2]}
 
 
 class Motion(NamedTuple):
@@ -47,30 +49,26 @@ class Side(NamedTuple):
 
 def accelerations(posed: Posed) -> dict[str, Any]:
     """udot of every joint."""
-    model = posed.model
-    motions = _motions(posed)
-    order = {name: 6 * k for k, name in enumerate(model.bodies)}
-    rows, gamma, extract = [], [], {}
-    for joint in model.joints.values():
-        J, bias = _relative(joint, model, motions)
-        free = _free(joint)
-        for r in range(6):
-            if r not in free:
-                rows.append((J[r], joint))
-                gamma.append(-bias[r])
-        extract[joint.name] = (J[free], bias[free])
-    C = _sparse([r for r, _ in rows], [j for _, j in rows], order)
-    M, h = _mass(model, motions)
-    x = _refined(M, C, h, np.array(gamma))
-    found = {}
-    for name, (J, bias) in extract.items():
-        joint = model.joints[name]
-        total = bias.copy()
-        for k, body in enumerate((joint.parent, joint.child)):
-            if body in order:
-                total = total + J[:, 6 * k : 6 * k + 6] @ x[order[body] : order[body] + 6]
-        found[name] = total.astype(float)
-    return found
+    motions = body_motions(posed)
+    rates = relative_rates(posed.model, motions)
+    rows = [(joint, J[r], bias[r]) for joint, J, bias in rates for r in range(6) if r not in FREE[joint.kind]]
+    C = _sparse(rows, {name: 6 * k for k, name in enumerate(posed.model.bodies)})
+    M, h = _mass(posed.model, motions)
+    return joint_accelerations(posed.model, rates, _refined(M, C, h, -np.array([bias for *_, bias in rows])))
+
+
+def relative_rates(model: Model, motions: dict[str, Motion]) -> list[tuple[Joint, np.ndarray, np.ndarray]]:
+    """For every joint, J and bias of :func:`_relative`."""
+    return [(joint, *_relative(joint, model, motions)) for joint in model.joints.values()]
+
+
+def joint_accelerations(model: Model, rates: list[Any], x: np.ndarray) -> dict[str, Any]:
+    """udot of every joint from x, [angular; of the centre of mass] of every body in the order of the model."""
+    each = dict(zip(model.bodies, x.reshape(-1, 6), strict=True)) | {"ground": np.zeros(6)}
+    return {
+        joint.name: (J @ np.concatenate([each[joint.parent], each[joint.child]]) + bias)[FREE[joint.kind]].astype(float)
+        for joint, J, bias in rates
+    }
 
 
 def _refined(M: csr_matrix, C: csr_matrix, h: np.ndarray, gamma: np.ndarray) -> np.ndarray:
@@ -91,16 +89,17 @@ def _refined(M: csr_matrix, C: csr_matrix, h: np.ndarray, gamma: np.ndarray) -> 
     raise SimulationError("the exact accelerations were not found", got=f"changes of {change:.0e} at last")
 
 
-def _sparse(rows: list[np.ndarray], joints: list[Joint], order: dict[str, int]) -> csr_matrix:
-    values, at, to = [], [], []
-    for r, (row, joint) in enumerate(zip(rows, joints, strict=True)):
+def _sparse(rows: list[Any], order: dict[str, int]) -> csr_matrix:
+    values: list[np.ndarray] = []
+    at: list[int] = []
+    to: list[int] = []
+    for r, (joint, J, _) in enumerate(rows):
         for k, body in enumerate((joint.parent, joint.child)):
             if body in order:
-                values.append(row[6 * k : 6 * k + 6])
+                values.append(J[6 * k : 6 * k + 6])
                 at += [r] * 6
                 to += range(order[body], order[body] + 6)
-    shape = (len(rows), 6 * len(order))
-    return coo_matrix((np.concatenate(values), (at, to)), shape=shape).tocsr()
+    return coo_matrix((np.concatenate(values), (at, to)), shape=(len(rows), 6 * len(order))).tocsr()
 
 
 def _mass(model: Model, motions: dict[str, Motion]) -> tuple[csr_matrix, np.ndarray]:
@@ -122,11 +121,6 @@ def _mass(model: Model, motions: dict[str, Motion]) -> tuple[csr_matrix, np.ndar
 
 
 # ---------------------------------------------------------------- joints
-
-
-def _free(joint: Joint) -> list[int]:
-    """Which of [turning; sliding] along the joint's x, y, z are its freedoms; its axis is z."""
-    return {"revolute": [2], "prismatic": [5], "spherical": [0, 1, 2]}[joint.kind]
 
 
 def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +152,7 @@ def _side(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> 
     return Side(m.R @ _rotation(pose.quaternion) @ _aligned(joint), lever, m.p + lever, m.v + np.cross(m.w, lever))
 
 
-def _motions(posed: Posed) -> dict[str, Motion]:
+def body_motions(posed: Posed) -> dict[str, Motion]:
     """Outward from ground, each body by the first joint that reaches it."""
     zero = np.zeros(3, Long)
     model, found = posed.model, {"ground": Motion(np.eye(3, dtype=Long), zero, zero, zero)}

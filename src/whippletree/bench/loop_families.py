@@ -56,7 +56,9 @@ class AllJoints:
 
 
 def _bar(model: Model, name: str, along: str) -> None:
-    com, inertia = ((0.5, 0.0, 0.0), (ALONG, ACROSS, ACROSS)) if along == "x" else ((0.0, 0.5, 0.0), (ACROSS, ALONG, ACROSS))
+    com, inertia = (
+        ((0.5, 0.0, 0.0), (ALONG, ACROSS, ACROSS)) if along == "x" else ((0.0, 0.5, 0.0), (ACROSS, ALONG, ACROSS))
+    )
     model.body(name, mass=1.0, com=com, inertia=inertia)
 
 
@@ -114,7 +116,10 @@ def lattice(n: int, seed: int = 0) -> Posed:
     turns = {"ground": np.zeros(2)}
     for i in range(n + 1):
         for j in range(n + 1):
-            for name, along, turn, there in ((f"h{i},{j}", "x", across[j], j < n), (f"v{i},{j}", "y", upward[i], i < n)):
+            for name, along, turn, there in (
+                (f"h{i},{j}", "x", across[j], j < n),
+                (f"v{i},{j}", "y", upward[i], i < n),
+            ):
                 if there:
                     _bar(it.model, name, along)
                     turns[name] = turn
@@ -155,7 +160,7 @@ def _leg(it: Posed, name: str, leg: int, below: str, above: str, motion: tuple[n
     low, high = np.deg2rad(120 * (leg // 2) + 50 * side), np.deg2rad(120 * (leg // 2) + 15 * side)
     foot = np.array([LOW * np.cos(low), LOW * np.sin(low), 0.0])
     ball = np.array([HIGH * np.cos(high), HIGH * np.sin(high), 0.0])  # on the platform
-    reach = ball + [0.0, 0.0, HEIGHT] - foot
+    reach = ball - foot + np.array([0.0, 0.0, HEIGHT])
     long = np.linalg.norm(reach)
     z = reach / long
     x = np.cross([0.0, 1.0, 0.0], z)

@@ -26,6 +26,7 @@ class Row:
     freedoms: int
     states: int = 1
     threads: int = 1
+    loops: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
 
@@ -36,7 +37,7 @@ class Row:
         return None
 
     def fastest_peer(self) -> str | None:
-        peers = {e: s for e, s in self.seconds.items() if e != OURS}
+        peers = {e: s for e, s in self.seconds.items() if not e.startswith(OURS)}
         return min(peers, key=peers.__getitem__) if peers else None
 
     def worst_difference(self) -> float | None:
