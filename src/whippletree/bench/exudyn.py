@@ -9,7 +9,7 @@ import numpy as np
 from ..model import Joint
 from ..model.pose import quaternion_from_matrix
 from .exact import body_motions, joint_accelerations, relative_rates
-from .links import CannotHold, rotation, z_along
+from .links import CannotHold, z_along
 from .loop_families import AllJoints, Posed
 from .loop_peers import planar
 from .measure import Call
@@ -32,6 +32,7 @@ class Exudyn:
         from exudyn import itemInterface
 
         self.posed, self.items = posed, itemInterface
+        self.exudyn: Any = exudyn
         self.joints, self.planar = tuple(posed.model.joints), planar(posed.model)
         self.motions = body_motions(posed)
         self.container = exudyn.SystemContainer()
@@ -77,20 +78,21 @@ class Exudyn:
         return int(number)
 
     def _joint(self, joint: Joint) -> None:
-        items, mbs = self.items, self.system
-        kind = items.MarkerBodyPosition if self.planar else items.MarkerBodyRigid
-        marks, turns = [], []
+        items, mbs, marks = self.items, self.system, []
         for body, pose in ((joint.parent, joint.at), (joint.child, joint.child_at)):
             com = np.array(self.posed.model.bodies[body].com) if body != "ground" else np.zeros(3)
-            place = (np.array(pose.position) - com).tolist()
-            marks.append(mbs.AddMarker(kind(bodyNumber=self.bodies[body], localPosition=place)))
-            align = np.eye(3) if joint.kind == "spherical" else z_along(joint.axis)
-            turns.append(rotation(np.array(pose.quaternion)) @ align)
+            number, place = self.bodies[body], np.array(pose.position) - com
+            if self.planar:
+                mark = items.MarkerBodyPosition(bodyNumber=number, localPosition=place.tolist())
+            else:
+                align = np.eye(3) if joint.kind == "spherical" else z_along(joint.axis)
+                frame = self.exudyn.HT(rotation=pose.rotation() @ align, translation=place)
+                mark = items.MarkerBodyRigid(bodyNumber=number, localHT=frame)
+            marks.append(mbs.AddMarker(mark))
         if self.planar:
             mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=marks))
-            return
-        held = {"constrainedAxes": HELD[joint.kind], "rotationMarker0": turns[0], "rotationMarker1": turns[1]}
-        mbs.AddObject(items.ObjectJointGeneric(markerNumbers=marks, **held))
+        else:
+            mbs.AddObject(items.ObjectJointGeneric(markerNumbers=marks, constrainedAxes=HELD[joint.kind]))
 
     def calls(self) -> list[Call]:
         accelerate: Any = self.solver.InitializeSolverInitialConditions

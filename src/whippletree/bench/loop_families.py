@@ -18,6 +18,7 @@ from ..model.pose import quaternion_from_matrix
 GRAVITY = 9.81
 ACROSS, ALONG = 1.0 / 12.0, 1e-3  # moments of a bar; the motion in the plane does not feel the one along it
 CRANKS, TURNING = 0.6, -1.0  # of the ladder: angle from upright (rad) and speed (rad/s)
+LEAN, FALLING = 0.3, 0.5  # of the tower, the same
 
 
 @dataclass(slots=True)
@@ -82,17 +83,16 @@ def ladder(n: int) -> Posed:
     return it
 
 
-def tower(n: int, seed: int = 0) -> Posed:
+def tower(n: int) -> Posed:
     """``n`` windows, each of two posts and a lintel, and each but the first on the lintel of the one below.
 
-    Posts of one window lean alike, so lintels stay level; the tree is n windows deep, and only the first loop has its
-    base on ground.
+    Lintels stay level, for posts of one window lean alike; here those of all do, and the tower falls to one side, which
+    soft constraints let it do too fast. The tree is n windows deep, and only the first loop has its base on ground.
     """
-    rng = np.random.default_rng(seed)
     it = Posed(Model(f"tower of {n} loops", gravity=(0.0, -GRAVITY, 0.0)))
     below, at = "ground", (0.0, 0.0, 0.0)
-    for i, (lean, speed) in enumerate(zip(rng.uniform(-0.6, 0.6, n), rng.normal(size=n) * 0.3, strict=True), 1):
-        forth, back = (lean, speed), (-lean, -speed)
+    forth, back = (LEAN, FALLING), (-LEAN, -FALLING)
+    for i in range(1, n + 1):
         _bar(it.model, f"left{i}", "y")
         _bar(it.model, f"lintel{i}", "x")
         _bar(it.model, f"right{i}", "y")

@@ -17,7 +17,7 @@ from . import exact
 from .exudyn import Exudyn
 from .links import CannotHold
 from .loop_families import LOOPS, AllJoints, Posed
-from .loop_peers import BATCH, Ours
+from .loop_peers import BATCH, Ours, planar
 from .measure import Call, difference, race
 from .peers import LOOP_PEERS
 from .result import OURS, BenchResult, Row
@@ -72,10 +72,14 @@ def _label(family: str, size: int) -> str:
 def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:
     held = []
     for kind in (k for name in against for k in LOOP_PEERS[name]):
-        who = kind.name + ", deep tree" * getattr(kind, "deep", False)
+        deep = getattr(kind, "deep", False)
+        if deep and not planar(posed.model):
+            result.note(f"{kind.name}: on the deep tree, planar mechanisms only")
+            continue
         try:
             held.append(kind(posed))
         except (CannotHold, ImportError, RuntimeError) as reason:
+            who = f"{kind.name}, deep tree" if deep else kind.name
             result.note(f"{who}: not at {size}: {str(reason).splitlines()[0]}")
     return held
 
