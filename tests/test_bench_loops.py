@@ -18,7 +18,7 @@ from whippletree.model import Model
 
 HERE = [name for name in peers.LOOP_PEERS if peers.installed(name)]
 SMALL = {"ladder": 3, "tower": 2, "lattice": 2, "stewart": 1}
-# largest errors: of rounding; of a proximal method (lcaba), of soft constraints (mujoco), of finite differences (exudyn)
+# largest errors: rounding; a proximal method (lcaba), soft constraints (mujoco), finite differences (exudyn)
 ERRORS = {OURS: 1e-12, "constraintDynamics": 1e-12, "lcaba": 1e-7, "mujoco": 5e-3, "exudyn": 1e-6}
 
 

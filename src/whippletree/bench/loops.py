@@ -54,8 +54,8 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
                 progress(f"{posed.model.name}: {call.engine}")
                 if _asked(result, call, engine, row, truth, spent):
                     calls.append(call)
-        row.seconds = race(calls, result.rounds)
-        row.seconds[f"{OURS} lanes"] /= BATCH
+        times = race(calls, result.rounds) if calls else {}
+        row.seconds = {e: s / (BATCH if e == f"{OURS} lanes" else 1) for e, s in times.items()}
         spent |= {e: (row.loops, s) for e, s in row.seconds.items()}
         result.rows.append(row)
     for engine in result.engines():
