@@ -206,11 +206,20 @@ def asked(name, spent, took=0.0, count=10):
 def test_slow_algorithms_are_noted_and_not_asked():
     cubic = loops.CUBIC[0]
     assert asked(cubic, {cubic: (5, 0.1)}) == (True, [])
-    assert asked(cubic, {cubic: (5, 0.2)}) == (False, [f"{cubic}: not at 10: a call would take some 2 s"])
+    assert asked(cubic, {cubic: (5, 0.2)}) == (False, [f"{cubic}: not from 10 on: a call would take some 1.6 s"])
     assert asked(cubic, {}, count=10 * loops.MANY)[0] is False
     assert asked("exudyn", {"exudyn": (5, 0.2)}) == (True, [])
     assert asked("exudyn", {}, took=3.0) == (False, ["exudyn: not timed at 10: a call takes 3.0 s"])
     assert asked(f"{OURS} lanes", {}, took=3.0) == (True, [])
+
+
+def test_a_size_that_is_too_slow_for_all_has_an_empty_row(monkeypatch, tmp_path):
+    monkeypatch.setattr(loops, "LONGEST", -1.0)
+    result = bench.run("ladder", sizes="1,2", against=(), rounds=1)
+    assert [r.seconds for r in result.rows] == [{}, {}]
+    assert sum("not from 1 on: a call would take" in n for n in result.notes) == 4
+    assert report.text(result).splitlines()[2].startswith("model")
+    report.plot(result, tmp_path / "empty.svg")
 
 
 def test_errors_that_are_not_known_are_noted(monkeypatch):

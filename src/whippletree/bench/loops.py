@@ -107,7 +107,8 @@ def _asked(
     else:
         expected = before[1] if before else 0.0
     if expected > LONGEST:
-        result.note(f"{call.engine}: not at {row.label}: a call would take some {expected:.1g} s")
+        if not any(n.startswith(f"{call.engine}: not from ") for n in result.notes):
+            result.note(f"{call.engine}: not from {row.label} on: a call would take some {expected:.1f} s")
         spent[call.engine] = (row.loops, expected)
         return False
     found = call.value()  # the first call may compile
