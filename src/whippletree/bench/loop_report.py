@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files.whole_file import whole_file
-from .loops import slope
+from .loops import SLOPE_FROM, slope
 from .result import OURS, BenchResult
 
 HEAD = ["model", "algorithm", "loops", "microseconds", "/ reduction", "error"]
@@ -71,8 +71,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
 
 def _lines(result: BenchResult, engine: str, time: Any, error: Any) -> None:
     timed = [r for r in result.rows if engine in r.seconds]
-    most = max(r.loops for r in timed)
-    fitted = slope(result, engine, max(1, most // 20))  # where the highest power of the cost shows
+    fitted = slope(result, engine, SLOPE_FROM) or slope(result, engine, 1)
     label = NAMES.get(engine, engine) + (f": slope {fitted[2]:.2f}" if fitted else "")
     colour, marker, line = STYLES.get(engine, ("#000000", "x", "-"))
     style = {"color": colour, "marker": marker, "linestyle": line, "markersize": 4.5}
