@@ -211,6 +211,7 @@ def test_slow_algorithms_are_noted_and_not_asked():
     assert asked("exudyn", {"exudyn": (5, 0.2)}) == (True, [])
     assert asked("exudyn", {}, took=3.0) == (False, ["exudyn: not timed at 10: a call takes 3.0 s"])
     assert asked(f"{OURS} lanes", {}, took=3.0) == (True, [])
+    assert asked(f"{OURS} lanes", {}, took=5.0)[0] is False
 
 
 def test_a_size_that_is_too_slow_for_all_has_an_empty_row(monkeypatch, tmp_path):
