@@ -138,6 +138,12 @@ def test_pinocchio_is_not_asked_to_fill_the_memory():
         PinocchioLoops(ladder(256))
 
 
+def test_a_pinocchio_without_lcaba_is_not_asked(monkeypatch):
+    monkeypatch.delattr(pytest.importorskip("pinocchio"), "lcaba")
+    with pytest.raises(CannotHold, match="this version has no lcaba"):
+        PinocchioLoops(posed("ladder"))
+
+
 # ---- what is said
 
 

@@ -40,8 +40,8 @@ def run(
         states), "simulate" (a motion of 10 s) or "scaling" (ours only); with closed loops "ladder", "tower",
         "lattice" and "stewart".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
-        files; None for the planned ones. Sizes are bodies; of loops, a lattice of n has n x n, and of stewart
-        platforms.
+        files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
+        of a lattice, and stewart platforms.
     against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
     threads : numbers of threads for the families batch and rollout.
     rounds : turns of each engine; the best counts.

@@ -6,6 +6,8 @@ close its loops by points: a ball joint is one, and so is a hinge of a planar me
 
 from __future__ import annotations
 
+import math
+import os
 from functools import partial
 from typing import Any
 
@@ -81,6 +83,13 @@ def points(model: Model, closings: list[Closing]) -> list[Closing]:
     return closings
 
 
+def _memory() -> float:
+    """Bytes of the machine, or infinity where they cannot be read."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
 class PinocchioLoops(Pinocchio):
     """``lcaba`` and ``constraintDynamics`` with CONTACT_3D, on the shallow tree."""
 
@@ -93,6 +102,8 @@ class PinocchioLoops(Pinocchio):
         self.posed, self.all = posed, AllJoints(posed.model)
         super().__init__(posed.model, self.all, tree)
         self.joints = tuple(x.joint for x in tree)
+        if not hasattr(self.pin, "lcaba"):
+            raise CannotHold("this version has no lcaba")
 
     def calls(self) -> list[Call]:
         pin, to, model, data = self.pin, self.to, self.model, self.data
@@ -127,7 +138,7 @@ class PinocchioDeep(PinocchioLoops):
 
     deep = True
     algorithms = ("lcaba",)
-    largest_data = 8e9  # bytes: ladders of 256 loops
+    largest_data = min(8e9, 0.4 * _memory())  # bytes: a ladder of 256 loops takes 6.5e9
 
 
 class MujocoLoops(Mujoco):

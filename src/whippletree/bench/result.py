@@ -17,7 +17,7 @@ class Row:
     """One question (forward, inverse, mass) about one model, answered by all engines in turn.
 
     ``seconds`` are per state; ``differences`` are relative to our answer, for simulations to a finer one; engines that
-    differ too much have no time.
+    differ too much have no time. With loops differences are errors against exact accelerations, and all have a time.
     """
 
     question: str
