@@ -8,7 +8,7 @@ import pytest
 from loop_reference import constraint_rows, solve
 from loop_zoo import start
 from whippletree import ModelError, SimulationError, bench
-from whippletree.bench import exact, families, loop_report, loops, peers, report
+from whippletree.bench import exact, families, loop_peers, loop_report, loops, peers, report
 from whippletree.bench.links import CannotHold, links_and_closings
 from whippletree.bench.loop_families import LOOPS, AllJoints, Posed, ladder, stewart, tower
 from whippletree.bench.loop_peers import Ours, PinocchioLoops, planar, points
@@ -136,6 +136,12 @@ def test_pinocchio_is_not_asked_to_fill_the_memory():
     pytest.importorskip("pinocchio")
     with pytest.raises(CannotHold, match="its Data would take 6 GB"):
         PinocchioLoops(ladder(256))
+
+
+def test_mujoco_is_not_asked_to_build_for_minutes(monkeypatch):
+    monkeypatch.setattr(loop_peers, "LARGEST_SPEC", 4)
+    with pytest.raises(CannotHold, match="building its model takes minutes above 4 bodies"):
+        loop_peers.MujocoLoops(posed("ladder"))
 
 
 def test_a_pinocchio_without_lcaba_is_not_asked(monkeypatch):

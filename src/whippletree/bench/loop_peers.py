@@ -28,6 +28,8 @@ PROXIMAL_ACCURACY = 1e-14  # never reached: rounds are counted
 PROXIMAL = {"lcaba": (1e-6, 2), "constraintDynamics": (1e-10, 10)}
 STIFFEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp of MuJoCo: the least compliance it admits
 
+LARGEST_SPEC = 10_000  # bodies: what MjSpec takes grows with the square
+
 
 class Ours:
     """``reduction`` for one state and for a batch in lanes; ``multipliers`` and ``nullspace``."""
@@ -147,6 +149,8 @@ class MujocoLoops(Mujoco):
     on = Mujoco.on | {"mjDSBL_EQUALITY", "mjDSBL_CONSTRAINT"}
 
     def __init__(self, posed: Posed) -> None:
+        if len(posed.model.bodies) > LARGEST_SPEC:
+            raise CannotHold(f"building its model takes minutes above {LARGEST_SPEC} bodies")
         tree, closings = links_and_closings(posed.model)
         points(posed.model, closings)
         self.posed, self.all = posed, AllJoints(posed.model)
