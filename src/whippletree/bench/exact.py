@@ -23,7 +23,8 @@ from .loop_families import Posed
 
 REGULAR = 1e-9  # in kg^-1, as C M^-1 C'
 ROUNDS = 60  # of refinement
-ENOUGH = 1e-16  # of the largest acceleration: changes that say it has converged
+# changes, relative to the largest acceleration, that say it has converged, or has settled if they shrink no more
+ENOUGH, SETTLED = 1e-16, 1e-13
 Long = np.longdouble
 # which of [turning; sliding] along the joint's x, y, z are its freedoms; its axis is z
 FREE = {"revolute": [2], "prismatic": [5], "spherical": [0, 1, 2]}
@@ -81,7 +82,7 @@ def _refined(M: csr_matrix, C: csr_matrix, h: np.ndarray, gamma: np.ndarray) -> 
         step = factor.solve(left.astype(float))
         x, lam = x + step[:n], lam + step[n:]
         change = float(np.abs(step[:n]).max() / np.abs(x).max())
-        if change < ENOUGH:
+        if change < ENOUGH or (last / 2.0 < change < SETTLED):
             return x
         if change > 2.0 * last:
             break

@@ -25,7 +25,7 @@ from .result import OURS, BenchResult, Row
 CUBIC = (f"{OURS} multipliers", f"{OURS} nullspace", "pinocchio constraintDynamics")  # in the number of loops
 LONGEST, LONGEST_BATCH = 1.0, 4.0  # s: a call that takes longer is not timed
 MANY = 400  # loops: more than a cubic algorithm is asked about without having seen fewer
-EXACT_UP_TO = 1024  # loops, where no formula gives accelerations
+EXACT_UP_TO = 4096  # loops, where no formula gives accelerations
 SLOPE_FROM = 64  # loops; below, what every call costs counts too
 
 
