@@ -25,7 +25,7 @@ lint: $(VENV)/.test                ## format, lint and types only
 	$(BIN)/mypy
 
 bench: $(VENV)/.peers              ## time against other engines: make bench FAMILY=robot
-	$(RUN) bench $(FAMILY) --against pinocchio,mujoco,drake
+	$(RUN) bench $(FAMILY) --against pinocchio,mujoco,drake,exudyn
 
 docs: $(VENV)/.docs                ## the documentation as a site in site/
 	$(BIN)/mkdocs build --strict

@@ -218,10 +218,17 @@ def cite(
 @app.command(short_help="Time the dynamics beside other engines.")
 def bench(
     family: Annotated[
-        str, typer.Argument(metavar="FAMILY", help="chain, tree, robot, batch, rollout, simulate, scaling")
+        str,
+        typer.Argument(
+            metavar="FAMILY",
+            help="chain, tree, robot, batch, rollout, simulate, scaling; of loops: ladder, tower, lattice, stewart",
+        ),
     ],
-    bodies: Annotated[str | None, typer.Option(metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots")] = None,
-    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake")] = "",
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", "--bodies", metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots"),
+    ] = None,
+    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake,exudyn")] = "",
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
@@ -232,6 +239,7 @@ def bench(
 
     \b
     whippletree bench chain --bodies 8:128 --against pinocchio,mujoco
+    whippletree bench ladder --sizes 4:256 --against pinocchio,mujoco --plot growth.svg
     """
     from . import bench as measure
     from .bench import report
@@ -244,7 +252,7 @@ def bench(
         writable(picture_path(plot), "the picture")
     _announce_compiling()
     results = measure.run(
-        family, sizes=bodies, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
+        family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
     )
     report.table(results)
     written = [report.save(results, output)] if output is not None else []

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import ModelError, nearest
-from . import families, peers, report, rows, simulate
+from . import families, loop_families, loops, peers, report, rows, simulate
 from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
@@ -37,9 +37,11 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s) or "scaling" (ours only).
+        states), "simulate" (a motion of 10 s) or "scaling" (ours only); with closed loops "ladder", "tower",
+        "lattice" and "stewart".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
-        files; None for the planned ones.
+        files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
+        of a lattice, and stewart platforms.
     against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
     threads : numbers of threads for the families batch and rollout.
     rounds : turns of each engine; the best counts.
@@ -51,21 +53,28 @@ def run(
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
     listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes
+    looped = family in loop_families.LOOPS
+    able = peers.LOOP_PEERS if looped else peers.PEERS
     result = BenchResult(
         family,
-        f"whippletree bench {family} --bodies {listed}"
+        f"whippletree bench {family} {'--sizes' if looped else '--bodies'} {listed}"
         + (f" --against {','.join(names)}" if names else "")
         + f" --rounds {rounds}",
         datetime.now(UTC).isoformat(timespec="seconds"),
         rounds,
         machine(),
-        versions({"numpy": "numpy", "numba": "numba"} | {n: peers.PEERS[n].package for n in names}),
+        versions({"numpy": "numpy", "numba": "numba"} | {n: peers.PACKAGES[n] for n in names if n in able}),
     )
+    for name in [n for n in names if n not in able]:
+        names.remove(name)
+        result.note(f"{name}: is not asked about {'loops' if looped else 'trees'}")
     for name in [n for n in names if peers.installed(n) is None]:
         names.remove(name)
         result.note(f"{name}: not installed (pip install 'whippletree[peers]')")
     tell = progress or (lambda line: None)
-    if family == "scaling":
+    if looped:
+        loops.measure(result, planned, names, tell)
+    elif family == "scaling":
         rows.scaling(result, planned, tell)
     elif family == "batch":
         rows.batch(result, planned, names, threads, tell)

@@ -7,6 +7,7 @@ for the order of quaternions and the axes in which spherical and free joints hol
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..model import JOINT_KINDS, Body, Joint, Model, Pose
+from ..system.topology import find_topology
 
 PEER_KINDS = ("revolute", "prismatic", "spherical", "free")
 
@@ -62,44 +64,112 @@ class Link:
         self.mass, self.inertia = mass, self.inertia + inertia
 
 
+@dataclass(slots=True)
+class Closing:
+    """A joint that closes a loop: its two links, and where its sides stand in them, z along its axis."""
+
+    joint: str
+    kind: str
+    ends: tuple[int, int]
+    places: tuple[Place, Place]
+
+
+Steps = dict[str, list[tuple[Joint, bool]]]  # from each body outward; True where the joint points towards ground
+
+
 def links(model: Model) -> list[Link]:
     """The links of a tree whose joints all point away from ground, depth first."""
-    outward: dict[str, list[Joint]] = {}
+    outward: Steps = {}
     for j in model.joints.values():
-        outward.setdefault(j.parent, []).append(j)
-    found: list[Link] = []
-    seen = {"ground"}
-    ground = Place(np.eye(3), np.zeros(3))
-    waiting = [
-        (j, -1, ground) for j in reversed(outward.get("ground", []))
-    ]  # joint, parent's link, parent's place in it
+        outward.setdefault(j.parent, []).append((j, False))
+    return _walk(model, outward)[0]
+
+
+def links_and_closings(model: Model, deep: bool = False) -> tuple[list[Link], list[Closing]]:
+    """The links of a spanning tree, depth first, and the joints left over.
+
+    The tree is as shallow as can be, or as deep: ours, whose loops all close on an ancestor.
+    """
+    outward, over = _deep(model) if deep else _shallow(model)
+    found, where = _walk(model, outward)
+    closings = []
+    for j in over:
+        (a, in_a), (b, in_b), align = where[j.parent], where[j.child], _align(j)
+        places = in_a @ _place(j.at) @ align, in_b @ _place(j.child_at) @ align
+        closings.append(Closing(j.name, j.kind, (a, b), places))
+    return found, closings
+
+
+def _deep(model: Model) -> tuple[Steps, list[Joint]]:
+    outward, topology = Steps(), find_topology(model)
+    for edge in topology.edges:
+        near = edge.joint.child if edge.turned else edge.joint.parent
+        outward.setdefault(near, []).append((edge.joint, edge.turned))
+    return outward, topology.cuts
+
+
+def _shallow(model: Model) -> tuple[Steps, list[Joint]]:
+    """Breadth first, along joints that point away from ground."""
+    onward: dict[str, list[Joint]] = {}
+    for j in model.joints.values():
+        onward.setdefault(j.parent, []).append(j)
+    seen, waiting = {"ground"}, deque(["ground"])
+    outward, over = Steps(), []
     while waiting:
-        j, link, place = waiting.pop()
-        if j.child in seen:
+        body = waiting.popleft()
+        for j in onward.get(body, []):
+            if j.child in seen:
+                over.append(j)
+            else:
+                outward.setdefault(body, []).append((j, False))
+                seen.add(j.child)
+                waiting.append(j.child)
+    return outward, over
+
+
+def _walk(model: Model, outward: Steps) -> tuple[list[Link], dict[str, tuple[int, Place]]]:
+    """The links, and for each body its link and its place there."""
+    found: list[Link] = []
+    ground = Place(np.eye(3), np.zeros(3))
+    where = {"ground": (-1, ground)}
+    waiting = [(*step, -1, ground) for step in reversed(outward.get("ground", []))]
+    while waiting:
+        j, turned, link, place = waiting.pop()  # the last two of the body that it stands on
+        body, near, far = (j.parent, j.child_at, j.at) if turned else (j.child, j.at, j.child_at)
+        if body in where:
             raise CannotHold("closed loop")
-        seen.add(j.child)
-        align = Place(_z_along(j.axis) if j.kind in ("revolute", "prismatic") else np.eye(3), np.zeros(3))
-        at, child_at = place @ _place(j.at) @ align, _place(j.child_at) @ align
+        align = _align(j, turned)
+        at, on = place @ _place(near) @ align, _place(far) @ align
         if j.kind == "fixed":
-            place = at @ child_at.inverse()
+            place = at @ on.inverse()
         elif j.kind in PEER_KINDS:
             found.append(Link(j.name, j.kind, link, at, j.armature))
-            link, place = len(found) - 1, child_at.inverse()
+            link, place = len(found) - 1, on.inverse()
         else:
             raise CannotHold(f"{j.kind} joint")
         if link >= 0:
-            found[link].weld(model.bodies[j.child], place)
-        waiting += [(k, link, place) for k in reversed(outward.get(j.child, []))]
-    if len(seen) <= len(model.bodies):
+            found[link].weld(model.bodies[body], place)
+        where[body] = link, place
+        waiting += [(*step, link, place) for step in reversed(outward.get(body, []))]
+    if len(where) <= len(model.bodies):
         raise CannotHold("joint that points towards ground")
-    return found
+    return found, where
+
+
+def _align(joint: Joint, turned: bool = False) -> Place:
+    """z along the axis of a joint of one freedom; against it where that is turned, so that q and u are the same."""
+    if joint.kind in ("revolute", "prismatic"):
+        return Place(z_along(-np.array(joint.axis) if turned else joint.axis), np.zeros(3))
+    if turned and joint.kind != "fixed":
+        raise CannotHold(f"{joint.kind} joint that points towards ground")
+    return Place(np.eye(3), np.zeros(3))
 
 
 def _place(pose: Pose) -> Place:
     return Place(pose.rotation(), np.array(pose.position))
 
 
-def _z_along(axis: Any) -> np.ndarray:
+def z_along(axis: Any) -> np.ndarray:
     """A rotation whose third column is the unit vector ``axis``."""
     z = np.array(axis)
     if z[2] == 1.0:
@@ -161,6 +231,7 @@ class Coordinates:
         ]
         self.nq = sum(JOINT_KINDS[x.kind][0] for x in tree)
         self.nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
+        self.nu_ours = int(system.nu)
         self.hold = hold
 
     def q(self, q: np.ndarray) -> np.ndarray:
@@ -175,7 +246,7 @@ class Coordinates:
 
     def turn(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Speeds or forces (nu,) or (nu, k) to the peer's: T x."""
-        out = np.zeros_like(x)
+        out = np.zeros((self.nu, *x.shape[1:]))
         out[self.u_peer] = x[self.u_ours]
         for link, qs, us, _, start in self.many:
             T = self.hold(link, q[qs]).T
@@ -184,7 +255,7 @@ class Coordinates:
 
     def back(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The peer's speeds or forces (nu,) or (nu, k) to ours: T' x."""
-        out = np.zeros_like(x)
+        out = np.zeros((self.nu_ours, *x.shape[1:]))
         out[self.u_ours] = x[self.u_peer]
         for link, qs, us, _, start in self.many:
             T = self.hold(link, q[qs]).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any
@@ -23,11 +24,15 @@ class Mujoco:
     """
 
     name, package = "mujoco", "mujoco"
+    on = frozenset({"mjDSBL_GRAVITY"})
 
-    def __init__(self, model: Model, system: Any) -> None:
+    def __init__(
+        self, model: Model, system: Any, tree: list[Link] | None = None, close: Callable[..., None] | None = None
+    ) -> None:
+        """``close(spec, bodies)`` may add to the tree before it is compiled."""
         import mujoco
 
-        self.ours, self.system, tree = model, system, links(model)
+        self.ours, self.system, tree = model, system, links(model) if tree is None else tree
         depth: list[int] = []
         for x in tree:
             depth.append(JOINT_KINDS[x.kind][1] + (depth[x.parent] if x.parent >= 0 else 0))
@@ -41,7 +46,9 @@ class Mujoco:
         for x in tree:
             on = bodies[x.parent] if x.parent >= 0 else spec.worldbody
             bodies.append(self._add(on, x))
-        off = {name for name in dir(mujoco.mjtDisableBit) if name.startswith("mjDSBL_")} - {"mjDSBL_GRAVITY"}
+        if close is not None:
+            close(spec, bodies)
+        off = {name for name in dir(mujoco.mjtDisableBit) if name.startswith("mjDSBL_")} - self.on
         try:
             self.model = spec.compile()
         except ValueError as refusal:

@@ -21,13 +21,21 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..model import Model
 from .drake import Drake
+from .exudyn import Exudyn
 from .links import same_sign
+from .loop_peers import MujocoLoops, PinocchioDeep, PinocchioLoops
 from .measure import Call
 from .mujoco import Mujoco
 from .pinocchio import Pinocchio
 from .result import OURS
 
 PEERS: dict[str, Any] = {p.name: p for p in (Pinocchio, Mujoco, Drake)}
+LOOP_PEERS: dict[str, tuple[Any, ...]] = {
+    "pinocchio": (PinocchioDeep, PinocchioLoops),
+    "mujoco": (MujocoLoops,),
+    "exudyn": (Exudyn,),
+}
+PACKAGES = {name: p.package for name, p in PEERS.items()} | {name: p[0].package for name, p in LOOP_PEERS.items()}
 
 
 class Whippletree:
@@ -72,14 +80,14 @@ def known(names: str | Sequence[str]) -> list[str]:
     """Names of peers as a list, each checked."""
     parts = [n.strip() for n in names.split(",") if n.strip()] if isinstance(names, str) else list(names)
     for name in parts:
-        if name not in PEERS:
-            raise ModelError(f"peer '{name}' is not known", hint=nearest(str(name), PEERS))
+        if name not in PACKAGES:
+            raise ModelError(f"peer '{name}' is not known", hint=nearest(str(name), PACKAGES))
     return list(dict.fromkeys(parts))
 
 
 def installed(name: str) -> str | None:
     """The version of a peer's package, or None."""
     try:
-        return version(PEERS[name].package)
+        return version(PACKAGES[name])
     except PackageNotFoundError:
         return None

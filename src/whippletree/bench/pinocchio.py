@@ -12,20 +12,19 @@ from ..model import JOINT_KINDS, Model
 from .links import CannotHold, Coordinates, Held, Link, links
 from .measure import Call
 
-LARGEST_DATA = 4e9  # bytes that its Data may take
-
 
 class Pinocchio:
     """``aba``, ``rnea`` and ``crba`` in both of Pinocchio's conventions, and its parallel forms for batches."""
 
     name, package = "pinocchio", "pin"
+    largest_data = 4e9  # bytes
 
-    def __init__(self, model: Model, system: Any) -> None:
+    def __init__(self, model: Model, system: Any, tree: list[Link] | None = None) -> None:
         import pinocchio as pin
 
-        tree = links(model)
+        tree = links(model) if tree is None else tree
         nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
-        if 48.0 * nu**3 > LARGEST_DATA:  # six third-order tensors of doubles
+        if 48.0 * nu**3 > self.largest_data:  # six third-order tensors of doubles
             raise CannotHold(f"its Data would take {48e-9 * nu**3:.0f} GB")
         kinds = {"revolute": "RZ", "prismatic": "PZ", "spherical": "Spherical", "free": "FreeFlyer"}
         self.pin, self.model = pin, pin.Model()
@@ -36,6 +35,7 @@ class Pinocchio:
             parent = ids[x.parent] if x.parent >= 0 else 0
             ids.append(self.model.addJoint(parent, joint, pin.SE3(x.at.R, x.at.p), x.joint))
             self.model.appendBodyToJoint(ids[-1], pin.Inertia(x.mass, x.com, x.inertia), pin.SE3.Identity())
+        self.ids = ids
         starts = [(self.model.joints[i].idx_q, self.model.joints[i].idx_v) for i in ids]
         armature = np.zeros(nu)
         for x, (_, start) in zip(tree, starts, strict=True):

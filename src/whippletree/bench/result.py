@@ -17,7 +17,7 @@ class Row:
     """One question (forward, inverse, mass) about one model, answered by all engines in turn.
 
     ``seconds`` are per state; ``differences`` are relative to our answer, for simulations to a finer one; engines that
-    differ too much have no time.
+    differ too much have no time. With loops differences are errors against exact accelerations, and all have a time.
     """
 
     question: str
@@ -26,6 +26,7 @@ class Row:
     freedoms: int
     states: int = 1
     threads: int = 1
+    loops: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
 
@@ -36,7 +37,7 @@ class Row:
         return None
 
     def fastest_peer(self) -> str | None:
-        peers = {e: s for e, s in self.seconds.items() if e != OURS}
+        peers = {e: s for e, s in self.seconds.items() if not e.startswith(OURS)}
         return min(peers, key=peers.__getitem__) if peers else None
 
     def worst_difference(self) -> float | None:

@@ -1,0 +1,181 @@
+"""Engines that solve closed loops, built from our Model: ours, Pinocchio and MuJoCo. Exudyn is in exudyn.py.
+
+Each gives calls, and ``joints``: those whose accelerations it has. Peers take the tree that they are fastest with, and
+close its loops by points: a ball joint is one, and so is a hinge of a planar mechanism, whose others keep its axis.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..model import Model
+from .links import CannotHold, Closing, Place, links_and_closings
+from .loop_families import AllJoints, Posed
+from .measure import Call
+from .mujoco import Mujoco
+from .pinocchio import Pinocchio
+from .result import OURS
+
+BATCH = 64  # states
+PROXIMAL_ACCURACY = 1e-14  # never reached: rounds are counted
+# mu and rounds. lcaba: its documentation calls this mu typical; others from 1e-3 to 1e-7 are better for some mechanisms
+# and worse for others, and a third round gains less than a digit. constraintDynamics: the error is rounding.
+PROXIMAL = {"lcaba": (1e-6, 2), "constraintDynamics": (1e-10, 10)}
+STIFFEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp of MuJoCo: the least compliance it admits
+
+LARGEST_SPEC = 10_000  # bodies: what MjSpec takes grows with the square
+
+
+class Ours:
+    """``reduction`` for one state and for a batch in lanes; ``multipliers`` and ``nullspace``."""
+
+    def __init__(self, posed: Posed) -> None:
+        self.posed, self.system = posed, posed.model.compile()
+        self.joints = self.system.joints
+        self.all = AllJoints(posed.model)
+
+    def calls(self) -> list[Call]:
+        import whippletree
+
+        s = self.system
+        rows_q = np.concatenate([np.r_[self.all.q_index(j)] for j in s.joints])
+        rows_u = np.concatenate([np.r_[self.all.u_index(j)] for j in s.joints])
+        q, u = self.all.vector(self.posed.q, "q")[rows_q], self.all.vector(self.posed.u)[rows_u]
+
+        def value(run: Any) -> np.ndarray:
+            out = np.zeros(self.all.nu)
+            out[rows_u] = np.atleast_2d(run())[0]  # the first of a batch is that of one state
+            return out
+
+        tau, forward = np.zeros(s.nu), whippletree.forward_dynamics
+        one = {
+            name: partial(forward, s, q, u, tau, algorithm=name) for name in ("reduction", "multipliers", "nullspace")
+        }
+        speeds = np.linspace(1.0, 0.0, BATCH)  # speeds that keep loops closed do so at any scale
+        many = partial(
+            forward, s, np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu)), algorithm="reduction"
+        )
+        return [
+            Call(OURS, one["reduction"], partial(value, one["reduction"])),
+            Call(f"{OURS} lanes", many, partial(value, many)),
+            *(Call(f"{OURS} {name}", one[name], partial(value, one[name])) for name in ("multipliers", "nullspace")),
+        ]
+
+
+def planar(model: Model) -> bool:
+    """Whether all joints are hinges about z, and no frame is turned."""
+    upright = (1.0, 0.0, 0.0, 0.0)
+    return all(
+        (j.kind, j.axis, j.at.quaternion, j.child_at.quaternion) == ("revolute", (0.0, 0.0, 1.0), upright, upright)
+        for j in model.joints.values()
+    )
+
+
+def points(model: Model, closings: list[Closing]) -> list[Closing]:
+    """The closings, if each is a point."""
+    flat = planar(model)
+    for c in closings:
+        if c.kind != "spherical" and not flat:
+            raise CannotHold(f"loop closed by the {c.kind} joint '{c.joint}' of a mechanism in space")
+    return closings
+
+
+def _memory() -> float:
+    """Bytes of the machine, or infinity where they cannot be read."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
+class PinocchioLoops(Pinocchio):
+    """``lcaba`` and ``constraintDynamics`` with CONTACT_3D, on the shallow tree."""
+
+    deep = False
+    algorithms: tuple[str, ...] = ("constraintDynamics", "lcaba")  # initConstraintDynamics undoes the order of lcaba
+
+    def __init__(self, posed: Posed) -> None:
+        tree, closings = links_and_closings(posed.model, self.deep)
+        self.closings = points(posed.model, closings)
+        self.posed, self.all = posed, AllJoints(posed.model)
+        super().__init__(posed.model, self.all, tree)
+        self.joints = tuple(x.joint for x in tree)
+        if not hasattr(self.pin, "lcaba"):
+            raise CannotHold("this version has no lcaba")
+
+    def calls(self) -> list[Call]:
+        pin, to, model, data = self.pin, self.to, self.model, self.data
+        q, u = self.all.vector(self.posed.q, "q"), self.all.vector(self.posed.u)
+        state = (model, data, to.q(q), to.turn(q, u), np.zeros(model.nv))
+        constraints, ids = pin.StdVec_RigidConstraintModel(), [*self.ids, 0]  # ids[-1] is ground
+        for c in self.closings:
+            ends = sorted(_ends(c), key=lambda end: -end[0])  # ground last: lcaba crashes where it is first
+            sides = [x for k, place in ends for x in (ids[k], pin.SE3(place.R, place.p))]
+            kind, frame = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+            constraints.append(pin.RigidConstraintModel(kind, model, *sides, frame))
+
+        def value(run: Any) -> np.ndarray:
+            return to.back_udot(q, u, run().copy())
+
+        found = []
+        for name in self.algorithms:
+            own = pin.StdVec_RigidConstraintData()  # may not be shared, as Data may
+            own.extend([c.createData() for c in constraints])
+            if name == "lcaba":
+                pin.computeJointMinimalOrdering(model, data, constraints)
+            else:
+                pin.initConstraintDynamics(model, data, constraints, own)
+            settings = pin.ProximalSettings(PROXIMAL_ACCURACY, *PROXIMAL[name])
+            run = partial(getattr(pin, name), *state, constraints, own, settings)
+            found.append(Call(f"pinocchio {name}" + ", deep tree" * self.deep, run, partial(value, run)))
+        return found
+
+
+class PinocchioDeep(PinocchioLoops):
+    """``lcaba`` on our tree, where it is twice as fast."""
+
+    deep = True
+    algorithms = ("lcaba",)
+    largest_data = min(8e9, 0.4 * _memory())  # bytes: a ladder of 256 loops takes 6.5e9
+
+
+class MujocoLoops(Mujoco):
+    """``mj_forward`` with connect constraints between sites: sparse Jacobian, Newton's method, no warm start."""
+
+    on = Mujoco.on | {"mjDSBL_EQUALITY", "mjDSBL_CONSTRAINT"}
+
+    def __init__(self, posed: Posed) -> None:
+        if len(posed.model.bodies) > LARGEST_SPEC:
+            raise CannotHold(f"building its model takes minutes above {LARGEST_SPEC} bodies")
+        tree, closings = links_and_closings(posed.model)
+        points(posed.model, closings)
+        self.posed, self.all = posed, AllJoints(posed.model)
+
+        def close(spec: Any, bodies: list[Any]) -> None:
+            mj = self.mj
+            for c in closings:
+                names = [self._site(spec, bodies, k, p, f"{c.joint}/{n}") for n, (k, p) in enumerate(_ends(c))]
+                loop = spec.add_equality(type=mj.mjtEq.mjEQ_CONNECT, objtype=mj.mjtObj.mjOBJ_SITE)
+                loop.name1, loop.name2, loop.solimp = *names, STIFFEST
+
+        super().__init__(posed.model, self.all, tree, close)
+        self.model.opt.jacobian = self.mj.mjtJacobian.mjJAC_SPARSE
+        self.model.opt.solver = self.mj.mjtSolver.mjSOL_NEWTON
+        self.joints = tuple(x.joint for x in tree)
+
+    @staticmethod
+    def _site(spec: Any, bodies: list[Any], link: int, place: Place, name: str) -> str:
+        (bodies[link] if link >= 0 else spec.worldbody).add_site(name=name, pos=place.p)
+        return name
+
+    def calls(self) -> list[Call]:
+        q, u = self.all.vector(self.posed.q, "q"), self.all.vector(self.posed.u)
+        return self.forward(q, u, np.zeros(self.all.nu))
+
+
+def _ends(c: Closing) -> list[tuple[int, Place]]:
+    return list(zip(c.ends, c.places, strict=True))

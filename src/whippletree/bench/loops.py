@@ -1,0 +1,135 @@
+"""Time and error against the number of loops: one state, forward dynamics, for every algorithm that solves loops.
+
+The error is that of joint accelerations against exact ones, relative to the largest. Nobody is refused for it:
+constraints of some peers are soft, which is theirs to be, and is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..errors import SimulationError
+from . import exact
+from .exudyn import Exudyn
+from .links import CannotHold
+from .loop_families import LOOPS, AllJoints, Posed
+from .loop_peers import BATCH, Ours, planar
+from .measure import Call, difference, race
+from .peers import LOOP_PEERS
+from .result import OURS, BenchResult, Row
+
+CUBIC = (f"{OURS} multipliers", f"{OURS} nullspace", "pinocchio constraintDynamics")  # in the number of loops
+LONGEST, LONGEST_BATCH = 1.0, 4.0  # s: a call that takes longer is not timed
+MANY = 400  # loops: more than a cubic algorithm is asked about without having seen fewer
+EXACT_UP_TO = 4096  # loops, where no formula gives accelerations
+SLOPE_FROM = 64  # loops; below, what every call costs counts too
+
+
+def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progress: Callable[[str], None]) -> None:
+    """A mechanism of each size in every engine."""
+    result.note(f"{OURS} is reduction, of one state; lanes: of {BATCH} states at once, a state")
+    if "mujoco" in against:
+        result.note("mujoco: connect constraints as stiff as it admits (solimp 0.9999), sparse Jacobian, Newton")
+    if "pinocchio" in against:
+        result.note("pinocchio: lcaba with mu = 1e-6 and 2 rounds, constraintDynamics with mu = 1e-10; CONTACT_3D")
+    if "exudyn" in against:
+        result.note(Exudyn.HOW)
+    spent: dict[str, tuple[int, float]] = {}
+    for size in sizes:
+        progress(f"{result.family} {size}: building")
+        posed = LOOPS[result.family](size)
+        engines = [Ours(posed), *_held(result, against, posed, size)]
+        system = engines[0].system
+        row = Row("forward", _label(result.family, size), len(posed.model.bodies), system.nu)
+        row.loops = len(system.cut_joints)
+        progress(f"{posed.model.name}: exact accelerations")
+        truth = _truth(result, posed, row.loops)
+        calls = []
+        for engine in engines:
+            for call in engine.calls():
+                progress(f"{posed.model.name}: {call.engine}")
+                if _asked(result, call, engine, row, truth, spent):
+                    calls.append(call)
+        times = race(calls, result.rounds) if calls else {}
+        row.seconds = {e: s / (BATCH if e == f"{OURS} lanes" else 1) for e, s in times.items()}
+        spent |= {e: (row.loops, s) for e, s in row.seconds.items()}
+        result.rows.append(row)
+    for engine in result.engines():
+        found = slope(result, engine, SLOPE_FROM)
+        if found:
+            first, last, value = found
+            result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first} to {last} loops")
+
+
+def _label(family: str, size: int) -> str:
+    return {"lattice": f"{size} x {size}", "stewart": f"{size} platforms"}.get(family, str(size))
+
+
+def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:
+    held = []
+    for kind in (k for name in against for k in LOOP_PEERS[name]):
+        deep = getattr(kind, "deep", False)
+        if deep and not planar(posed.model):
+            result.note(f"{kind.name}: on the deep tree, planar mechanisms only")
+            continue
+        try:
+            held.append(kind(posed))
+        except (CannotHold, ImportError, RuntimeError) as reason:
+            who = f"{kind.name}, deep tree" if deep else kind.name
+            result.note(f"{who}: not at {size}: {str(reason).splitlines()[0]}")
+    return held
+
+
+def _truth(result: BenchResult, posed: Posed, loops: int) -> dict[str, Any] | None:
+    if posed.udot is not None:
+        return posed.udot
+    if loops > EXACT_UP_TO:
+        result.note(f"errors: not known above {EXACT_UP_TO} loops")
+        return None
+    try:
+        return exact.accelerations(posed)
+    except SimulationError as error:
+        result.note(f"errors: not known at {loops} loops: {error}")
+        return None
+
+
+def _asked(
+    result: BenchResult, call: Call, engine: Any, row: Row, truth: dict[str, Any] | None, spent: dict[str, Any]
+) -> bool:
+    """The error of a call, unless it would take too long; whether it is to be timed."""
+    before = spent.get(call.engine)
+    if call.engine in CUBIC:
+        expected = before[1] * (row.loops / before[0]) ** 3 if before else LONGEST * (row.loops / MANY) ** 3
+    else:
+        expected = before[1] if before else 0.0
+    if expected > LONGEST:
+        if not any(n.startswith(f"{call.engine}: not from ") for n in result.notes):
+            result.note(f"{call.engine}: not from {row.label} on: a call would take some {expected:.1f} s")
+        spent[call.engine] = (row.loops, expected)
+        return False
+    found = call.value()  # the first call may compile
+    start = perf_counter()
+    call.run()
+    took = perf_counter() - start
+    if truth is not None:
+        every = AllJoints(engine.posed.model)
+        rows = np.concatenate([np.r_[every.u_index(j)] for j in engine.joints])
+        row.differences[call.engine] = difference(found[rows], every.vector(truth)[rows])
+    if took > (LONGEST_BATCH if call.engine == f"{OURS} lanes" else LONGEST):
+        result.note(f"{call.engine}: not timed at {row.label}: a call takes {took:.1f} s")
+        spent[call.engine] = (row.loops, took)
+        return False
+    return True
+
+
+def slope(result: BenchResult, engine: str, least: int) -> tuple[int, int, float] | None:
+    """First and last number of loops, and the fitted slope of log time against log loops between."""
+    points = [(r.loops, r.seconds[engine]) for r in result.rows if engine in r.seconds and r.loops >= least]
+    if len({n for n, _ in points}) < 2:
+        return None
+    n, t = np.log(np.array(points)).T
+    return min(points)[0], max(points)[0], float(np.polyfit(n, t, 1)[0])
