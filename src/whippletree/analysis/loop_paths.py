@@ -34,7 +34,7 @@ class Paths:
             i = self.parent[i]
         R = self.factors.get((base, i), np.zeros((6, 6)))
         for i in reversed(todo):
-            R = np.linalg.qr(np.vstack([R, self.S[self.dof[i] : self.dof[i + 1]]]), mode="r")
+            R = np.asarray(np.linalg.qr(np.vstack([R, self.S[self.dof[i] : self.dof[i + 1]]]), mode="r"))
             self.factors[base, i] = R
         return R
 

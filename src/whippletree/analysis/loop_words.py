@@ -51,17 +51,19 @@ def _listed(system: System, ranks: dict[str, str]) -> list[str]:
 
 def _left(found: Mobility) -> list[str]:
     given = len(found.system.forces.motions)
-    sum_ = f"{found.system.nu} speeds less " + (f"{given} given and " * bool(given)) + f"rank {found.rank}"
-    left = str(found.mobility)
-    if found.mobility == 0 or found.stuck:
-        left = "0, locked: no freedom is left" if found.mobility == 0 else f"{left} here, but nothing can go on: locked"
-    elif found.nearby not in (None, found.mobility):
-        left = f"{left} here, {found.nearby} nearby: the pose is singular" + _of(found.weak)
-    elif found.weak:
-        left = f"{left}, but the pose is nearly singular" + _of(found.weak)
-    counted = f"; a count of rows would say {found.counted}" if found.counted != found.mobility else ""
     pose = "at the closed pose nearest to q = 0" if found.moved else "at q = 0"
-    return [f"mobility   {left}", f"           {sum_}{counted}; {pose}"]
+    less = f"{found.system.nu} speeds less " + (f"{given} given and " * bool(given)) + f"rank {found.rank}"
+    counted = f"; a count of rows would say {found.counted}" if found.counted != found.mobility else ""
+    lines = [f"mobility   {found.mobility} {pose}: {less}{counted}"]
+    if found.mobility == 0:
+        lines.append("           locked: no freedom is left")
+    elif found.stuck:
+        lines.append("           locked: a small motion is possible here, but it cannot go on")
+    elif found.nearby not in (None, found.mobility):
+        lines.append(f"           the pose is singular{_of(found.weak)}: nearby the mobility is {found.nearby}")
+    elif found.weak:
+        lines.append(f"           the pose is nearly singular{_of(found.weak)}")
+    return lines
 
 
 def _of(names: Sequence[str]) -> str:
@@ -85,7 +87,7 @@ def _said_twice(found: Mobility) -> list[str]:
         directions.setdefault(owner, {}).setdefault(words if known else what, []).extend([axis] if known else [])
     alike: dict[str, list[str]] = {}
     for owner, parts in directions.items():
-        told = ", ".join(f"{words} {' and '.join(axes)}".rstrip() for words, axes in parts.items())
+        told = ", ".join(f"{words} {' and '.join(sorted(axes))}".rstrip() for words, axes in parts.items())
         alike.setdefault(told, []).append(owner)
     said = [f"{told} of {_some(owners, 4)}" for told, owners in alike.items()]
     if len(said) > MOST:
@@ -115,6 +117,7 @@ def _reduced(found: Mobility) -> list[str]:
     lines = [f"dependent  {names(found.dependent)}; independent: {names(found.independent)}"]
     if found.keys is not None:
         most, mean = found.keys
-        lines.append(f"keys       at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it")
+        told = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"
+        lines.append(f"keys       {told if most else 'none: all loops are based on ground'}")
     cost = ", ".join(f"{name} {count:,}" for name, count in sorted(found.operations.items(), key=lambda item: item[1]))
-    return [*lines, f"operations {cost}"]
+    return [*lines, f"operations {cost}, behind kinematics"]

@@ -179,7 +179,7 @@ class _Survey:
                 for e in self.elements
             ),
             c.count, rank, free - rank, free - c.count, nearby, stuck, weak,
-            tuple((c.owner[r], direction(system, r)) for r in np.flatnonzero(redundant)), unnamed,
+            tuple((c.owner[r], direction(system, r)) for r in np.flatnonzero(redundant).tolist()), unnamed,
             tuple(tuple(self.name(e) for e in group) for group in shared),
             self.paths.overlap(self.elements),
             tuple(names[j] for j in sorted(taken)),
