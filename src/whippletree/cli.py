@@ -171,7 +171,8 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
     bodies, joints = len(system.bodies) - 1, len(system.model.joints)
     constrained = left is not None and system.constraints.count > 0
-    leave = f", of which {left or 'none: locked'} {'is' if left == 1 else 'are'} left" if constrained else ""
+    some = f"{left} {'is' if left == 1 else 'are'} left" if left else "none are left: locked"
+    leave = f", of which {some}" if constrained else ""
     print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms{leave}")
 
 

@@ -17,10 +17,10 @@ from ..dynamics import reduction
 from ..dynamics.constraint_rows import ConstraintRows, rows_of
 from ..dynamics.functions import kinematics
 from ..dynamics.inputs import one_state
-from ..dynamics.loads import given_motion
+from ..dynamics.loads import given_motion, signals
 from ..dynamics.nullspace import rank_tolerance, scaled_rows
 from ..dynamics.operations import of_multipliers, of_nullspace, of_reduction
-from ..dynamics.reduction_plan import Plan, make_plan
+from ..dynamics.reduction_plan import Plan
 from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance
@@ -31,6 +31,7 @@ from .point import freedom_names
 
 DENSE = 400  # rows of a group whose singular values are taken
 MOST_OPEN = 1000  # rows: closing more takes minutes
+LARGEST = 10**8  # numbers of C
 NEARBY = 200  # rows: for so many, a pose nearby is looked at too
 STEP = 0.1  # rad, or sizes of the mechanism: to the pose nearby
 WEAK = 1e-2  # of what holds nearby: a pose nearly singular
@@ -100,15 +101,22 @@ def mobility(system: System, q: ArrayLike | Mapping[str, Any] | None = None) -> 
     """
     Q, U, _ = one_state(system, q, None, None, "mobility")
     given_motion(system, 0.0, Q, U)
+    count = system.constraints.count
+    if count * system.nu > LARGEST:
+        raise ModelError(
+            f"'{system.name}' is too large for its mobility",
+            expected=f"rows of constraints times freedoms of at most {LARGEST:.0e}",
+            got=f"{count} rows and {system.nu} freedoms",
+        )
     rows = rows_of(system, Q, np.zeros(system.nu))
     gap = float(np.abs(rows.g).max(initial=0.0))
     moved = gap > CLOSED * min(1.0, system.constraints.size)
     if moved:
-        if system.constraints.count > MOST_OPEN:
+        if count > MOST_OPEN:
             raise ModelError(
                 f"'{system.name}' is not closed at this pose",
                 expected=f"a closed pose, or at most {MOST_OPEN} rows of constraints to close",
-                got=f"{system.constraints.count} rows, open by {gap:.3g} m or rad",
+                got=f"{count} rows, open by {gap:.3g} m or rad",
                 hint="give a closed pose as q",
             )
         Q = assemble(system, q).q
@@ -141,7 +149,9 @@ class _Survey:
     def plan(self) -> Plan | None:
         if not self.system.features <= reduction.SUPPORTS:
             return None
-        return make_plan(self.system, self.S, self.rows.wrenches)
+        planned = reduction.Planned(self.system, 1)
+        planned.choose(self.q, signals(self.system, 0.0))
+        return planned.plan
 
     def found(self, moved: bool) -> Mobility:
         system, c, plan = self.system, self.system.constraints, self.plan()

@@ -11,13 +11,14 @@ import numpy as np
 from ..system.system import System
 from .reduction_plan import BODY, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, TAKE, Plan
 
+MOVED, OPEN, OWN = 4, 7, 9  # columns of a step: rows that move on, all open at a freedom, those that give it
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
 
 
 def of_reduction(plan: Plan) -> int:
     """Of a plan: m other variables of the front, ``open`` rows there, ``own`` rows of the loop that gives a freedom."""
     op, m = plan.steps[:, 0], plan.steps[:, 3]
-    open_, own, width = plan.steps[:, 7], plan.steps[:, 9], 7 + m
+    open_, own, width = plan.steps[:, OPEN], plan.steps[:, OWN], 7 + m
     square = m * (m + 1)
     counts = {
         BODY: np.full(len(op), OF_BODY - 27),
@@ -27,7 +28,7 @@ def of_reduction(plan: Plan) -> int:
         RELEASE: 75 + 17 * m + square,
         TAKE: 136 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
         MERGE: 27 + 8 * m + square // 2,
-        MOVE: plan.steps[:, 4] * m,
+        MOVE: plan.steps[:, MOVED] * m,
     }
     return int(sum(count[op == step].sum() for step, count in counts.items()))
 

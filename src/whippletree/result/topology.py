@@ -138,23 +138,16 @@ def _arc(
 
 def _clear_of_boxes(place: Layout, text: str, points: list[tuple[float, float]]) -> tuple[float, float]:
     """A point of a cubic curve, near its middle, at which a text does not lie on a box; the middle if there is none."""
-    wide, high = 0.44 * place.style.letter * len(text), 0.5 * place.style.line
-
-    def at(t: float) -> tuple[float, float]:
-        s = 1 - t
-        weights = (s**3, 3 * s * s * t, 3 * s * t * t, t**3)
-        return sum(w * x for w, (x, _) in zip(weights, points, strict=True)), sum(
-            w * y for w, (_, y) in zip(weights, points, strict=True)
-        )
-
+    wide, high = 0.44 * place.style.letter * len(text) + place.box / 2, 0.5 * place.style.line
+    spots = []
     for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82):
-        x, y = at(t)
-        if not any(
-            abs(x - place.x[i] - place.box / 2) < wide + place.box / 2 and abs(y - place.y[i]) < high + place.tall(i) / 2
-            for i in place.drawn
-        ):
+        weights = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t * t, t**3)
+        x, y = (sum(w * p[axis] for w, p in zip(weights, points, strict=True)) for axis in (0, 1))
+        spots.append((x, y))
+        across = (i for i in place.drawn if abs(x - place.x[i] - place.box / 2) < wide)
+        if not any(abs(y - place.y[i]) < high + place.tall(i) / 2 for i in across):
             return x, y
-    return at(0.5)
+    return spots[0]
 
 
 def _draw_words(axes: Axes, system: System, place: Layout) -> None:
