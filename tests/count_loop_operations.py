@@ -15,6 +15,7 @@ from whippletree.dynamics.loads import signals
 from whippletree.dynamics.operations import of_reduction
 
 PLAIN["smaller"] = lambda a, b: a if float(a) < float(b) else b
+PLAIN["larger"] = lambda a, b: a if float(a) > float(b) else b
 
 
 def counted(name):

@@ -42,7 +42,7 @@ class Paths:
         """A matrix with the singular values of the element's own rows of C."""
         c = self.system.constraints
         if c.kind[e] == COUPLE:
-            return np.ones((1, len({j for j in c.freedom[e].tolist() if not driven[j]})))
+            return np.ones((1, len({j for j in c.arrays["freedom"][e].tolist() if not driven[j]})))
         own, base = wrenches[c.row[e] : c.row[e + 1]], self.meet[e]
         sides = [own[:, side] @ self.factor(base, int(i)).T for side, i in enumerate((c.body[e], c.to[e])) if i != base]
         return np.hstack(sides) if sides else np.zeros((len(own), 0))

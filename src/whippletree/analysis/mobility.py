@@ -20,7 +20,7 @@ from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion, signals
 from ..dynamics.nullspace import rank_tolerance, scaled_rows
 from ..dynamics.operations import of_multipliers, of_nullspace, of_reduction
-from ..dynamics.reduction_plan import Plan
+from ..dynamics.reduction_layout import Plan
 from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance

@@ -9,26 +9,30 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.system import System
-from .reduction_plan import BODY, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, TAKE, Plan
+from .reduction_layout import ADD, BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, TAKE, Plan
 
-MOVED, OPEN, OWN = 4, 7, 9  # columns of a step: rows that move on, all open at a freedom, those that give it
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
+# columns of a step: rows of a loop that ends, rows that move on, rows that give a freedom, all that are open there
+START, STOP, KEY = 4, 5, 8
+MOVED, OWN, OPEN = 5, 8, 9
 
 
 def of_reduction(plan: Plan) -> int:
     """Of a plan: m other variables of the front, ``open`` rows there, ``own`` rows of the loop that gives a freedom."""
-    op, m = plan.steps[:, 0], plan.steps[:, 3]
-    open_, own, width = plan.steps[:, OPEN], plan.steps[:, OWN], 7 + m
-    square = m * (m + 1)
+    steps = plan.steps
+    op, m, open_, own = steps[:, 0], steps[:, 3], steps[:, OPEN], steps[:, OWN]
+    square, width, ends = m * (m + 1), 7 + m, steps[:, STOP] - steps[:, START]
     counts = {
         BODY: np.full(len(op), OF_BODY - 27),
+        ADD: np.full(len(op), OF_BODY - 21),
+        CLOSE: 24 + ends * (29 + 12 * (steps[:, KEY] >= 0)),
         FREE: OF_FREEDOM + 28 * m + square,
-        DEPENDENT: 238 + own * (13 + 2 * width) + width + open_ * (11 + 2 * width) + 44 * m + 2 * square,
+        DEPENDENT: 234 + own * (13 + 2 * width) + open_ * (11 + 2 * width) + 44 * m + 2 * square,
         KEPT: 102 + 11 * m + 11 * open_,
         RELEASE: 75 + 17 * m + square,
-        TAKE: 136 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
+        TAKE: 138 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
         MERGE: 27 + 8 * m + square // 2,
-        MOVE: plan.steps[:, MOVED] * m,
+        MOVE: steps[:, MOVED] * m,
     }
     return int(sum(count[op == step].sum() for step, count in counts.items()))
 

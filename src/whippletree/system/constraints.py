@@ -40,13 +40,12 @@ class SystemConstraints:
 
     Attributes
     ----------
-    packed : what kernels unpack.
+    arrays, packed : the flat arrays by name, and what kernels unpack.
     count : number of rows.
     owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
     what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
     size : a length of the mechanism (m).
     body, to, kind, row : (elements) the two system bodies of each, its kind, and its first row; a last row follows.
-    freedom : (elements, 2) rows of u that a coupling of freedoms ties.
     driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
     """
 
@@ -70,8 +69,7 @@ class SystemConstraints:
         arrays["element"] = np.repeat(np.arange(len(table)), counts).astype(int)
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
         self.body, self.to, self.kind, self.row = (arrays[name] for name in ("body", "to", "kind", "row"))
-        self.freedom = arrays["freedom"]
-        self.packed = kernels.pack_constraints(arrays, self.size)
+        self.arrays, self.packed = arrays, kernels.pack_constraints(arrays, self.size)
 
     def _named(self, owner: str, *what: str) -> int:
         self.owner += [owner] * len(what)
