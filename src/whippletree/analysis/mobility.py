@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike
 
 from ..dynamics import reduction
 from ..dynamics.constraint_rows import ConstraintRows, rows_of
-from ..dynamics.functions import kinematics
 from ..dynamics.inputs import one_state
+from ..dynamics.live_rows import live_rows, loop_geometry
 from ..dynamics.loads import given_motion, signals
 from ..dynamics.nullspace import rank_tolerance, scaled_rows
 from ..dynamics.operations import of_multipliers, of_nullspace, of_reduction
 from ..dynamics.reduction_layout import Plan
+from ..dynamics.reduction_plan import make_plan
 from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance
@@ -130,14 +131,15 @@ class _Survey:
     def __init__(self, system: System, q: np.ndarray, rows: ConstraintRows) -> None:
         self.system, self.q, self.rows = system, q, rows
         self.tolerance = rank_tolerance(system, rows)
-        self.S = np.array(kinematics(system, q)._S)
+        self.time = signals(system, 0.0)
+        S, wrenches = loop_geometry(system, system.constraints, q, self.time)
         self.driven = np.zeros(system.nu, bool)
         self.driven[list(system.forces.motions)] = True
         self.C = rows.C[:, ~self.driven] if self.driven.any() else rows.C
-        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, self.S))
+        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, S))
         c = system.constraints
         self.elements = [e for e in range(len(c.kind)) if c.row[e + 1] > c.row[e]]
-        self.own = {e: self.paths.rows_of(e, rows.wrenches, self.driven) for e in self.elements}
+        self.own = {e: self.paths.rows_of(e, wrenches, self.driven) for e in self.elements}
 
     def slice(self, e: int) -> slice:
         row = self.system.constraints.row
@@ -149,9 +151,7 @@ class _Survey:
     def plan(self) -> Plan | None:
         if not self.system.features <= reduction.SUPPORTS:
             return None
-        planned = reduction.Planned(self.system, 1)
-        planned.choose(self.q, signals(self.system, 0.0))
-        return planned.plan
+        return make_plan(self.system, *loop_geometry(self.system, live_rows(self.system), self.q, self.time))
 
     def found(self, moved: bool) -> Mobility:
         system, c, plan = self.system, self.system.constraints, self.plan()
@@ -170,7 +170,7 @@ class _Survey:
                 of_group, redundant[kept] = _dependent_rows(C[:, C.any(axis=0)], self.tolerance)
                 rank += of_group
             else:
-                of_group = sum(len(plan.dependents[name]) for name in {self.name(e) for e in group})
+                of_group = sum(len(plan.dependents.get(name, ())) for name in {self.name(e) for e in group})
                 rank, unnamed = rank + of_group, unnamed + len(kept) - of_group
         names = [name.replace(".q", "", 1) for name in freedom_names(system, "q")]
         dependents = plan.dependents if plan else {}
