@@ -23,7 +23,7 @@ class Model:
     ``passive`` says whether stiffness, damping, friction and stops of joints act; robot files switch it off
     (docs/decisions/0007-passive-joints.md). Forces always act. ``tree`` says which joints of loops are cut: those met
     last as the joints are written, ``"as written"``, or others where that costs much less, ``"chosen"``
-    (docs/decisions/0010-which-joints-are-cut.md).
+    (docs/decisions/0011-which-joints-are-cut.md).
 
     >>> m = Model("pendulum")
     >>> bob = m.body("bob", mass=1.0, com=(0, 0, -1), inertia=(0.01, 0.01, 0.01))

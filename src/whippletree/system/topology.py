@@ -3,7 +3,7 @@
 Depth first, every joint that is left over joins a body to one of its ancestors: the base of its
 loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``.
 The bases of loops that pass over a body are its *keys*; reduction's work on a body grows with
-the square of their number (docs/decisions/0010-which-joints-are-cut.md).
+the square of their number (docs/decisions/0011-which-joints-are-cut.md).
 """
 
 from __future__ import annotations
