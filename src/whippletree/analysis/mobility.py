@@ -28,7 +28,7 @@ from ..integrate.motion import advance
 from ..system.frames import joint_frame
 from ..system.system import System
 from .loop_paths import Paths
-from .point import freedom_names
+from .point import FREEDOMS
 
 DENSE = 400  # rows of a group whose singular values are taken
 MOST_OPEN = 1000  # rows: closing more takes minutes
@@ -172,7 +172,7 @@ class _Survey:
             else:
                 of_group = sum(len(plan.dependents.get(name, ())) for name in {self.name(e) for e in group})
                 rank, unnamed = rank + of_group, unnamed + len(kept) - of_group
-        names = [name.replace(".q", "", 1) for name in freedom_names(system, "q")]
+        names = _freedoms(system)
         dependents = plan.dependents if plan else {}
         taken = {j for js in dependents.values() for j in js}
         if plan is None:
@@ -251,6 +251,12 @@ def _pivots(C: np.ndarray, rank: int, columns: np.ndarray) -> list[int]:
     from scipy.linalg import qr
 
     return [int(columns[j]) for j in qr(C, mode="r", pivoting=True)[1][:rank]] if rank else []
+
+
+def _freedoms(system: System) -> list[str]:
+    """The joint, and which of its freedoms where it has several."""
+    kinds = ((joint, system.model.joints[joint].kind) for joint in system.joints)
+    return [f"{joint}.{label}" if label else joint for joint, kind in kinds for label, _ in FREEDOMS[kind]]
 
 
 def direction(system: System, r: int) -> str:
