@@ -87,7 +87,44 @@ def test_check(command):
 def test_check_counts_loops(command):
     code, out, _ = command("check", ROOT / "models" / "four_bar.toml")
     assert code == 0
-    assert "(1 of them closing a loop)" in out
+    assert "(1 of them closing a loop), 3 freedoms, of which 1 is left" in out
+
+
+LOCKED = """
+name = "truss"
+bodies.a = {mass = 1.0, inertia = [1, 1, 1]}
+bodies.b = {mass = 1.0, inertia = [1, 1, 1]}
+joints.left = {kind = "revolute", parent = "ground", child = "a", axis = "y"}
+joints.top = {kind = "revolute", parent = "a", child = "b", axis = "y", at = [1, 0, 0]}
+joints.right = {kind = "revolute", parent = "b", child = "ground", axis = "y", at = [1, 0, 0], child_at = [1.2, 0, 0]}
+"""
+
+
+def test_check_says_what_is_locked(command, tmp_path):
+    (tmp_path / "truss.toml").write_text(LOCKED, "utf-8")
+    code, out, _ = command("check", "truss.toml")
+    assert (code, out.endswith("2 freedoms, of which none are left: locked\n")) == (0, True)
+    assert json.loads(command("check", "truss.toml", "--json")[1])["mobility"] == 0
+
+
+def test_check_refuses_what_cannot_close(command, tmp_path):
+    (tmp_path / "truss.toml").write_text(LOCKED.replace("1.2, 0, 0", "3, 0, 0"), "utf-8")
+    code, out, err = command("check", "truss.toml")
+    assert (code, out) == (2, "")
+    assert "the loop that joint 'right' closes cannot be closed" in err
+    code, out, _ = command("explain", "truss.toml")
+    assert code == 0
+    assert "mobility   not known: the loop that joint 'right' closes cannot be closed" in out
+
+
+def test_check_does_not_close_what_is_large(command, tmp_path, monkeypatch):
+    from whippletree.analysis import mobility
+
+    monkeypatch.setattr(mobility, "MOST_OPEN", 4)
+    (tmp_path / "truss.toml").write_text(LOCKED, "utf-8")
+    code, out, err = command("check", "truss.toml")
+    assert (code, out.endswith("2 freedoms\n")) == (0, True)
+    assert "note: 'truss' is not closed at this pose" in err
 
 
 def test_explain(command):
@@ -99,7 +136,8 @@ def test_explain(command):
 
 def test_explain_draws_the_tree(command, tmp_path):
     code, out, err = command("explain", ROOT / "models" / "four_bar.toml", "--plot", "tree.svg")
-    assert (code, err) == (0, "wrote tree.svg\n")
+    assert code == 0
+    assert err.endswith("wrote tree.svg\n")
     assert "loops      1" in out
     assert ">coupler<" in (tmp_path / "tree.svg").read_text("utf-8")
 
@@ -328,12 +366,13 @@ def test_json_of_a_run(command):
 
 def test_json_of_a_model(command):
     told = json.loads(command("check", ROOT / "models" / "four_bar.toml", "--json")[1])
-    assert told.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1}.items()
+    assert told.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1, "mobility": 1}.items()
     told = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
     assert len(told["cut_joints"]) == 1
+    assert told["mobility"]["loops"]["rock"]["rank"] == 2
     assert told["algorithm"] == "multipliers"
     told = json.loads(command("explain", PENDULUM, "--json")[1])
-    assert told["algorithm"] == "articulated"
+    assert (told["algorithm"], told["mobility"]) == ("articulated", None)
     assert told["tree"] == {"hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}}
 
 

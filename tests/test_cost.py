@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from loop_zoo import n_four_bar
 from zoo import chain, random_model
 
 HERE = Path(__file__).parent
@@ -16,11 +17,11 @@ GROWTH = {"articulated": 1.0}  # operations grow with this power of the number o
 SIZES = (50, 100, 200, 400)
 
 
-def count(algorithm, sizes):
-    """Operations of forward dynamics, by a Python that interprets the kernels' source."""
+def interpreted(program, *arguments):
+    """The numbers that a program of the tests prints, by a Python that interprets the kernels' source."""
     path = os.pathsep.join([str(Path(wt.__file__).parent.parent), str(HERE)])
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "WHIPPLETREE_LANES": "1", "PYTHONPATH": path}
-    command = [sys.executable, str(HERE / "count_operations.py"), algorithm, *map(str, sizes)]
+    command = [sys.executable, str(HERE / program), *map(str, arguments)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return np.array(run.stdout.split(), float)
@@ -28,8 +29,24 @@ def count(algorithm, sizes):
 
 @pytest.mark.parametrize("algorithm", GROWTH)
 def test_operations_grow_as_promised(algorithm):
-    slope = np.polyfit(np.log(SIZES), np.log(count(algorithm, SIZES)), 1)[0]
+    slope = np.polyfit(np.log(SIZES), np.log(interpreted("count_operations.py", algorithm, *SIZES)), 1)[0]
     assert abs(slope - GROWTH[algorithm]) < 0.05
+
+
+def test_reduction_takes_the_operations_that_are_said():
+    """A body's and a joint's are rounded, and tests of health are left out: half a percent."""
+    names = ("four_bar", "andrews", "n_four_bar_5", "stewart", "leg", "bricard")
+    done, said = interpreted("count_loop_operations.py", *names).reshape(-1, 2).T
+    np.testing.assert_allclose(said, done, rtol=0.02)
+
+
+def test_multipliers_cost_the_cube_of_the_loops_and_reduction_does_not():
+    few, many = (n_four_bar(n, 0.3) for n in (50, 100))
+    less, more = (wt.mobility(*case[:2]).operations for case in (few, many))
+    growth = {name: np.log2(more[name] / less[name]) for name in more}
+    assert abs(growth["reduction"] - 1) < 0.02
+    assert abs(growth["multipliers"] - 3) < 0.05
+    assert abs(growth["nullspace"] - 3) < 0.05
 
 
 def memory(system, workspace):

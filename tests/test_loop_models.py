@@ -64,7 +64,7 @@ def test_explain_is_short_for_many_loops():
     lines = files.load(MODELS / "ladder.toml").compile().explain().splitlines()
     loops = [line.strip() for line in lines if "closes the loop" in line]
     told = "(revolute) closes the loop foot0 - left1 - right1"
-    assert loops[1] == f"'foot2' {told} - left2 - right2, based on ground"
-    assert loops[7] == f"'foot8' {told} - ... - right7 - left8 - right8, based on ground"
+    assert loops[1] == f"'foot2' {told} - left2 - right2, based on ground, rank 2 of 5 rows"
+    assert loops[7] == f"'foot8' {told} - ... - right7 - left8 - right8, based on ground, rank 2 of 5 rows"
     assert len(loops) == 8
     assert "           and 32 more, up to 'foot40'" in lines

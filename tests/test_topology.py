@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from loop_zoo import leg_model
 from whippletree.bench import families
 from whippletree.result.topology import topology_figure
 from whippletree.result.topology_layout import MOST_BRANCHES, MOST_DRAWN, layout, shortened
@@ -126,6 +127,31 @@ def test_a_coupling_is_drawn():
     model = families.chain(3)
     model.couple("j2", "j0", ratio=-2.0)
     assert "j2 = -2 j0" in texts(topology_figure(model.compile()))
+
+
+def test_constraints_are_dashed_arcs():
+    model = families.chain(4)
+    model.constraint("tie", "distance", body="b1", to="b3", length=0.5)
+    model.constraint("slot", "point_on_line", body="b3")
+    model.constraint("mesh", "gear", joint="j2", of="j0", ratio=2.0)
+    model.constraint("sweep", "relative", joint="j1", position=wt.Sine(0.1, 1.0))
+    figure = topology_figure(model.compile())
+    kinds = {"tie": "distance", "slot": "point_on_line", "mesh": "gear", "sweep": "relative"}
+    assert all(texts(figure).count(f"{name} ({kind})") == 1 for name, kind in kinds.items())
+    assert [p.get_linestyle() for p in figure.axes[0].patches].count("--") == 4
+
+
+def test_names_of_arcs_do_not_lie_on_boxes():
+    """A leg with a slot from ground to its last body, in the next band: the middle of its arc is on a box."""
+    model = leg_model()
+    model.constraint("slot", "point_on_line", body="shank")
+    system = model.compile()
+    corners, place = boxes(system)
+    (text,) = (t for t in topology_figure(system).axes[0].texts if t.get_text() == "slot (point_on_line)")
+    x, y = text.get_position()
+    half = 0.4 * place.style.letter * len(text.get_text())
+    left, top, right, bottom = corners.T
+    assert not ((left < x + half) & (x - half < right) & (top < y) & (y < bottom)).any()
 
 
 def test_what_is_left_out_is_counted():

@@ -163,13 +163,17 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     from .system.explain import counts
 
     system = _system(model, base, passive)
+    left = _mobility(system)
     if json:
-        _print_json({"ok": True} | counts(system))
+        _print_json({"ok": True, "mobility": left} | counts(system))
         return
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
     bodies, joints = len(system.bodies) - 1, len(system.model.joints)
-    print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms")
+    constrained = left is not None and system.constraints.count > 0
+    some = f"{left} {'is' if left == 1 else 'are'} left" if left else "none are left: locked"
+    leave = f", of which {some}" if constrained else ""
+    print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms{leave}")
 
 
 @app.command(short_help="Show how a model is understood.")
@@ -189,6 +193,8 @@ def explain(
 
         writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
+    if system.constraints.count:
+        _announce_compiling()
     if json:
         _print_json(as_dict(system))
     else:
@@ -285,6 +291,22 @@ def _system(model: Path, base: str | None, passive: bool) -> System:
     for warning in caught:
         say(f"note: {warning.message}")
     return read.compile()
+
+
+def _mobility(system: System) -> int | None:
+    """Freedoms that loops and constraints leave; complains where they cannot close. None where they are too many."""
+    if system.constraints.count == 0:
+        return system.nu
+    from .analysis.mobility import MOST_OPEN, mobility
+
+    _announce_compiling()
+    try:
+        return mobility(system).mobility
+    except ModelError as refusal:
+        if system.constraints.count <= MOST_OPEN:
+            raise
+        say(f"note: {refusal}")
+        return None
 
 
 def _simulate(system: System, until: float, **options: Any) -> Any:

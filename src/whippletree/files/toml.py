@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..errors import ModelError, nearest
-from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Limits, Model, Visual, check, shapes
+from ..model import CONSTRAINT_KINDS, FORCE_KINDS, TREES, Limits, Model, Visual, check, shapes
 from ..model.pose import IDENTITY
 from .lines import KeyPath, Lines
 from .paths import Roots
@@ -93,6 +93,7 @@ class FileTable(Table):
     name: str = "model"
     gravity: Any = (0.0, 0.0, -9.81)
     passive: bool = True
+    tree: str = "chosen"
     bodies: dict[str, dict[str, Any]] = {}
     joints: dict[str, dict[str, Any]] = {}
     frames: dict[str, dict[str, Any]] = {}
@@ -151,7 +152,8 @@ class _Reader:
 
     def model(self) -> Model:
         top = self._table((), self.data, FileTable, "the file")
-        model = Model(top.name, top.gravity, top.passive, where=self._where(("gravity",)))
+        tree = check.known(top.tree, TREES, "tree", self._where(("tree",)))
+        model = Model(top.name, top.gravity, top.passive, tree, where=self._where(("gravity",)))
         model.where = self._where(())
         sections = {"bodies": self._body, "joints": self._joint, "frames": self._frame}
         sections |= {"couplings": self._coupling, "forces": self._force, "constraints": self._constraint}

@@ -36,7 +36,8 @@ PASSIVE = {"stiffness": 0.0, "rest": 0.0, "damping": 0.0, "friction": 0.0, "fric
 def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     """The model as TOML that :func:`toml.loads` reads back equal; mesh files inside ``folder`` get relative paths."""
     passive = "" if model.passive else "passive = false\n"
-    parts = [f"name = {_text(model.name)}\ngravity = {_numbers(model.gravity)}\n{passive}"]
+    tree = "" if model.tree == "chosen" else f"tree = {_text(model.tree)}\n"
+    parts = [f"name = {_text(model.name)}\ngravity = {_numbers(model.gravity)}\n{passive}{tree}"]
     parts += [_body_text(body, folder) for body in model.bodies.values()]
     parts += [_joint_text(joint) for joint in model.joints.values()]
     parts += [_frame_text(frame) for frame in model.frames.values()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import check, check_constraints, check_forces
 from .constraints import Constraint
 from .forces import Force
-from .parts import GROUND, JOINT_KINDS, Body, Coupling, Frame, Joint, Limits, Visual
+from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ class Model:
     """Bodies, joints, frames, forces and constraints by name, and gravity (m/s^2, world axes).
 
     ``passive`` says whether stiffness, damping, friction and stops of joints act; robot files switch it off
-    (docs/decisions/0007-passive-joints.md). Forces always act.
+    (docs/decisions/0007-passive-joints.md). Forces always act. ``tree`` says which joints of loops are cut: those met
+    last as the joints are written, ``"as written"``, or others where that costs much less, ``"chosen"``
+    (docs/decisions/0011-which-joints-are-cut.md).
 
     >>> m = Model("pendulum")
     >>> bob = m.body("bob", mass=1.0, com=(0, 0, -1), inertia=(0.01, 0.01, 0.01))
@@ -32,6 +34,7 @@ class Model:
     name: str = "model"
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
     passive: bool = True
+    tree: str = "chosen"
     where: str | None = field(default=None, compare=False)
     bodies: dict[str, Body] = field(default_factory=dict, init=False)
     joints: dict[str, Joint] = field(default_factory=dict, init=False)
@@ -44,6 +47,7 @@ class Model:
         check.text(self.name, "model name", self.where)
         self.gravity = check.vector(self.gravity, "gravity", where=self.where)
         self.passive = bool(self.passive)
+        check.known(self.tree, TREES, "tree", self.where)
         self.ground = Body(GROUND)
 
     def body(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from .pose import IDENTITY, Pose, Vector
 
 GROUND = "ground"
+TREES = ("chosen", "as written")  # which joints of loops are cut
 PerFreedom = float | tuple[float, ...]  # one number for every freedom of a joint, or one for each
 
 # freedoms of each joint kind: (length of q, length of u)

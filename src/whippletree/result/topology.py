@@ -8,12 +8,14 @@ from ..system.system import System
 from .topology_layout import (
     ELSEWHERE,
     FORCE,
+    HELD,
     INK,
     KIND_COLORS,
     NAMED,
     PALE,
     Layout,
     force_ends,
+    held_ends,
     joint_words,
     layout,
     parents_of,
@@ -88,14 +90,11 @@ def _draw_joints(axes: Axes, system: System, place: Layout) -> None:
 
 
 def _draw_arcs(axes: Axes, system: System, place: Layout) -> tuple[float, float]:
-    """Loops (dashed) and couplings (dotted) below the boxes, forces between bodies above; how far up and down."""
+    """What closes loops and holds otherwise below the boxes, dashed; forces between bodies above; how far each way."""
     arcs = [
         (*system.topology.ends(j), f"{j.name} ({j.kind})", KIND_COLORS[j.kind], "--", 1) for j in system.topology.cuts
     ]
-    edges = {edge.joint.name: i for i, edge in enumerate(system.topology.edges, start=1)}
-    for c in system.model.couplings.values():
-        if c.joint in edges and c.of in edges:
-            arcs.append((edges[c.of], edges[c.joint], f"{c.joint} = {c.ratio:g} {c.of}", PALE, ":", 1))
+    arcs += [(a, b, text, HELD, "--", 1) for a, b, text in held_ends(system)]
     for force in system.model.forces.values():
         ends = force_ends(system, force)
         if len(set(ends)) == 2:
@@ -129,10 +128,26 @@ def _arc(
     codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     style: dict[str, Any] = {"edgecolor": color, "linestyle": dash, "linewidth": 1.2 if place.named else 0.7}
     axes.add_patch(PathPatch(Path(points, codes), fill=False, zorder=2.5, **style))
-    x, y = (xa + xb) / 2 + 0.75 * across, (ya + yb) / 2 + 0.75 * deep + shift  # the middle of the curve
+    low = (ya + yb) / 2 + 0.75 * deep + shift  # the middle of the curve
     if place.named:
-        _write(axes, x, y, shortened(text, 36), 0.88 * place.style.text, color, zorder=5, ground=True)
-    return [y - 1.5 * place.style.line, y + 1.5 * place.style.line]
+        text = shortened(text, 36)
+        x, y = _clear_of_boxes(place, text, points)
+        _write(axes, x, y + shift, text, 0.88 * place.style.text, color, zorder=5, ground=True)
+    return [low - 1.5 * place.style.line, low + 1.5 * place.style.line]
+
+
+def _clear_of_boxes(place: Layout, text: str, points: list[tuple[float, float]]) -> tuple[float, float]:
+    """A point of a cubic curve, near its middle, at which a text does not lie on a box; the middle if there is none."""
+    wide, high = 0.44 * place.style.letter * len(text) + place.box / 2, 0.5 * place.style.line
+    spots = []
+    for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82):
+        weights = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t * t, t**3)
+        x, y = (sum(w * p[axis] for w, p in zip(weights, points, strict=True)) for axis in (0, 1))
+        spots.append((x, y))
+        across = (i for i in place.drawn if abs(x - place.x[i] - place.box / 2) < wide)
+        if not any(abs(y - place.y[i]) < high + place.tall(i) / 2 for i in across):
+            return x, y
+    return spots[0]
 
 
 def _draw_words(axes: Axes, system: System, place: Layout) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from unicodedata import east_asian_width
 
+from ..model import CONSTRAINT_KINDS, Gear, Rack, Relative
 from ..model.forces import Bushing, Force, Motion, Motor, Spring
 from ..system.system import System
 
@@ -18,7 +19,7 @@ MOST_DRAWN = 600  # bodies; the first ones
 MOST_BRANCHES = 12  # drawn on one body of a large model
 MOST_WELDED = 4  # names in one box
 ELSEWHERE = 8  # letters of the name of a body in another band
-INK, PALE, FORCE = "#333333", "#777777", "#8e3b9e"
+INK, PALE, FORCE, HELD = "#333333", "#777777", "#8e3b9e", "#a3322b"
 KIND_COLORS = {
     "revolute": "#0072B2",
     "prismatic": "#009E73",
@@ -198,6 +199,21 @@ def force_ends(system: System, force: Force) -> list[int]:
         return []
     ends = [force.body, force.to] if isinstance(force, Spring | Bushing) else [force.body]
     return [system.place(end)[0] for end in ends]
+
+
+def held_ends(system: System) -> list[tuple[int, int, str]]:
+    """The two system bodies, which may be one, of every coupling and constraint, and what is written there."""
+    carried = {edge.joint.name: i for i, edge in enumerate(system.topology.edges, start=1)}
+    couplings = system.model.couplings.values()
+    ends = [(carried[c.of], carried[c.joint], f"{c.joint} = {c.ratio:g} {c.of}") for c in couplings]
+    for c in system.model.constraints.values():
+        kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(c, made))
+        if isinstance(c, Gear | Rack | Relative):
+            a, b = carried[c.of] if c.of else carried[c.joint], carried[c.joint]
+        else:
+            a, b = system.place(c.to)[0], system.place(c.body)[0]
+        ends.append((a, b, f"{c.name} ({kind})"))
+    return ends
 
 
 def joint_words(system: System, i: int) -> list[tuple[str, str]]:

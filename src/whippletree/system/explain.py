@@ -14,39 +14,34 @@ if TYPE_CHECKING:
     from .system import System
 
 
-MOST = 8  # loops that are listed, and joints of each
+MOST = 8  # constraints that are listed
 
 
 def explain(system: System) -> str:
-    """Bodies, freedoms, tree, loops, and what solves it."""
+    """Bodies, freedoms, tree, loops and what they leave, and what solves it."""
+    from ..analysis.loop_words import describe
+
     parent = system.arrays["parent"]
     depth = [0] * system.nb
     for i in range(1, system.nb):
         depth[i] = depth[parent[i]] + 1
     kinds = Counter(edge.joint.kind for edge in system.topology.edges)
     welded = len(system.bodies) - system.nb
+    loops, left = describe(system)
     lines = [
         f"system     {system.name}",
         f"bodies     {len(system.bodies) - 1}" + (f", {welded} of them welded to others" if welded else ""),
         f"freedoms   {system.nu} speeds u, {system.nq} coordinates q",
         "joints     " + (", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none that move"),
         f"tree       {system.nc} component{'s' if system.nc != 1 else ''}, depth {max(depth)}",
-        f"loops      {len(system.cut_joints) or 'none'}",
+        *loops,
     ]
-    for joint in system.topology.cuts[:MOST]:
-        base, path = system.topology.loop(joint)
-        names = [system.topology.edges[i - 1].joint.name for i in path]
-        carrier = "ground" if base == 0 else f"the body carried by '{system.topology.edges[base - 1].joint.name}'"
-        around = " - ".join(names if len(names) <= MOST else [*names[:3], "...", *names[-3:]]) or "of welds"
-        lines.append(f"           '{joint.name}' ({joint.kind}) closes the loop {around}, based on {carrier}")
-    if len(system.cut_joints) > MOST:
-        lines.append(f"           and {len(system.cut_joints) - MOST} more, up to '{system.cut_joints[-1]}'")
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
     if system.model.constraints:
         held = [f"{name} ({kind})" for name, kind in _kinds(system.model.constraints, CONSTRAINT_KINDS).items()]
         lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
-    return "\n".join(lines + _forces(system.model) + _passive(system.model) + _algorithm(system))
+    return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + _algorithm(system))
 
 
 def counts(system: System) -> dict[str, Any]:
@@ -58,6 +53,8 @@ def counts(system: System) -> dict[str, Any]:
 
 def as_dict(system: System) -> dict[str, Any]:
     """What ``explain`` says, for a program to read; rows of q and u are first and past the last."""
+    from ..analysis.loop_words import as_dict as loops_as_dict
+
     model, edges = system.model, system.topology.edges
     tree: dict[str, dict[str, Any]] = {}
     for joint in (edge.joint for edge in edges):
@@ -69,6 +66,7 @@ def as_dict(system: System) -> dict[str, Any]:
         "cut_joints": list(system.cut_joints),
         "forces": _kinds(model.forces, FORCE_KINDS),
         "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),
+        "mobility": loops_as_dict(system),
         "passive": model.passive,
         "algorithm": _chosen(system)[0],
     }

@@ -2,13 +2,18 @@
 
 Depth first, every joint that is left over joins a body to one of its ancestors: the base of its
 loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``.
+The bases of loops that pass over a body are its *keys*; reduction's work on a body grows with
+the square of their number (docs/decisions/0011-which-joints-are-cut.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..model import GROUND, Joint, Model
+
+GAIN = 1.5  # less work by this much, or joints are taken in the order they were written
 
 
 @dataclass
@@ -86,16 +91,68 @@ def _weld(model: Model) -> Topology:
 
 
 def _span(model: Model, topology: Topology) -> None:
-    """Depth-first from ground, joints in the order they were written; renumbers groups as system bodies."""
-    at: dict[int, list[Joint]] = {}
+    """Depth-first from ground; renumbers groups as system bodies.
+
+    Joints are taken in the order they were written, unless another order makes the loops overlap much less.
+    """
+    at: dict[int, list[Joint]] = {topology.group[GROUND]: []}
     for joint in model.joints.values():
         if joint.kind != "fixed":
             for end in topology.ends(joint):
                 at.setdefault(end, []).append(joint)
+    span = written = _walk(topology, at)
+    if model.tree == "chosen" and written.work() > GAIN * len(written.edges):
+        held = moved_by_name(model)
+        least = written.work() / GAIN
+        for order in _orders(topology, at):
+            other = _walk(topology, order)
+            if held & {j.name for j in other.cuts} <= {j.name for j in written.cuts} and other.work(least) < least:
+                span, least = other, other.work()
+    topology.edges = span.edges
+    topology.cuts += span.cuts
+    topology.group = {name: span.number[group] for name, group in topology.group.items()}
+
+
+@dataclass
+class Span:
+    """One depth-first spanning tree."""
+
+    number: dict[int, int]  # weld group -> system body
+    edges: list[Edge] = field(default_factory=list)
+    cuts: list[Joint] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)  # of each cut: the base, and the body farther out
+
+    def keys(self) -> Iterator[int]:
+        """Every body once for each base, ground apart, of loops that pass over it."""
+        outer: dict[int, list[int]] = {}
+        for base, i in self.ends:
+            if base:
+                outer.setdefault(base, []).append(i)
+        for base, ends in outer.items():
+            met = {base}
+            for end in ends:
+                i = end
+                while i not in met:
+                    met.add(i)
+                    yield i
+                    i = self.edges[i - 1].parent
+
+    def work(self, most: float = float("inf")) -> float:
+        """Of reduction, about: the square of one and its keys, for every body. Counting stops at ``most``."""
+        keys, work = [0] * (len(self.edges) + 1), float(len(self.edges))
+        for i in self.keys():
+            work += 2 * keys[i] + 3  # (k + 2)^2 - (k + 1)^2
+            keys[i] += 1
+            if work > most:
+                break
+        return work
+
+
+def _walk(topology: Topology, at: dict[int, list[Joint]]) -> Span:
+    """Depth first, at each group its joints in the order given."""
     ground = topology.group[GROUND]
-    number = {ground: 0}
-    used: set[str] = set()
-    stack = [(ground, iter(at.get(ground, [])))]
+    span, used = Span({ground: 0}), set[str]()
+    stack = [(ground, iter(at[ground]))]
     while stack:
         group, joints = stack[-1]
         for joint in joints:
@@ -108,10 +165,39 @@ def _span(model: Model, topology: Topology) -> None:
         a, b = topology.ends(joint)
         turned = b == group and a != group
         other = a if turned else b
-        if other in number:
-            topology.cuts.append(joint)
+        if other in span.number:
+            span.cuts.append(joint)
+            span.ends.append((min(span.number[a], span.number[b]), max(span.number[a], span.number[b])))
             continue
-        number[other] = len(number)
-        topology.edges.append(Edge(joint, number[group], turned))
+        span.number[other] = len(span.number)
+        span.edges.append(Edge(joint, span.number[group], turned))
         stack.append((other, iter(at[other])))
-    topology.group = {name: number[group] for name, group in topology.group.items()}
+    return span
+
+
+def _orders(topology: Topology, at: dict[int, list[Joint]]) -> Iterator[dict[int, list[Joint]]]:
+    """Other orders to take the joints in: back to front, and each way with those first that lead nearer to ground."""
+    backwards = {group: joints[::-1] for group, joints in at.items()}
+    yield backwards
+    ground = topology.group[GROUND]
+    distance, waiting = {ground: 0}, [ground]
+    for group in waiting:
+        for joint in at[group]:
+            for end in topology.ends(joint):
+                if end not in distance:
+                    distance[end] = distance[group] + 1
+                    waiting.append(end)
+
+    def nearest(group: int, joints: list[Joint]) -> list[Joint]:
+        ends = {j.name: topology.ends(j) for j in joints}
+        return sorted(joints, key=lambda j: distance[ends[j.name][ends[j.name][0] == group]])
+
+    for order in (at, backwards):
+        yield {group: nearest(group, joints) for group, joints in order.items()}
+
+
+def moved_by_name(model: Model) -> set[str]:
+    """Joints that motors, motions, couplings or constraints name: no other order may cut them."""
+    parts = (*model.forces.values(), *model.constraints.values(), *model.couplings.values())
+    named = (getattr(part, end, None) for part in parts for end in ("joint", "of"))
+    return {name for name in named if name}

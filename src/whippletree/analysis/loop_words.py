@@ -1,0 +1,123 @@
+"""What ``explain`` says about loops: where they close, what they leave free, what they say twice, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ModelError
+from ..system.system import System
+from .mobility import Mobility, mobility
+
+MOST = 8  # loops that are listed, and joints of each
+
+
+def describe(system: System) -> tuple[list[str], list[str]]:
+    """Lines on where loops close, and lines on what they leave and cost; none where nothing is constrained."""
+    if not (system.cut_joints or system.constraints.count):
+        return ["loops      none"], []
+    try:
+        found = mobility(system)
+    except ModelError as refusal:
+        return _listed(system, {}), [f"mobility   not known: {refusal.what}", f"           {refusal.got}"]
+    ranks = {loop.name: f", rank {loop.rank} of {loop.rows} rows" for loop in found.loops}
+    return _listed(system, ranks), _left(found) + _said_twice(found) + _coupled(found) + _reduced(found)
+
+
+def as_dict(system: System) -> dict[str, Any] | None:
+    """The same for a program to read; where no pose is closed, what is in the way."""
+    if not (system.cut_joints or system.constraints.count):
+        return None
+    try:
+        return mobility(system).as_dict()
+    except ModelError as refusal:
+        return {"refused": refusal.what, "got": refusal.got}
+
+
+def _listed(system: System, ranks: dict[str, str]) -> list[str]:
+    lines = [f"loops      {len(system.cut_joints) or 'none'}"]
+    edges = system.topology.edges
+    for joint in system.topology.cuts[:MOST]:
+        base, path = system.topology.loop(joint)
+        names = [edges[i - 1].joint.name for i in path]
+        carrier = "ground" if base == 0 else f"the body carried by '{edges[base - 1].joint.name}'"
+        around = " - ".join(names if len(names) <= MOST else [*names[:3], "...", *names[-3:]]) or "of welds"
+        closed = f"'{joint.name}' ({joint.kind}) closes the loop {around}, based on {carrier}"
+        lines.append(f"           {closed}{ranks.get(joint.name, '')}")
+    if len(system.cut_joints) > MOST:
+        lines.append(f"           and {len(system.cut_joints) - MOST} more, up to '{system.cut_joints[-1]}'")
+    return lines
+
+
+def _left(found: Mobility) -> list[str]:
+    given = len(found.system.forces.motions)
+    pose = "at the closed pose nearest to q = 0" if found.moved else "at q = 0"
+    less = f"{found.system.nu} speeds less " + (f"{given} given and " * bool(given)) + f"rank {found.rank}"
+    counted = f"; a count of rows would say {found.counted}" if found.counted != found.mobility else ""
+    lines = [f"mobility   {found.mobility} {pose}: {less}{counted}"]
+    if found.mobility == 0:
+        lines.append("           locked: no freedom is left")
+    elif found.stuck:
+        lines.append("           locked: a small motion is possible here, but it cannot go on")
+    elif found.nearby not in (None, found.mobility):
+        lines.append(f"           the pose is singular{_of(found.weak)}: nearby the mobility is {found.nearby}")
+    elif found.weak:
+        lines.append(f"           the pose is nearly singular{_of(found.weak)}")
+    return lines
+
+
+def _of(names: Sequence[str]) -> str:
+    return f" for {_some(names)}" if names else ""
+
+
+def _some(names: Sequence[str], most: int = MOST) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _said_twice(found: Mobility) -> list[str]:
+    """Rows that say nothing new, those of equal joints together."""
+    count = len(found.redundant) + found.unnamed
+    if not count:
+        return []
+    directions: dict[str, dict[str, list[str]]] = {}
+    for owner, what in found.redundant:
+        words, _, axis = what.rpartition(" ")
+        known = words in ("rotation about", "displacement along")
+        directions.setdefault(owner, {}).setdefault(words if known else what, []).extend([axis] if known else [])
+    alike: dict[str, list[str]] = {}
+    for owner, parts in directions.items():
+        told = ", ".join(f"{words} {' and '.join(sorted(axes))}".rstrip() for words, axes in parts.items())
+        alike.setdefault(told, []).append(owner)
+    said = [f"{told} of {_some(owners, 4)}" for told, owners in alike.items()]
+    if len(said) > MOST:
+        said = [*said[:MOST], f"{len(alike) - MOST} kinds more"]
+    if found.unnamed:
+        said.append(f"{found.unnamed} more in large groups of loops")
+    lines = [f"redundant  {count} of {found.rows} rows: {said[0]}"]
+    return lines + [f"           {more}" for more in said[1:]]
+
+
+def _coupled(found: Mobility) -> list[str]:
+    over, joint = found.overlap
+    lines = [f"           {_some(group)} share joints" for group in found.groups[:MOST]]
+    if len(found.groups) > MOST:
+        lines.append(f"           and {len(found.groups) - MOST} groups more")
+    if not lines:
+        return []
+    lines[-1] += f"; {over} run over '{joint}'" if len(found.groups) == 1 else f"; at most {over} run over one joint"
+    return ["coupled    " + lines[0].lstrip(), *lines[1:]]
+
+
+def _reduced(found: Mobility) -> list[str]:
+    def names(freedoms: tuple[str, ...]) -> str:
+        more = f" and {len(freedoms) - MOST} more" if len(freedoms) > MOST else ""
+        return (", ".join(freedoms[:MOST]) or "none") + more
+
+    lines = [f"dependent  {names(found.dependent)}; independent: {names(found.independent)}"]
+    if found.keys is not None:
+        most, mean = found.keys
+        told = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"
+        lines.append(f"keys       {told if most else 'none: all loops are based on ground'}")
+    cost = ", ".join(f"{name} {count:,}" for name, count in sorted(found.operations.items(), key=lambda item: item[1]))
+    return [*lines, f"operations {cost}, behind kinematics"]
