@@ -24,6 +24,7 @@ from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import call_policy
 from ..kernels.spatial import add, axpy, load3, load6, mul_rigid, store6, sub
 from ..system.system import System
+from .stabilize import PROJECTION, Stabilization, stabilized
 
 # whole for trees; with a point where constraints are solved too: each type is compiled when it is first needed
 CODES: dict[str, int | float] = {"articulated": 0, "composite": 1, "multipliers": 2.0}
@@ -59,13 +60,15 @@ class Parts(NamedTuple):
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
 
 
-def mechanism_memory(system: System, algorithm: str, rows: int, lanes: int = 1) -> np.ndarray:
+def mechanism_memory(
+    system: System, algorithm: str, rows: int, lanes: int = 1, stabilization: Stabilization = PROJECTION
+) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state."""
     nb, nu = system.nb, system.nu
     sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
     work = sizes[int(CODES[algorithm])]
     loads = 2 * nu + 18 * nb + 25 + 3 * system.forces.signals
-    packed = system.forces.packed, system.constraints.packed
+    packed = system.forces.packed, stabilized(system, stabilization)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
 
 

@@ -93,7 +93,7 @@ class Run:
     def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.memory = mechanism_memory(task.system, task.algorithm, rows)
+        self.memory = mechanism_memory(task.system, task.algorithm, rows, 1, task.stabilization)
         self.state = np.zeros(HEAD + 2 * task.y.size + more)
         self.restart(task.start, task.y, task.first)
 

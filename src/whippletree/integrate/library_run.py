@@ -14,6 +14,7 @@ import numpy as np
 from ..dynamics.loads import given_motion
 from .accelerate import CODES, derivative, mechanism_memory
 from .project import project
+from .stabilize import PROJECTION
 from .task import Failure, Task
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -29,7 +30,7 @@ class Run:
         self.task, self.make = task, make
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
-        self.memory = mechanism_memory(task.system, task.algorithm, 0)
+        self.memory = mechanism_memory(task.system, task.algorithm, 0, 1, task.stabilization)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -82,7 +83,8 @@ class Run:
                 last = system.q_index(edge.joint.name).stop
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])
-        project(system, y[: system.nq], y[system.nq : -1], t)
+        if self.task.stabilization == PROJECTION:
+            project(system, y[: system.nq], y[system.nq : -1], t)
         return y
 
     def attrs(self) -> dict[str, Any]:

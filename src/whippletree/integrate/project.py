@@ -60,7 +60,7 @@ def move_onto(x, t, q, u):
 
 
 def close(algorithm, x, t, q, u):
-    """q and u onto the constraints, where an algorithm solves them"""
+    """q and u onto the constraints, where an algorithm solves them and the run is not stabilized otherwise"""
 
 
 @overload(close, jit_options=ALWAYS)
@@ -68,7 +68,9 @@ def _close(algorithm, x, t, q, u):
     if isinstance(algorithm, types.Float):
 
         def onto(algorithm, x, t, q, u):
-            move_onto(x, t, q, u)
+            _, _, E, _ = open_all(x.memory)
+            if E.closes != 0.0:
+                move_onto(x, t, q, u)
 
         return onto
     return lambda algorithm, x, t, q, u: None
