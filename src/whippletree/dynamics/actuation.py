@@ -14,9 +14,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..system.system import System
-from .consistent import of_the_batch, require_acceleration, require_consistent
+from .consistent import motions_left, of_the_batch, require_acceleration, require_consistent
 from .constraint_rows import ConstraintRows
-from .nullspace import rank_tolerance, scaled_rows, split_space
 
 RANK = 1e-9  # of the strongest: a direction of motion that actuators move less than this they do not move
 LEFT = 1e-9  # of the forces needed: less is rounding
@@ -56,9 +55,7 @@ def joint_forces(
 
 
 def _forces(system: System, rows: ConstraintRows, needed: np.ndarray, drive: np.ndarray, which: str) -> np.ndarray:
-    C = rows.C / scaled_rows(rows.C)[:, None]
-    Z, _ = split_space(C, rank_tolerance(system, rows), "svd")
-    tau = np.zeros(system.nu)
+    Z, tau = motions_left(system, rows), np.zeros(system.nu)
     if drive.size == system.nu:
         return Z @ (Z.T @ needed)
     push = Z[drive].T

@@ -96,11 +96,11 @@ def off_constraints(system: System, who: str, what: str, got: str) -> OffConstra
     )
 
 
-def motions_left(system: System, q: np.ndarray, t: float = 0.0) -> np.ndarray:
-    """(nu, f) Directions, orthonormal, in which the system can move from a closed pose; given motions stand still."""
-    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
-    rows = rows_of(system, q, np.zeros(system.nu), t)
-    Z, _ = split_space((rows.C / scaled_rows(rows.C)[:, None])[:, free], rank_tolerance(system, rows), "svd")
+def motions_left(system: System, rows: ConstraintRows, free: np.ndarray | None = None) -> np.ndarray:
+    """(nu, f) Directions, orthonormal, in which a closed state can move; with ``free``, only those freedoms may."""
+    some = np.arange(system.nu) if free is None else free
+    C = rows.C / scaled_rows(rows.C)[:, None]
+    Z, _ = split_space(C[:, some], rank_tolerance(system, rows), "svd")
     motions = np.zeros((system.nu, Z.shape[1]))
-    motions[free] = Z
+    motions[some] = Z
     return motions

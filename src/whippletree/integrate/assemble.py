@@ -257,7 +257,9 @@ def locked(system: System, q: np.ndarray) -> str | None:
     """A note if loops and constraints leave no freedom at a closed pose; None if something can move, or is moved."""
     c = system.constraints
     moved = system.forces.motions or c.driven or any(isinstance(x, Relative) for x in system.model.constraints.values())
-    if not 0 < system.nu <= min(c.count, MOST_RANKED) or moved or motions_left(system, q).size:
+    if not 0 < system.nu <= min(c.count, MOST_RANKED) or moved:
+        return None
+    if motions_left(system, rows_of(system, q, np.zeros(system.nu))).size:
         return None
     owners = ", ".join(f"'{owner}'" for owner in list(dict.fromkeys(c.owner))[:6])
     return f"'{system.name}' is locked: its loops and constraints ({owners}) leave no freedom, and nothing will move"
