@@ -57,10 +57,8 @@ def joint_rows(system: System, joints: Iterable[str], what: str) -> np.ndarray:
 
 def joints_of(system: System, rows: Iterable[int]) -> str:
     """The joints that rows of u belong to, in words."""
-    owners = [
-        joint for joint in system.joints for row in rows if row in range(*system.u_index(joint).indices(system.nu))
-    ]
-    return ", ".join(f"'{joint}'" for joint in dict.fromkeys(owners))
+    bodies = np.searchsorted(system.arrays["dof"], np.array(list(rows), int), side="right") - 1
+    return ", ".join(f"'{system.joints[i - 1]}'" for i in np.unique(bodies))
 
 
 def freedom_names(system: System, letter: str) -> tuple[str, ...]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, OffConstraints
 from ..system.system import System
 from .constraint_rows import ConstraintRows, rows_of
 from .nullspace import rank_tolerance, scaled_rows, split_space
 
 START = 1e-6  # how far off a state may be: against the size of the mechanism, or its speeds
-
-
-class OffConstraints(ModelError):
-    """A state that loops and constraints do not allow."""
 
 
 def require_consistent(
