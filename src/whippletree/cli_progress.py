@@ -13,7 +13,6 @@ from typing import Any
 
 from .errors import ModelWarning
 
-
 PATIENCE = 2.0  # s
 
 

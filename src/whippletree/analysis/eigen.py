@@ -120,7 +120,7 @@ def eigenmodes(
     here = Search(system, rest.q, rest.tau, free).at(rest.q)
     if not here.chart.rows.size:
         raise ModelError(
-            f"'{system.name}' is locked: its loops and constraints leave no freedom, and there are no modes",
+            f"'{system.name}' has no freedom left: loops, constraints and what is held determine it",
             got=f"fixed = {list(fixed)}" if fixed else None,
         )
     poles, found = poles_and_shapes(Small(*here.matrices(), here.scale, here.units))

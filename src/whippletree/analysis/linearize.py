@@ -159,7 +159,7 @@ def linearize(
     consistent_start(system, q, u, partial, named)
     chart = Chart(system, q, free_rows(system, ()) if system.constraints.count else np.arange(system.nu))
     if not chart.rows.size:
-        raise ModelError(f"'{system.name}' is locked: its loops and constraints leave no freedom to linearize")
+        raise ModelError(f"'{system.name}' has no freedom left: loops, constraints and given motions determine it")
     if hold:
         tau = _holding(chart, u)
     driven = np.arange(system.nu) if inputs is None else joint_rows(system, inputs, "inputs")
