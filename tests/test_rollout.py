@@ -10,7 +10,7 @@ from whippletree.dynamics.evaluate import spread
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
 from whippletree.integrate.rollout_kernel import march_states
-from zoo import MOVING, ZOO, chain, one_kind, random_state, tree
+from zoo import MOVING, ZOO, chain, four_bar, one_kind, random_state, tree
 
 # lanes and floats are the same source; a compiler may fuse differently, and 20 steps carry that rounding on
 ROUNDING = {"rtol": 1e-10, "atol": 1e-11}
@@ -199,6 +199,44 @@ def test_an_error_in_one_share_comes_out_and_the_threads_stay():
     begun.clear()
     spread(3 * wt.LANES + 1, 2, lambda begin, end: begun.append((begin, end)))
     assert sorted(begun) == [(n * wt.LANES, min((n + 1) * wt.LANES, 3 * wt.LANES + 1)) for n in range(4)]
+
+
+# ---------------------------------------------------------------- loops
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "euler"])
+def test_loops_stay_closed_and_equal_simulate(integrator):
+    """The same steps, closed in the same way: to the last bit."""
+    system = four_bar().compile()
+    starts = [wt.assemble(system, {"shaft": angle}, {"shaft": 3.0}) for angle in (0.4, 0.5, 0.6)]
+    tau = np.array([0.1, 0.0, -0.2])
+    Q, U = wt.rollout(
+        system, [s.q for s in starts], [s.u for s in starts], tau, STEP, 20, integrator=integrator, threads=2
+    )
+    for k, state in enumerate(starts):
+        run = wt.simulate(
+            system, 20 * STEP, q=state.q, u=state.u, tau=tau, integrator=integrator, step=STEP, output_step=STEP
+        )
+        assert np.array_equal(Q[k], run.q)
+        assert np.array_equal(U[k], run.u)
+        assert run["closure"].max() < 1e-13
+    one = wt.rollout(system, starts[1].q, starts[1].u, tau, STEP, 20, integrator=integrator)
+    assert np.array_equal(one[0], Q[1])
+
+
+def test_a_start_off_the_loops_is_refused_with_its_number():
+    system = four_bar().compile()
+    state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
+    Q, U = np.tile(state.q, (4, 1)), np.tile(state.u, (4, 1))
+    Q[2, 1] += 1e-3
+    said = message(ModelError, system, Q, U, None, STEP, 4)
+    assert said.startswith("the start of 'four bar' is not closed in state 2 of the batch\n")
+    assert "'pivot' by " in said
+    U[1, 0] += 1.0
+    Q[2] = state.q
+    assert message(ModelError, system, Q, U, None, STEP, 4).startswith(
+        "the start of 'four bar' opens in state 1 of the batch\n"
+    )
 
 
 # ---------------------------------------------------------------- memory
