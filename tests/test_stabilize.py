@@ -27,7 +27,7 @@ def test_gaps_are_held_small_by_baumgarte_and_grow_without(start):
 
 
 def test_a_gap_dies_out_as_the_paper_says(start):
-    """g'' + 2 a g' + a^2 g = 0 from g' = 0: g = g0 (1 + a t) exp(-a t). The speed of the bars gives the gap a little g'."""
+    """g'' + 2 a g' + a^2 g = 0 from g' = 0: g = g0 (1 + a t) exp(-a t). The bars' speed adds a little g'."""
 
     def open_it(t, q, u):
         q[2] += 1e-5

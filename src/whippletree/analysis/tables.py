@@ -53,7 +53,7 @@ class Assembly(NamedTuple):
             rows += [(name, f"{x:.9g}", unit) for name, x, unit in zip(plain, values, units, strict=True)]
         left = str(self.freedoms) if self.freedoms else "0: it is locked, and nothing can move"
         options = [
-            f"--{letter} '{joint}={','.join(map(repr, x))}'"
+            f"--{letter} '{joint}={','.join(f'{v:.12g}' for v in x)}'"
             for letter in ("q", "u")
             for joint, x in told[letter].items()
             if letter == "q" or any(x)
