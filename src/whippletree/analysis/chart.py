@@ -23,8 +23,8 @@ from ..system.system import System
 from .differences import units
 from .point import joints_of
 
-CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
-STEPS = 30
+NEAR, CLOSED = 1e-9, 1e-11  # against the size of the mechanism: one step before the end, and the end
+STEPS = 15
 LONGEST = 0.5  # rad, or lengths of the mechanism, in one step of closing
 
 
@@ -74,21 +74,18 @@ class Chart:
         """Displaced along the independent freedoms by z (B, f), in rad and m, and closed again by the others."""
         moved = np.zeros((len(z), self.system.nu))
         moved[:, self.rows] = z
-        q, closed = advance(self.system, self.q, moved), np.ones(len(z), bool)
+        q = advance(self.system, self.q, moved)
         if not self.dependent.size:
-            return Poses(q, moved, closed)
-        limit, last = CLOSED * min(1.0, self.system.constraints.size), False
-        still, longest = np.zeros_like(moved), LONGEST * self.units
+            return Poses(q, moved, np.ones(len(z), bool))
+        still, size = np.zeros_like(moved), min(1.0, self.system.constraints.size)
         for _ in range(STEPS):
             rows = rows_of(self.system, q, still)
-            closed = np.abs(rows.g).max(axis=1) < limit
-            if last:
-                break
-            last = bool(closed.all())  # one step more squares what is left
             step = self.follow(rows.C, -rows.g, np.zeros_like(moved))
-            step /= np.maximum(1.0, (np.abs(step) / longest).max(axis=1, keepdims=True))
+            step /= np.maximum(1.0, (np.abs(step) / self.units).max(axis=1, keepdims=True) / LONGEST)
             q, moved = advance(self.system, q, step), moved + step
-        return Poses(q, moved, np.abs(rows_of(self.system, q, still).g).max(axis=1) < 100 * limit)
+            if np.abs(rows.g).max() < NEAR * size:  # the step has squared that
+                break
+        return Poses(q, moved, np.abs(rows_of(self.system, q, still).g).max(axis=1) < CLOSED * size)
 
     def displaced(self, z: np.ndarray) -> np.ndarray:
         """The same for differences: (B, nq), all of them closed, or a complaint."""
