@@ -31,6 +31,7 @@ from ..kernels.blocks import (
 from ..kernels.constraint_layout import ROW_NUMBERS, Rows, take_rows, unpack_constraints
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import MOTION, unpack_forces
+from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import unpack
@@ -230,20 +231,6 @@ def correct(m, E, k, w, rank, lacks, move):
             x = axpy(xj, load6(k.S, j), x)
             put(move, j, get(move, j) + xj)
         store6(A.x, i, x)
-
-
-@kernel
-def spread_given(m, F, k, signals, given):
-    """Accelerations of bodies by the motions that are given"""
-    for n in range(6 * m.nb):
-        put(given, n, 0.0)
-    for n in range(F.nf):
-        if F.kind[n] == MOTION:
-            i = F.body[n]
-            rate = get(signals, 3 + 3 * F.signal[3 * n])
-            store6(given, i, axpy(rate, load6(k.S, F.freedom[n]), load6(given, i)))
-    for i in range(1, m.nb):
-        store6(given, i, add(load6(given, i), load6(given, m.parent[i])))
 
 
 @inline

@@ -33,11 +33,12 @@ from ..kernels.blocks import (
 from ..kernels.compare import smaller
 from ..kernels.constraint_layout import ROW_NUMBERS, take_rows, unpack_constraints
 from ..kernels.constraints import constrain
-from ..kernels.force_layout import MOTION, unpack_forces
+from ..kernels.force_layout import unpack_forces
+from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import take_integers, unpack
-from ..kernels.spatial import add, axpy, dot, load6, store6
+from ..kernels.spatial import axpy, dot, load6
 from ..system.system import System
 from .constraint_rows import rows_at
 from .fronts import (
@@ -188,20 +189,6 @@ def outward(m, k, plan, w, udot):
             continue
         put(udot, j, a)
         put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
-
-
-@kernel
-def spread_given(m, F, k, signals, given):
-    """Accelerations of bodies by the motions that are given"""
-    for n in range(6 * m.nb):
-        put(given, n, 0.0)
-    for n in range(F.nf):
-        if F.kind[n] == MOTION:
-            i = F.body[n]
-            rate = get(signals, 3 + 3 * F.signal[3 * n])
-            store6(given, i, axpy(rate, load6(k.S, F.freedom[n]), load6(given, i)))
-    for i in range(1, m.nb):
-        store6(given, i, add(load6(given, i), load6(given, m.parent[i])))
 
 
 @entry

@@ -16,13 +16,13 @@ from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.constraints import ends_of_row
 from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
-from ..kernels.forces import apply_forces
+from ..kernels.forces import apply_forces, spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import call_policy
-from ..kernels.spatial import add, axpy, load3, load6, mul_rigid, store6, sub
+from ..kernels.spatial import axpy, load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
 
@@ -159,18 +159,11 @@ def impose(x, t, q, u):
 @kernel
 def hold(p):
     """wrench -= I y, with the acceleration y that given motions cause"""
-    m, F = p.m, p.F
-    for n in range(6 * m.nb):
-        put(p.y, n, 0.0)
-    for n in range(F.nf):
-        if F.kind[n] == MOTION:
-            i = F.body[n]
-            given = get(p.signals, 3 + 3 * F.signal[3 * n])
-            store6(p.y, i, axpy(given, load6(p.k.S, F.freedom[n]), load6(p.y, i)))
+    m = p.m
+    spread_given(m, p.F, p.k, p.signals, p.y)
     for i in range(1, m.nb):
-        y = add(load6(p.y, i), load6(p.y, m.parent[i]))
-        store6(p.y, i, y)
-        store6(p.wrench, i, sub(load6(p.wrench, i), mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), y)))
+        pushed = mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), load6(p.y, i))
+        store6(p.wrench, i, sub(load6(p.wrench, i), pushed))
 
 
 @kernel

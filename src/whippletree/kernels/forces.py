@@ -9,13 +9,14 @@ import math
 
 from .blocks import states_per_block
 from .compare import larger, smaller
-from .force_layout import BALL, BUSHING, CUSTOM, DRAG, FRAMES, MOTOR, NUMBERS, ROW, SPRING, TINY, WRENCH
-from .lanes import get, inline, put
+from .force_layout import BALL, BUSHING, CUSTOM, DRAG, FRAMES, MOTION, MOTOR, NUMBERS, ROW, SPRING, TINY, WRENCH
+from .lanes import get, inline, kernel, put
 from .outside import call_force, read_lane, write_lane
 from .spatial import (
     add,
     add3,
     angular,
+    axpy,
     cross,
     dot3,
     join,
@@ -217,6 +218,20 @@ def ball_spring(F, n, q, total):
 
 
 # ---------------------------------------------------------------- all of them
+
+
+@kernel
+def spread_given(m, F, k, signals, given):
+    """Set ``given`` (nb, 6), the accelerations of bodies that the motions of freedoms cause"""
+    for n in range(6 * m.nb):
+        put(given, n, 0.0)
+    for n in range(F.nf):
+        if F.kind[n] == MOTION:
+            i = F.body[n]
+            rate = get(signals, 3 + 3 * F.signal[3 * n])
+            store6(given, i, axpy(rate, load6(k.S, F.freedom[n]), load6(given, i)))
+    for i in range(1, m.nb):
+        store6(given, i, add(load6(given, i), load6(given, m.parent[i])))
 
 
 @inline
