@@ -42,7 +42,7 @@ def compiling(what: str) -> Iterator[None]:
     if lanes.kernels_cached(what):
         yield
         return
-    told = f"the first {what} compiles its kernels: once, and for about a minute"
+    told = f"the first {what} compiles its kernels: once, for a minute or two"
     waiting = threading.Timer(PATIENCE, say, [told])  # not for input that is refused at once
     waiting.daemon = True
     waiting.start()
