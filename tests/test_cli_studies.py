@@ -51,6 +51,9 @@ def test_assemble_prints_a_state_that_run_takes(command):  # noqa: F811
     code, out, err = command("run", FOUR_BAR, "--until", "0.01", "--json", *options)
     assert (code, err) == (0, "")
     both = command("run", FOUR_BAR, "--until", "0.01", "--json", "--assemble", "--q", "shaft=0.5", "--u", "shaft=3")
+    told = json.loads(out)
+    assert told["stabilization"] == "projection"
+    assert told["closure"] < 1e-12
     ends = [json.loads(text)["q"] for text in (both[1], out)]
     assert ends[0]["pin"] == pytest.approx(ends[1]["pin"], abs=1e-10)  # options have 12 digits
     read = json.loads(command("assemble", FOUR_BAR, "--q", "shaft=0.5", "--json")[1])

@@ -118,6 +118,15 @@ def test_an_open_start_is_closed_and_redundant_joints_change_nothing():
     assert frequencies[1] == pytest.approx(frequencies[0], rel=1e-9)
 
 
+def test_joints_that_are_named_are_where_the_search_starts_if_they_can():
+    system = four_bar().compile()
+    other = wt.equilibrium(system, {"shaft": -2.0})
+    assert other.residual < 1e-10
+    far = wt.equilibrium(system, {"wrist": 3.0})  # farther than the rocker swings
+    assert far.residual < 1e-10
+    assert np.abs(rows_of(system, far.q, np.zeros(3)).g).max() < 1e-12
+
+
 def test_modes_of_many_freedoms_are_the_poles_of_the_linear_model():
     system, q, _ = loops.leg()  # springs, motors, a loop with a ball and a universal joint on a body that moves
     modes = wt.eigenmodes(system, q)

@@ -216,7 +216,7 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
 
 def _cannot_close(system: System, q: np.ndarray) -> ModelError:
     g, _ = _residual(system, q)
-    least = max(1e-3 * float(np.abs(g).max()), CLOSED)
+    least = 1e-3 * float(np.abs(g).max())
     owners = {o for o, x in zip(system.constraints.owner, g, strict=True) if abs(x) > least}
     if len(owners) > 1:
         return ModelError(
