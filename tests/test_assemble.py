@@ -99,11 +99,11 @@ def test_a_loop_that_cannot_close_is_named_with_its_gap():
 def test_a_tiny_gap_that_stays_is_named_too():
     model = Model("nearly")
     model.body("a", mass=1.0, inertia=(1, 1, 1))
-    model.joint("hinge", "revolute", "ground", "a")
-    model.constraint("rope", "distance", body="a", at=(1e-3, 0, 0), to_at=(3e-3, 0, 0), length=1e-3 - 2e-9)
+    model.joint("hinge", "revolute", "ground", "a", at=(1e-2, 0, 0))  # 1 cm is the size that gaps are judged against
+    model.constraint("rope", "distance", body="a", at=(1e-3, 0, 0), to_at=(1.3e-2, 0, 0), length=2e-3 - 5e-10)
     with pytest.raises(wt.ModelError, match="constraint 'rope' cannot be met") as caught:
         wt.assemble(model.compile())
-    assert "'rope' by 2e-09 m" in str(caught.value)
+    assert "'rope' by 5e-10 m" in str(caught.value)
 
 
 def test_constraints_that_contradict_each_other_are_named():
