@@ -97,10 +97,11 @@ def test_a_loop_that_cannot_close_is_named_with_its_gap():
 
 
 def test_a_tiny_gap_that_stays_is_named_too():
-    model = Model("nearly")
-    model.body("a", mass=1.0, inertia=(1, 1, 1))
-    model.joint("hinge", "revolute", "ground", "a", at=(1e-2, 0, 0))  # 1 cm is the size that gaps are judged against
-    model.constraint("rope", "distance", body="a", at=(1e-3, 0, 0), to_at=(1.3e-2, 0, 0), length=2e-3 - 5e-10)
+    model = Model("nearly")  # its size, against which gaps are judged, is 1 cm
+    for name, near, place in (("a", "ground", 0.0), ("b", "a", 1e-2)):
+        model.body(name, mass=1.0, inertia=(1, 1, 1))
+        model.joint(f"hinge_{name}", "revolute", near, name, at=(place, 0, 0))
+    model.constraint("rope", "distance", body="b", at=(1e-3, 0, 0), length=1.1e-2 + 5e-10)
     with pytest.raises(wt.ModelError, match="constraint 'rope' cannot be met") as caught:
         wt.assemble(model.compile())
     assert "'rope' by 5e-10 m" in str(caught.value)

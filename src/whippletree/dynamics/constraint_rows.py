@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ..kernels.layout import unpack
 from ..system.system import System
 from .evaluate import evaluate
 from .loads import tiled_signals
+
+if TYPE_CHECKING:
+    from ..system.constraints import SystemConstraints
+    from .live_rows import LiveRows
 
 
 class ConstraintRows(NamedTuple):
@@ -101,8 +105,7 @@ def multipliers_of(system: System, rows: ConstraintRows, needed: np.ndarray) -> 
 class Table:
     """The elements of constraints as loops: each ends on a body and is based on one of its ancestors."""
 
-    def __init__(self, system: System) -> None:
-        c = system.constraints
+    def __init__(self, c: SystemConstraints | LiveRows) -> None:
         self.body, self.row = c.body, c.row
         self.outer = np.maximum(c.body, c.to)
         self.inner = np.minimum(c.body, c.to)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.spatial import add, add21, add_rigid, axpy, dot, load3, load6, mul, rigid_force, scale, sub_outer
-from .reduction_plan import HEAD
+from .reduction_layout import HEAD, SPARE
 
 # place of entry (a, b) of a symmetric 6 x 6 matrix in its 21 numbers
 PLACE = np.array(
@@ -83,17 +83,21 @@ def places(at, m):
     return B, C, fr, fr + m
 
 
+@inline
+def force_on(m, k, wrench, bias, i):
+    """-bias (I b + v x* I v) + wrench"""
+    f = scale(-bias, rigid_force(m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.b, i), load6(k.v, i)))
+    return add(f, load6(wrench, i)) if wrench.shape[0] > 0 else f
+
+
 @kernel
-def begin_body(m, k, wrench, w, i, at, rest):
-    """A = I, f = -(I b + v x* I v) + wrench"""
-    mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
-    f = scale(-1.0, rigid_force(mass, h, J, load6(k.b, i), v))
-    if wrench.shape[0] > 0:
-        f = add(f, load6(wrench, i))
+def begin_body(m, k, wrench, bias, w, i, at, rest):
+    """A front of the body alone: A = I"""
+    f = force_on(m, k, wrench, bias, i)
     zero = 0.0 * f[0]
     none = (zero, zero, zero, zero, zero, zero)
     empty = none + none + none + (zero, zero, zero)
-    put_at21(w, at, add_rigid(empty, mass, h, J))
+    put_at21(w, at, add_rigid(empty, m.mass[i], load3(k.h, i), load6(k.J, i)))
     put_at6(w, at + 21, f)
     put_at6(w, at + 27, none)
     B, _, _, zr = places(at, rest)
@@ -102,13 +106,20 @@ def begin_body(m, k, wrench, w, i, at, rest):
 
 
 @kernel
+def add_body(m, k, wrench, bias, w, i, at):
+    """A body into the front of its child, which becomes its own"""
+    put_at21(w, at, add_rigid(load_at21(w, at), m.mass[i], load3(k.h, i), load6(k.J, i)))
+    put_at6(w, at + 21, add(load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
+
+
+@kernel
 def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner):
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma"""
     for r in range(start, stop):
         own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
-        for n in range(6 + rest):
-            put(w, at + n, 0.0)
         put_at6(w, at, own)
+        for n in range(rest):
+            put(w, at + 6 + n, 0.0)
         if key >= 0:
             put_at6(w, at + 6 + key, other)
         gamma = get(x.gamma, r)
@@ -142,30 +153,52 @@ def free(S, tau, resist, w, at, m, store):
         put(w, fr + r, get(w, fr + r) - share * t)
 
 
-@kernel
-def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
-    """Take a freedom out of the rows and of the quadratic form; returns c.c"""
+@inline
+def take_out(w, m, store, rows, count, first, group, S):
+    """Solve the rows of a group for a freedom, d and beta, and put it into the first ``count`` rows; returns c.c, 1 / c.c, d, beta.
+
+    What it moves each row by, c, is kept behind.
+    """
     width = 7 + m
-    B, C, fr, _ = places(at, m)
-    size = 0.0 * tau
-    for n in range(width):
-        put(w, store + n, 0.0)
-    for r in range(first, first + group):
-        row = rows + r * width
-        c = dot(load_at6(w, row), S)
-        size = size + c * c
-        for n in range(width):
-            put(w, store + n, get(w, store + n) + c * get(w, row + n))
+    row = rows + first * width
+    own = load_at6(w, row)
+    c = dot(own, S)
+    put(w, store + width + first, c)
+    size, d, beta = c * c, scale(c, own), c * get(w, row + 6 + m)
+    for n in range(m):
+        put(w, store + 6 + n, c * get(w, row + 6 + n))
+    for r in range(first + 1, first + group):
+        row += width
+        own = load_at6(w, row)
+        c = dot(own, S)
+        put(w, store + width + r, c)
+        size, d, beta = size + c * c, axpy(c, own, d), beta + c * get(w, row + 6 + m)
+        for n in range(m):
+            put(w, store + 6 + n, get(w, store + 6 + n) + c * get(w, row + 6 + n))
     Q = 1.0 / size
-    for n in range(width):  # d, and beta behind it
-        put(w, store + n, Q * get(w, store + n))
+    d, beta = scale(Q, d), Q * beta
+    put_at6(w, store, d)
+    put(w, store + 6 + m, beta)
+    for n in range(m):
+        put(w, store + 6 + n, Q * get(w, store + 6 + n))
     for r in range(count):
         row = rows + r * width
-        c = dot(load_at6(w, row), S)
-        for n in range(width):
-            put(w, row + n, get(w, row + n) - c * get(w, store + n))
+        own = load_at6(w, row)
+        c = dot(own, S)
+        put(w, store + width + r, c)
+        put_at6(w, row, axpy(-c, d, own))
+        put(w, row + 6 + m, get(w, row + 6 + m) - c * beta)
+        for n in range(m):
+            put(w, row + 6 + n, get(w, row + 6 + n) - c * get(w, store + 6 + n))
+    return size, Q, d, beta
+
+
+@kernel
+def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
+    """Take a freedom out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
+    B, C, fr, _ = places(at, m)
+    size, Q, d, beta = take_out(w, m, store, rows, count, first, group, S)
     A, f = load_at21(w, at), load_at6(w, at + 21)
-    d, beta = load_at6(w, store), get(w, store + 6 + m)
     U = mul(A, S)
     s = dot(S, U) + armature
     V = axpy(-0.5 * s, d, U)
@@ -176,13 +209,13 @@ def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
         b = load_at6(w, B + 6 * r)
         Ur, dr = dot(b, S), get(w, store + 6 + r)
         Vr = Ur - 0.5 * s * dr
-        put(w, store + 8 + m + r, Vr)
+        put(w, SPARE + r, Vr)
         put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, b)))
         for c in range(r + 1):
-            put(w, C, get(w, C) - Vr * get(w, store + 6 + c) - dr * get(w, store + 8 + m + c))
+            put(w, C, get(w, C) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
             C += 1
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
-    return size
+    return size, Q
 
 
 @kernel
@@ -231,7 +264,7 @@ def release(w, at, m, store, var):
 
 @kernel
 def take_kept(w, at, m, store, rows, count, first, group, var):
-    """Rows give a kept variable: as :func:`depend`, with the variable itself in the place of S u'; returns c.c"""
+    """Rows give a kept variable: as :func:`depend`, with the variable itself in the place of S u'; returns the same"""
     width = 7 + m
     B, C, fr, _ = places(at, m)
     size = 0.0 * get(w, fr + var)
@@ -240,6 +273,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
     for r in range(first, first + group):
         row = rows + r * width
         c = get(w, row + 6 + var)
+        put(w, store + width + r, c)
         size = size + c * c
         for n in range(width):
             put(w, store + n, get(w, store + n) + c * get(w, row + n))
@@ -249,6 +283,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
     for r in range(count):
         row = rows + r * width
         c = get(w, row + 6 + var)
+        put(w, store + width + r, c)
         for n in range(width):
             put(w, row + n, get(w, row + n) - c * get(w, store + n))
         put(w, row + 6 + var, 0.0)
@@ -263,16 +298,16 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
     for r in range(m):
         high, low = max(r, var), min(r, var)
         Ur, dr = get(w, C + high * (high + 1) // 2 + low), get(w, store + 6 + r)
-        put(w, store + 8 + m + r, Ur - 0.5 * s * dr)
+        put(w, SPARE + r, Ur - 0.5 * s * dr)
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
     for r in range(m):
-        Vr, dr = get(w, store + 8 + m + r), get(w, store + 6 + r)
+        Vr, dr = get(w, SPARE + r), get(w, store + 6 + r)
         put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, load_at6(w, B + 6 * r))))
         for c in range(r + 1):
             n = C + r * (r + 1) // 2 + c
-            put(w, n, get(w, n) - Vr * get(w, store + 6 + c) - dr * get(w, store + 8 + m + c))
+            put(w, n, get(w, n) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
     forget(w, B, C, m, var)
-    return size
+    return size, Q
 
 
 @inline

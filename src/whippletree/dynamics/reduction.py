@@ -30,18 +30,19 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.compare import smaller
+from ..kernels.compare import larger, smaller
 from ..kernels.constraint_layout import ROW_NUMBERS, take_rows, unpack_constraints
 from ..kernels.constraints import constrain
-from ..kernels.force_layout import unpack_forces
+from ..kernels.force_layout import TINY, unpack_forces
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import take_integers, unpack
 from ..kernels.spatial import axpy, dot, load6
 from ..system.system import System
-from .constraint_rows import rows_at
+from .evaluate import prepare
 from .fronts import (
+    add_body,
     begin_body,
     close_loop,
     depend,
@@ -55,10 +56,14 @@ from .fronts import (
     release,
     take_kept,
 )
-from .reduction_plan import BODY, CLOSE, COLUMNS, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, TAKE, Plan, make_plan
+from .live_rows import live_rows, loop_geometry
+from .reduction_layout import ADD, BODY, CLOSE, COLUMNS, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, ROOT, TAKE, Plan
+from .reduction_plan import make_plan
 
 SUPPORTS = {"trees", "loops", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
+AMISS = 1e-7  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
+PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
 
 
 class Program(NamedTuple):
@@ -67,13 +72,20 @@ class Program(NamedTuple):
     count: Any  # number of operations
     steps: Any  # (count, COLUMNS)
     maps: Any
-    pivots: Any  # (count)
+    fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
+    rise: Any  # (count)   over it: how far it has risen, where that matters
 
 
-def pack_plan(plan: Plan) -> np.ndarray:
+def pack_plan(plan: Plan | None) -> np.ndarray:
+    """A plan as numbers, or that there is none."""
+    if plan is None:
+        return np.zeros(2, np.int64).view(float)
     header = np.array([len(plan.steps), plan.maps.size], np.int64)
     integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
-    return np.concatenate([integers, plan.pivots])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
+    rise = np.where(plan.poor, plan.pivots, np.inf)
+    return np.concatenate([integers, fall, rise])
 
 
 @inline
@@ -81,8 +93,9 @@ def unpack_plan(memory, n):
     counts, n = take_integers(memory, n, 2)
     steps, n = take_integers(memory, n, COLUMNS * counts[0])
     maps, n = take_integers(memory, n, counts[1])
-    pivots, n = take(memory, n, counts[0])
-    return Program(counts[0], steps, maps, pivots), n
+    fall, n = take(memory, n, counts[0])
+    rise, n = take(memory, n, counts[0])
+    return Program(counts[0], steps, maps, fall, rise), n
 
 
 @inline
@@ -96,104 +109,181 @@ def along(w, store, at, m):
 
 
 @kernel
-def inward(m, E, k, plan, x, given, tau, wrench, w):
+def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
     """Tips to ground; returns the least pivot against that of the plan, squared"""
     worst = 1.0 + get(k.v, 0)
     for n in range(plan.count):
         s = COLUMNS * n
         op, i, at, rest = plan.steps[s], plan.steps[s + 1], plan.steps[s + 2], plan.steps[s + 3]
-        if op == BODY:
-            begin_body(m, k, wrench, w, i, at, rest)
+        if op == ADD:
+            add_body(m, k, wrench, bias, w, i, at)
         elif op == FREE:
             j = plan.steps[s + 4]
             free(load6(k.S, j), get(tau, j), m.resist[j], w, at, rest, plan.steps[s + 5])
-        elif op == DEPENDENT:
-            j = plan.steps[s + 4]
-            size = depend(
-                load6(k.S, j), get(tau, j), m.armature[j], w, at, rest, plan.steps[s + 5], plan.steps[s + 6],
-                plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9],
-            )  # fmt: skip
-            worst = smaller(worst, size / plan.pivots[n] + get(k.v, 0))
+        elif op == DEPENDENT or op == TAKE:
+            j, store, rows = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6]
+            first, group, count = plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9]
+            if op == DEPENDENT:
+                S = load6(k.S, j)
+                size, Q = depend(S, get(tau, j), m.armature[j], w, at, rest, store, rows, count, first, group)
+            else:
+                size, Q = take_kept(w, at, rest, store, rows, count, first, group, plan.steps[s + 10])
+            worst = smaller(smaller(worst, plan.fall[n] * size), plan.rise[n] * Q)
+        elif op == CLOSE:
+            start, stop, side, key = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 7], plan.steps[s + 8]
+            close_loop(x, given, w, plan.steps[s + 6], rest, start, stop, side, key, i, inner_body(E, start))
+        elif op == BODY:
+            begin_body(m, k, wrench, bias, w, i, at, rest)
         elif op == MERGE:
             merge(w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.maps, plan.steps[s + 7])
         elif op == MOVE:
-            move_rows(
-                w, at, rest, plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.maps, plan.steps[s + 7]
-            )
-        elif op == CLOSE:
-            e = E.element[plan.steps[s + 4]]
-            low, high = min(E.body[e], E.to[e]), max(E.body[e], E.to[e])
-            close_loop(
-                x, given, w, at, rest, plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7],
-                high, low,
-            )  # fmt: skip
+            row, count, there, mp = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7]
+            move_rows(w, row, rest, count, there, mp, plan.maps, plan.steps[s + 8])
         elif op == KEPT:
-            j = plan.steps[s + 4]
-            keep(
-                load6(k.S, j), get(tau, j), m.armature[j], w, at, rest, plan.steps[s + 6], plan.steps[s + 7],
-                plan.steps[s + 8],
-            )  # fmt: skip
-        elif op == TAKE:
-            size = take_kept(
-                w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7], plan.steps[s + 8],
-                plan.steps[s + 9], plan.steps[s + 10],
-            )  # fmt: skip
-            worst = smaller(worst, size / plan.pivots[n] + get(k.v, 0))
-        else:
-            release(w, at, rest, plan.steps[s + 5], plan.steps[s + 8])
+            j, rows, count, var = plan.steps[s + 4], plan.steps[s + 6], plan.steps[s + 9], plan.steps[s + 10]
+            keep(load6(k.S, j), get(tau, j), m.armature[j], w, at, rest, rows, count, var)
+        elif op == RELEASE:
+            release(w, at, rest, plan.steps[s + 5], plan.steps[s + 10])
     return worst
 
 
+@inline
+def inner_body(E, r):
+    """The base of the loop that a row is of"""
+    e = E.element[r]
+    return min(E.body[e], E.to[e])
+
+
 @kernel
-def outward(m, k, plan, w, udot):
-    """Ground to tips: the program backwards"""
+def outward(m, k, E, plan, x, given, allowed, w, udot):
+    """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared"""
+    amiss = 0.0 * get(k.v, 0)
     for n in range(plan.count - 1, -1, -1):
         s = COLUMNS * n
-        op, at, rest, j, store = (
-            plan.steps[s],
-            plan.steps[s + 2],
-            plan.steps[s + 3],
-            plan.steps[s + 4],
-            plan.steps[s + 5],
-        )
-        if op == FREE:
-            a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
-        elif op == DEPENDENT:
-            a = get(w, store + 6 + rest) - along(w, store, at, rest)
-        elif op == KEPT:
-            a = get(w, places(at, rest)[3] + plan.steps[s + 8])
-        elif op == TAKE:
-            a = get(w, store + 6 + rest) - along(w, store, at, rest)
-            put(w, places(at, rest)[3] + plan.steps[s + 10], a)
-            put(udot, j, a)
+        op, at, rest = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3]
+        j, store, var = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 10]
+        if op == ADD or op == BODY or op == MOVE:
             continue
-        elif op == RELEASE:
-            a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
-            put(w, places(at, rest)[3] + plan.steps[s + 8], a)
-            put(udot, j, a)
-            continue
+        if op == ROOT:
+            for r in range(6):
+                put(w, at + 27 + r, 0.0)
+        elif op == CLOSE:
+            i, stop, side, key = plan.steps[s + 1], store, plan.steps[s + 7], plan.steps[s + 8]
+            amiss = larger(amiss, missed(k, E, x, given, allowed, w, at, rest, j, stop, side, key, i))
         elif op == MERGE:
-            there, mp, first = plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7]
-            put_at6(w, at + 27, load_at6(w, there + 27))
-            zr, above = places(at, rest)[3], places(there, mp)[3]
-            for r in range(rest):
-                b = plan.maps[first + r]
-                value = 0.0 * get(k.v, 0)
-                if b >= 6:
-                    value = get(w, above + b - 6)
-                elif b >= 0:
-                    value = get(w, there + 27 + b)
-                put(w, zr + r, value)
-            continue
+            hand_out(k, plan, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
+        elif op == KEPT:
+            carry(k, w, at, j, get(w, places(at, rest)[3] + var), udot)
+        elif op == FREE or op == RELEASE:
+            a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
+            if op == FREE:
+                carry(k, w, at, j, a, udot)
+            else:
+                put(w, places(at, rest)[3] + var, a)
         else:
-            continue
-        put(udot, j, a)
-        put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
+            a = get(w, store + 6 + rest) - along(w, store, at, rest)
+            if op == DEPENDENT:
+                carry(k, w, at, j, a, udot)
+            else:
+                put(w, places(at, rest)[3] + var, a)
+    return amiss
+
+
+@inline
+def carry(k, w, at, j, a, udot):
+    """z + S u'"""
+    put(udot, j, a)
+    put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
+
+
+@inline
+def hand_out(k, plan, w, at, rest, there, mp, first):
+    """The accelerations that a front depends on, from that of the parent"""
+    put_at6(w, at + 27, load_at6(w, there + 27))
+    zr, above = places(at, rest)[3], places(there, mp)[3]
+    for r in range(rest):
+        b = plan.maps[first + r]
+        value = 0.0 * get(k.v, 0)
+        if b >= 6:
+            value = get(w, above + b - 6)
+        elif b >= 0:
+            value = get(w, there + 27 + b)
+        put(w, zr + r, value)
+
+
+@inline
+def missed(k, E, x, given, allowed, w, at, rest, start, stop, side, key, i):
+    """How far the rows of a loop are from holding, beyond a share of what they could be"""
+    z, zr = load_at6(w, at + 27), places(at, rest)[3]
+    b = load6(k.b, i)
+    large = dot(z, z) + dot(b, b)
+    worst = 0.0 * large
+    for r in range(start, stop):
+        own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
+        gamma = get(x.gamma, r)
+        left = gamma - dot(own, z)
+        if key >= 0:
+            left = left - dot(other, load_at6(w, zr + key))
+        if given.shape[0] > 0:
+            left = left - dot(own, load6(given, i)) - dot(other, load6(given, inner_body(E, r)))
+        worst = larger(worst, left * left - allowed * (dot(own, own) * large + gamma * gamma))
+    return worst
+
+
+@inline
+def gap(E, x, zero):
+    """The largest residual, squared, against the size of the mechanism"""
+    largest = zero
+    for r in range(E.nr):
+        largest = larger(largest, get(x.g, r) * get(x.g, r))
+    return largest * max(1.0, 1.0 / (E.size * E.size))
+
+
+class Reduced(NamedTuple):
+    """Work of one state."""
+
+    x: Any  # Rows
+    given: Any  # (nb, 6)  acceleration by given motions; empty without any
+    w: Any  # fronts, and what is kept of each freedom
+
+
+def work_rows(system: System, plan: Plan) -> int:
+    """Numbers that the Work of one state takes."""
+    return ROW_NUMBERS * live_rows(system).count + 6 * system.nb + plan.size
+
+
+@inline
+def take_reduced(m, F, E, buffer, n):
+    """Work in all that is left of a buffer"""
+    x, n = take_rows(E, buffer, n)
+    given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
+    return Reduced(x, given, view(buffer, n, buffer.shape[0] - n))
+
+
+@kernel
+def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
+    """u' under tau and wrenches for the rows as they are; returns how well the plan serves: below POOR it does not.
+
+    Without ``bias``, under these alone, as if bodies were at rest and weightless.
+    """
+    worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
+    allowed = AMISS * AMISS + PER_GAP * PER_GAP * gap(E, own.x, get(k.v, 0))
+    amiss = outward(m, k, E, plan, own.x, own.given, allowed, own.w, udot)
+    return smaller(worst, 1.0 - amiss / TINY)
+
+
+@kernel
+def solve(m, F, E, k, plan, signals, q, u, tau, wrench, own, udot):
+    """u' under tau and wrenches; that of given motions is left at zero. Returns how well the plan serves."""
+    constrain(m, E, k, signals, q, u, own.x)
+    if F.ndriven > 0:
+        spread_given(m, F, k, signals, own.given)
+    return sweeps(m, E, k, plan, own, tau, wrench, 1.0, udot)
 
 
 @entry
 def sweep(memory, q, u, forces, signals, udot, health, start, stop):
-    """udot of the states start to stop, and of each the least pivot against that of the plan, squared.
+    """udot of the states start to stop, and of each how well the plan serves it.
 
     Returns 0 if all is well, else not a number.
     """
@@ -205,23 +295,17 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    x, n = take_rows(E, buffer, n)
-    given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
     block, n = take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
-    w, n = take(buffer, n, buffer.shape[0] - n)
+    own = take_reduced(m, F, E, buffer, n)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
         place_and_move(m, coordinates, speeds, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        constrain(m, E, k, now, coordinates, speeds, x)
-        if F.ndriven > 0:
-            spread_given(m, F, k, now, given)
         out, worst = target(udot, block.out), target(health, h_block)
-        put(worst, 0, inward(m, E, k, plan, x, given, tau, wrench, w))
-        outward(m, k, plan, w, out)
+        put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
         scatter(out, s, udot)
         scatter(worst, s, health)
         total += checksum(out) + unit_check(k)
@@ -231,50 +315,74 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
 class Planned:
     """The memory of :func:`sweep`, for a plan that is made at the first state and again where it does not serve."""
 
+    sweep = staticmethod(sweep)
+
     def __init__(self, system: System, lanes: int) -> None:
+        prepare(self.sweep, 5, 1 if lanes == 1 else 2)
         self.system, self.lanes = system, lanes
         self.plan: Plan | None = None
         self.memory = np.zeros(0)
+        self.health = np.zeros(1)
+        self.no_time = np.zeros(1)
 
     def choose(self, q: np.ndarray, signals: np.ndarray) -> None:
         system = self.system
-        k = kinematics_of(system, q)
-        rows = rows_at(system, q, np.zeros(system.nu), signals)
-        self.plan = make_plan(system, k._S, rows.wrenches)
-        self.memory = memory_for(system, self.plan, self.lanes)
+        self.plan = plan_at(system, q, signals)
+        rows = kinematics_rows(system) + block_rows(system) + 2 + 3 * system.forces.signals
+        rows += work_rows(system, self.plan) + self.more_rows()
+        packed = system.forces.packed, live_rows(system).packed, pack_plan(self.plan)
+        self.memory = make_memory(system, rows, self.lanes, *packed)
+
+    def more_rows(self) -> int:
+        return 0
 
 
-def memory_for(system: System, plan: Plan, lanes: int) -> np.ndarray:
-    loads = ROW_NUMBERS * system.constraints.count + 6 * system.nb + 2 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + loads + block_rows(system) + plan.size
-    return make_memory(system, rows, lanes, system.forces.packed, system.constraints.packed, pack_plan(plan))
+def plan_at(system: System, q: np.ndarray, signals: np.ndarray) -> Plan:
+    """A plan for a pose."""
+    return make_plan(system, *loop_geometry(system, live_rows(system), q, signals))
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
     return Planned(system, lanes)
 
 
-def kinematics_of(system: System, q: np.ndarray) -> Any:
-    from .functions import kinematics
-
-    return kinematics(system, q)
+def quick(system: System, q: Any, u: Any, tau: Any) -> np.ndarray | None:
+    """u' of one state of a model without forces; None if anything asks for a closer look."""
+    try:
+        waiting = system.ready[accelerations]
+        planned = waiting.pop()
+    except LookupError:  # no plan yet
+        return None
+    udot = np.empty(system.nu)
+    try:
+        total = sweep(planned.memory, q, u, tau, planned.no_time, udot, planned.health, 0, 1)
+    except TypeError:  # not contiguous doubles
+        total = None
+    waiting.append(planned)
+    return udot if total == 0.0 and planned.health[0] > POOR else None
 
 
 def accelerations(planned, q, u, forces, signals, udot, start, stop):
     """As the compiled ones; a state that the plan does not serve well gets one of its own."""
+    return solve_planned(planned, q, u, forces, signals, udot, start, stop)
+
+
+def solve_planned(planned, q, u, forces, signals, out, start, stop):
+    """The same for any sweep over a plan."""
+    sweep = planned.sweep
     if planned.plan is None:
         planned.choose(*((q, signals) if q.ndim == 1 else (q[start], signals[start])))
     health = np.empty(1) if q.ndim == 1 else np.empty((q.shape[0], 1))
-    total = sweep(planned.memory, q, u, forces, signals, udot, health, start, stop)
+    total = sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
     poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
     if total == 0.0 and not poor.size:
         return total
     if q.ndim == 1:
         planned.choose(q, signals)
-        return sweep(planned.memory, q, u, forces, signals, udot, health, 0, 1)
+        return sweep(planned.memory, q, u, forces, signals, out, health, 0, 1)
     for s in range(start, stop):
-        if s in poor or not np.isfinite(udot[s]).all():
-            one = Planned(planned.system, 1)
+        if s in poor or not np.isfinite(out[s]).all():
+            one = type(planned)(planned.system, 1)
             one.choose(q[s], signals[s])
-            sweep(one.memory, q[s], u[s], forces[s], signals[s], udot[s], np.empty(1), 0, 1)
-    return float(0.0 * udot[start:stop].sum())
+            sweep(one.memory, q[s], u[s], forces[s], signals[s], out[s], np.empty(1), 0, 1)
+    return float(0.0 * out[start:stop].sum())

@@ -20,6 +20,9 @@ from .constraint_layout import (
     LENGTH,
     NUMBERS,
     SECOND,
+    SHIFT_X,
+    SHIFT_Y,
+    SHIFT_Z,
     TURN_ALL,
     TURN_AXIS,
     TURN_UNIVERSAL,
@@ -63,9 +66,14 @@ class Meeting(NamedTuple):
     d: Any  # (3)       from A's point to B's, in A
     rate: Any  # (3)    velocity of B's point in A, in A
     bend: Any  # (3)    its acceleration in A at u' = 0, in A
+
+
+class Turning(NamedTuple):
+    """How two frames turn against each other."""
+
     Q: Any  # (9)       axes of B in A
     w: Any  # (3)       angular velocity in A, in A
-    turn: Any  # (3)    its rate at u' = 0, in A
+    rate: Any  # (3)    its rate at u' = 0, in A
 
 
 @inline
@@ -77,23 +85,37 @@ def acceleration_at(k, i, r):
 
 
 @inline
+def motion_at(k, i, r):
+    """Velocity of the point r of body i, and acceleration at u' = 0; of ground, which most loops end on, at once"""
+    if i == 0:
+        b = linear(load6(k.b, 0))
+        return scale3(0.0, b), b
+    return velocity_at(k, i, r), acceleration_at(k, i, r)
+
+
+@inline
 def meet(m, E, k, n):
     a, b = E.body[n], E.to[n]
     c = NUMBERS // 3 * n
     ra, pa = place_on(m, k, a, load3(E.numbers, c + 6))
     rb, pb = place_on(m, k, b, load3(E.numbers, c + 7))
-    R, Rb = matmul(load9(k.R, a), frame(E, n, 0)), matmul(load9(k.R, b), frame(E, n, 1))
+    R = matmul(load9(k.R, a), frame(E, n, 0))
     d = sub3(pb, pa)
     there = add3(ra, d)
-    wa, wb = angular(load6(k.v, a)), angular(load6(k.v, b))
+    vb, bb = motion_at(k, b, rb)
+    va, ba = motion_at(k, a, there)
+    rate = sub3(vb, va)
+    bend = sub3(sub3(bb, ba), scale3(2.0, cross(angular(load6(k.v, a)), rate)))
+    return Meeting(a, b, R, there, rb, mul33t(R, d), mul33t(R, rate), mul33t(R, bend))
+
+
+@inline
+def turning(E, k, n, c):
+    wa, wb = angular(load6(k.v, c.a)), angular(load6(k.v, c.b))
     w = sub3(wb, wa)
-    rate = sub3(velocity_at(k, b, rb), velocity_at(k, a, there))
-    bend = sub3(sub3(acceleration_at(k, b, rb), acceleration_at(k, a, there)), scale3(2.0, cross(wa, rate)))
-    turn = sub3(sub3(angular(load6(k.b, b)), angular(load6(k.b, a))), cross(wa, w))
-    Q = matmul(transpose(R), Rb)
-    return Meeting(
-        a, b, R, there, rb, mul33t(R, d), mul33t(R, rate), mul33t(R, bend), Q, mul33t(R, w), mul33t(R, turn)
-    )  # fmt: skip
+    rate = sub3(sub3(angular(load6(k.b, c.b)), angular(load6(k.b, c.a))), cross(wa, w))
+    Q = matmul(transpose(c.R), matmul(load9(k.R, c.b), frame(E, n, 1)))
+    return Turning(Q, mul33t(c.R, w), mul33t(c.R, rate))
 
 
 @inline
@@ -103,21 +125,21 @@ def frame(E, n, which):
 
 
 @inline
-def put_row(k, x, r, a, b, g, wa, wb, given, bend):
+def put_row(x, r, g, wa, wb, rate, given, bend):
     store6(x.w, 2 * r, wa)
     store6(x.w, 2 * r + 1, wb)
     put(x.g, r, g)
     put(x.given, r, given)
-    put(x.rate, r, dot(wa, load6(k.v, a)) + dot(wb, load6(k.v, b)) - given)
+    put(x.rate, r, rate - given)
     put(x.gamma, r, -bend)
 
 
 @inline
-def put_turn_row(k, x, r, c, g, T, given, bend):
+def put_turn_row(x, r, c, t, g, T, bend):
     """A torque T, in A, on the second body and its opposite on the first"""
     zero = scale3(0.0, T)
     w = join(mul33(c.R, T), zero)
-    put_row(k, x, r, c.a, c.b, g, scale(-1.0, w), w, given, bend + dot3(T, c.turn))
+    put_row(x, r, g, scale(-1.0, w), w, dot3(T, t.w), zero[0], bend + dot3(T, t.rate))
 
 
 @inline
@@ -125,55 +147,61 @@ def force_at(r, e):
     return join(cross(r, e), e)
 
 
-@kernel
-def turn_rows(k, x, r, c, held):
+@inline
+def put_shift_row(x, r, c, g, e, rate, given, bend):
+    """A force along e on the second body at its point, and its opposite there on the first"""
+    put_row(x, r, g, scale(-1.0, force_at(c.there, e)), force_at(c.rb, e), rate, given, bend)
+
+
+@inline
+def turn_rows(x, r, c, t, held):
     """Rotations that a joint holds; returns the next row"""
-    zero, Q = 0.0 * c.Q[0], c.Q
+    Q, w = t.Q, t.w
+    zero = 0.0 * Q[0]
     if held == TURN_UNIVERSAL:  # g = a_x . b_y
         y, z = Q[4], Q[7]
-        dy, dz = c.w[2] * Q[1] - c.w[0] * z, c.w[0] * y - c.w[1] * Q[1]  # w x b_y
-        put_turn_row(k, x, r, c, Q[1], (zero, z, -y), zero, c.w[1] * dz - c.w[2] * dy)
+        dy, dz = w[2] * Q[1] - w[0] * z, w[0] * y - w[1] * Q[1]  # w x b_y
+        put_turn_row(x, r, c, t, Q[1], (zero, z, -y), w[1] * dz - w[2] * dy)
     elif held == TURN_AXIS:  # g = 2 sin(angle/2) times the axis of the shortest rotation from a_z to b_z
         bx, by, bz = Q[2], Q[5], Q[8]
         f = math.sqrt(2.0 / (1.0 + bz + TINY))
         h = -0.5 * f / (1.0 + bz + TINY)  # df / dbz
-        put_turn_row(k, x, r, c, -f * by, (f * bz - h * by * by, h * by * bx, -f * bx), zero, zero)
-        put_turn_row(k, x, r + 1, c, f * bx, (h * bx * by, f * bz - h * bx * bx, -f * by), zero, zero)
+        put_turn_row(x, r, c, t, -f * by, (f * bz - h * by * by, h * by * bx, -f * bx), zero)
+        put_turn_row(x, r + 1, c, t, f * bx, (h * bx * by, f * bz - h * bx * bx, -f * by), zero)
     elif held == TURN_ALL:  # g = 2 e of the unit quaternion (w, e); g' = (w - e x) angular velocity
-        w = 0.5 * math.sqrt(1.0 + Q[0] + Q[4] + Q[8] + TINY)
-        s = 0.25 / w
+        half = 0.5 * math.sqrt(1.0 + Q[0] + Q[4] + Q[8] + TINY)
+        s = 0.25 / half
         ex, ey, ez = s * (Q[7] - Q[5]), s * (Q[2] - Q[6]), s * (Q[3] - Q[1])
-        put_turn_row(k, x, r, c, 2.0 * ex, (w, ez, -ey), zero, zero)
-        put_turn_row(k, x, r + 1, c, 2.0 * ey, (-ez, w, ex), zero, zero)
-        put_turn_row(k, x, r + 2, c, 2.0 * ez, (ey, -ex, w), zero, zero)
+        put_turn_row(x, r, c, t, 2.0 * ex, (half, ez, -ey), zero)
+        put_turn_row(x, r + 1, c, t, 2.0 * ey, (-ez, half, ex), zero)
+        put_turn_row(x, r + 2, c, t, 2.0 * ez, (ey, -ex, half), zero)
     return r + held
 
 
-@kernel
-def shift_rows(k, x, r, c, held, last, speed, bend):
+@inline
+def shift_rows(x, r, c, held, last, speed, bend):
     """Displacements that a joint holds, that along z at ``last``, which moves; returns the next row"""
-    for n in range(3):
-        if held & (1 << n):
-            e = column(c.R, 0) if n == 0 else (column(c.R, 1) if n == 1 else column(c.R, 2))
-            wa, wb = scale(-1.0, force_at(c.there, e)), force_at(c.rb, e)
-            if n == 0:
-                put_row(k, x, r, c.a, c.b, c.d[0], wa, wb, 0.0 * speed, c.bend[0])
-            elif n == 1:
-                put_row(k, x, r, c.a, c.b, c.d[1], wa, wb, 0.0 * speed, c.bend[1])
-            else:
-                put_row(k, x, r, c.a, c.b, c.d[2] - last, wa, wb, speed, c.bend[2] - bend)
-            r += 1
+    still = 0.0 * speed
+    if held & SHIFT_X:
+        put_shift_row(x, r, c, c.d[0], column(c.R, 0), c.rate[0], still, c.bend[0])
+        r += 1
+    if held & SHIFT_Y:
+        put_shift_row(x, r, c, c.d[1], column(c.R, 1), c.rate[1], still, c.bend[1])
+        r += 1
+    if held & SHIFT_Z:
+        put_shift_row(x, r, c, c.d[2] - last, column(c.R, 2), c.rate[2], speed, c.bend[2] - bend)
+        r += 1
     return r
 
 
-@kernel
-def angle_row(k, x, r, c, angle, pitch, speed, bend):
+@inline
+def angle_row(x, r, c, v, angle, pitch, speed, bend):
     """The angle about z is that given, or with a pitch what the displacement says: 2 sin((angle of Q - it) / 2)"""
     inverse, f = 0.0, 1.0
     if pitch != 0.0:
         inverse = 1.0 / pitch
         f = pitch / math.sqrt(1.0 + pitch * pitch)  # of slope 1 in m and rad together
-    s, t = c.Q[3] - c.Q[1], c.Q[0] + c.Q[4]
+    s, t = v.Q[3] - v.Q[1], v.Q[0] + v.Q[4]
     n = 1.0 / math.sqrt(s * s + t * t + TINY)
     sin, cos = sincos(angle + inverse * c.d[2])
     sine, cosine = n * (s * cos - t * sin), n * (t * cos + s * sin)
@@ -183,10 +211,8 @@ def angle_row(k, x, r, c, angle, pitch, speed, bend):
     turn, slope = join(z, zero), f * half
     wb = scale(slope, sub_scaled(turn, inverse, force_at(c.rb, z)))
     wa = scale(-slope, sub_scaled(turn, inverse, force_at(c.there, z)))
-    put_row(
-        k, x, r, c.a, c.b, f * sine / half, wa, wb, slope * speed,
-        slope * (c.turn[2] - inverse * c.bend[2] - bend),
-    )  # fmt: skip
+    rate, bent = v.w[2] - inverse * c.rate[2], v.rate[2] - inverse * c.bend[2] - bend
+    put_row(x, r, f * sine / half, wa, wb, slope * rate, slope * speed, slope * bent)
 
 
 @inline
@@ -209,7 +235,7 @@ def distance_row(m, E, k, x, r, n):
     bend = dot3(e, sub3(acceleration_at(k, b, rb), acceleration_at(k, a, ra)))
     bend = bend + (dot3(rate, rate) - along * along) / length
     gap = length - E.numbers[NUMBERS * n + LENGTH]
-    put_row(k, x, r, a, b, gap, force_at(ra, neg3(e)), force_at(rb, e), 0.0 * gap, bend)
+    put_row(x, r, gap, force_at(ra, neg3(e)), force_at(rb, e), along, 0.0 * gap, bend)
 
 
 @inline
@@ -230,15 +256,16 @@ def couple_row(E, x, r, n, q, u, value, rate, bend):
 @kernel
 def joint_rows(m, E, k, x, n, value, rate, bend):
     """All rows of a joint that closes a loop"""
-    c, pitch, drive = meet(m, E, k, n), E.numbers[NUMBERS * n + LENGTH], E.drive[n]
-    r = turn_rows(k, x, E.row[n], c, E.turn[n])
+    c, pitch, drive, r = meet(m, E, k, n), E.numbers[NUMBERS * n + LENGTH], E.drive[n], E.row[n]
+    if E.turn[n] > 0:
+        r = turn_rows(x, r, c, turning(E, k, n, c), E.turn[n])
     slide = 0.0 if drive != DRIVE_SHIFT else (pitch if pitch != 0.0 else 1.0)
-    r = shift_rows(k, x, r, c, E.shift[n], slide * value, slide * rate, slide * bend)
-    zero = 0.0 * value
+    r = shift_rows(x, r, c, E.shift[n], slide * value, slide * rate, slide * bend)
     if pitch != 0.0:
-        angle_row(k, x, r, c, zero, pitch, zero, zero)
+        zero = 0.0 * value
+        angle_row(x, r, c, turning(E, k, n, c), zero, pitch, zero, zero)
     elif drive == DRIVE_TURN:
-        angle_row(k, x, r, c, value, 0.0, rate, bend)
+        angle_row(x, r, c, turning(E, k, n, c), value, 0.0, rate, bend)
 
 
 @kernel

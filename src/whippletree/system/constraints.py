@@ -40,7 +40,7 @@ class SystemConstraints:
 
     Attributes
     ----------
-    packed : what kernels unpack.
+    arrays, packed : the flat arrays by name, and what kernels unpack.
     count : number of rows.
     owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
     what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
@@ -69,7 +69,7 @@ class SystemConstraints:
         arrays["element"] = np.repeat(np.arange(len(table)), counts).astype(int)
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
         self.body, self.to, self.kind, self.row = (arrays[name] for name in ("body", "to", "kind", "row"))
-        self.packed = kernels.pack_constraints(arrays, self.size)
+        self.arrays, self.packed = arrays, kernels.pack_constraints(arrays, self.size)
 
     def _named(self, owner: str, *what: str) -> int:
         self.owner += [owner] * len(what)

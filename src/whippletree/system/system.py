@@ -62,6 +62,7 @@ class System:
         # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
+        self.found: dict[str, Any] = {}  # what takes a while to find out about it, by name
 
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)

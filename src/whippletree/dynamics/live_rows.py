@@ -1,0 +1,145 @@
+"""The rows of constraints that something can move.
+
+A loop of parallel hinges holds two rotations and a displacement that no joint of it could ever change. Such rows are
+true from the start, or never: checks, closure and reactions look at all rows, motion is solved without them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.blocks import make_memory
+from ..kernels.constraint_layout import TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
+from ..kernels.constraints import constrain
+from ..kernels.joints import FREE, SPHERICAL
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, put, scratch, take
+from ..kernels.layout import unpack
+from ..system.constraints import SystemConstraints
+from ..system.system import System
+
+NOTHING = 1e-9  # of what a row could move by, at a pose that is nothing special
+
+
+class LiveRows:
+    """Those of :class:`SystemConstraints` that joints can move, with its names; ``kept``: which ones they are."""
+
+    def __init__(self, system: System) -> None:
+        c = system.constraints
+        arrays = {name: array.copy() for name, array in c.arrays.items()}
+        alive = np.ones(c.count, bool)
+        if system.cut_joints:
+            alive = _movable(system)
+        for e in range(len(system.cut_joints)):
+            rows = slice(c.row[e], c.row[e + 1])
+            turns = 2 if arrays["turn"][e] == TURN_AXIS else 0
+            shifts = [n for n in range(3) if arrays["shift"][e] & (1 << n)]
+            first = c.row[e] + (turns or int(arrays["turn"][e]))
+            if turns and not alive[rows.start : rows.start + 2].any():
+                arrays["turn"][e] = TURN_NONE
+            else:
+                alive[rows.start : first] = True  # they are computed together
+            alive[first + len(shifts) : rows.stop] = True  # angles
+            driven = arrays["drive"][e] != 0 or arrays["numbers"][e, -1] != 0.0
+            for n, row in zip(shifts, range(first, first + len(shifts)), strict=True):
+                alive[row] = alive[row] or (driven and n == 2)
+                if not alive[row]:
+                    arrays["shift"][e] -= 1 << n
+        self.kept = np.flatnonzero(alive)
+        arrays["row"] = np.concatenate([[0], np.cumsum(alive)])[c.row].astype(int)
+        arrays["element"] = arrays["element"][self.kept]
+        self.count, self.size = len(self.kept), c.size
+        self.body, self.to, self.row = arrays["body"], arrays["to"], arrays["row"]
+        self.owner = [c.owner[r] for r in self.kept]
+        self.packed = pack_constraints(arrays, c.size)
+
+
+def live_rows(system: System) -> LiveRows:
+    """Of a System; found once."""
+    found = system.found.get("live rows")
+    if found is None:
+        found = system.found["live rows"] = LiveRows(system)
+    return found
+
+
+def _movable(system: System) -> np.ndarray:
+    """(rows) Whether a joint moves a row at a pose that is nothing special: if not there, then nowhere."""
+    c = system.constraints
+    S, w = loop_geometry(system, c, _some_pose(system), np.zeros(1 + 3 * system.forces.signals))
+    spans = Spans(system, S, frozenset())
+    alive = np.ones(c.count, bool)
+    for e in range(len(system.cut_joints)):
+        outer = 0 if c.body[e] > c.to[e] else 1
+        inner, end = sorted((int(c.body[e]), int(c.to[e])))
+        reach = spans.of(inner, end)
+        rows = w[c.row[e] : c.row[e + 1], outer]
+        alive[c.row[e] : c.row[e + 1]] = np.abs(rows @ reach).max(axis=1, initial=0.0) > NOTHING * np.linalg.norm(
+            rows, axis=1
+        )
+    return alive
+
+
+def _some_pose(system: System) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    q = system.q0 + rng.uniform(-1.0, 1.0, system.nq)
+    kind, position = system.arrays["kind"], system.arrays["position"]
+    for i in range(1, system.nb):
+        if kind[i] >= SPHERICAL:
+            at = position[i] + (3 if kind[i] == FREE else 0)
+            q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+    return q
+
+
+class Spans:
+    """What freedoms can do together, found once for each base and body."""
+
+    def __init__(self, system: System, S: np.ndarray, driven: frozenset[int]) -> None:
+        self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
+        self.S, self.driven = S, driven
+        self.found: dict[tuple[int, int], np.ndarray] = {}
+
+    def of(self, base: int, i: int) -> np.ndarray:
+        """(6, r) Orthonormal: all that freedoms of i and farther inboard, but outboard of the base, can do."""
+        todo = []
+        while i > base and (base, i) not in self.found:
+            todo.append(i)
+            i = self.parent[i]
+        span = self.found.get((base, i), np.zeros((6, 0)))
+        for body in reversed(todo):
+            for j in range(self.dof[body], self.dof[body + 1]):
+                if j in self.driven or span.shape[1] == 6:
+                    continue
+                S = self.S[j]
+                rest = S - span @ (span.T @ S)
+                rest = rest - span @ (span.T @ rest)
+                if rest @ rest > 1e-18 * (S @ S):
+                    span = np.column_stack([span, rest / np.sqrt(rest @ rest)])
+            self.found[base, body] = span
+        return span
+
+
+@entry
+def geometry(memory, q, u, signals, w, S):
+    """w (nr, 12) and S (nu, 6) of one state"""
+    m, end = unpack(memory)
+    E, end = unpack_constraints(memory, end)
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    g, n = take(buffer, n, E.nr)
+    rate, n = take(buffer, n, E.nr)
+    given, n = take(buffer, n, E.nr)
+    gamma, n = take(buffer, n, E.nr)
+    place_and_move(m, q, u, k)
+    constrain(m, E, k, signals, q, u, Rows(g, rate, given, gamma, w))
+    for j in range(6 * m.nu):
+        put(S, j, get(k.S, j))
+
+
+def loop_geometry(
+    system: System, rows: LiveRows | SystemConstraints, q: np.ndarray, signals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """At a pose: freedoms S (nu, 6), and wrenches of rows (count, 2, 6) on their first and second body."""
+    memory = make_memory(system, kinematics_rows(system) + 4 * rows.count, 1, rows.packed)
+    S, w = np.zeros(6 * system.nu), np.zeros(12 * rows.count)
+    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w, S)
+    return S.reshape(-1, 6), w.reshape(-1, 2, 6)
