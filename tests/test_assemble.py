@@ -96,6 +96,17 @@ def test_a_loop_that_cannot_close_is_named_with_its_gap():
     assert "'pivot' by 3.7 m" in said  # 5 m less 0.2 + 0.6 + 0.5
 
 
+def test_a_tiny_gap_that_stays_is_named_too():
+    model = Model("nearly")  # its size, against which gaps are judged, is 1 cm
+    for name, near, place in (("a", "ground", 0.0), ("b", "a", 1e-2)):
+        model.body(name, mass=1.0, inertia=(1, 1, 1))
+        model.joint(f"hinge_{name}", "revolute", near, name, at=(place, 0, 0))
+    model.constraint("rope", "distance", body="b", at=(1e-3, 0, 0), length=1.1e-2 + 5e-10)
+    with pytest.raises(wt.ModelError, match="constraint 'rope' cannot be met") as caught:
+        wt.assemble(model.compile())
+    assert "'rope' by 5e-10 m" in str(caught.value)
+
+
 def test_constraints_that_contradict_each_other_are_named():
     model = four_bar()
     model.constraint("stay", "distance", body="coupler", at=(0.6, 0, 0), to_at=(0.7, 0, 0), length=0.8)
@@ -134,6 +145,7 @@ def test_a_start_off_the_constraints_is_refused():
     assert "is not closed" in said
     assert "'pivot' by" in said
     assert "wt.assemble" in said
+    assert "'whippletree assemble'" in said
     with pytest.raises(wt.ModelError, match="opens") as caught:
         wt.simulate(system, 1.0, q=state.q, u=np.array([1.0, 0.0, 0.0]))
     assert "m/s" in str(caught.value)
@@ -144,7 +156,7 @@ def test_speeds_that_a_dict_leaves_out_follow():
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     run = wt.simulate(system, 0.1, q=state.q, u={"shaft": 3.0})
     assert np.allclose(run.u[0], state.u, atol=1e-10)
-    with pytest.raises(wt.ModelError, match="cannot start so"):
+    with pytest.raises(wt.ModelError, match="cannot be so"):
         wt.simulate(system, 0.1, q=state.q, u={"shaft": 3.0, "pin": 3.0})
 
 

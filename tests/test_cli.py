@@ -23,7 +23,7 @@ SHELL = [sys.executable, "-c", "from whippletree.cli import main; main()"]
 def command(tmp_path, monkeypatch, capsys):
     """Run the program in an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda: True)  # whoever comes first
+    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: True)  # whoever comes first
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])
@@ -424,8 +424,13 @@ def test_the_bar_tells_time_and_steps():
 
 
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda: False)
-    assert "compiling kernels, once" in command("run", PENDULUM, "--until", 0.01)[2]
+    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: False)
+    monkeypatch.setattr("whippletree.cli_progress.PATIENCE", 0.0)
+    remembered = []
+    monkeypatch.setattr("whippletree.kernels.lanes.remember_cached", remembered.append)
+    assert "the first run by dopri5 compiles its kernels: once" in command("run", PENDULUM, "--until", 0.01)[2]
+    assert remembered == ["run by dopri5"]
+    assert "the first linear model" in command("linearize", PENDULUM)[2]
 
 
 def test_a_run_stops_where_a_condition_says(command):

@@ -1,13 +1,16 @@
 """The commands equilibrium, linearize and modes: tables, JSON, files, wrong input."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
+import whippletree as wt
 from test_cli import PENDULUM, ROOT, command  # noqa: F401, a fixture
 
 DOUBLE = str(ROOT / "models" / "double_pendulum.toml")
+FOUR_BAR = str(ROOT / "models" / "four_bar.toml")
 SATELLITE = str(ROOT / "models" / "satellite.toml")
 
 
@@ -35,6 +38,52 @@ def test_modes_prints_a_line_for_each(command):  # noqa: F811
     assert lines[0].split() == ["mode", "kind", "rad/s", "Hz", "damping", "growth", "(1/s)", "moves", "most"]
     assert [line.split()[1] for line in lines[1:]] == ["oscillates", "oscillates"]
     assert "grows" in command("modes", PENDULUM, "--q", "hinge=3")[1]
+
+
+def test_assemble_prints_a_state_that_run_takes(command):  # noqa: F811
+    code, out, err = command("assemble", FOUR_BAR, "--q", "shaft=0.5", "--u", "shaft=3")
+    assert (code, err) == (0, "")
+    rows = table(out)
+    assert rows["shaft.q"] == ["0.5", "rad"]
+    assert rows["shaft.u"] == ["3", "rad/s"]
+    assert rows["freedoms"] == ["1"]
+    options = shlex.split(out.splitlines()[-1].removeprefix("run with"))
+    code, out, err = command("run", FOUR_BAR, "--until", "0.01", "--json", *options)
+    assert (code, err) == (0, "")
+    both = command("run", FOUR_BAR, "--until", "0.01", "--json", "--assemble", "--q", "shaft=0.5", "--u", "shaft=3")
+    told = json.loads(out)
+    assert told["stabilization"] == "projection"
+    assert told["closure"] < 1e-12
+    ends = [json.loads(text)["q"] for text in (both[1], out)]
+    assert ends[0]["pin"] == pytest.approx(ends[1]["pin"], abs=1e-10)  # options have 12 digits
+    read = json.loads(command("assemble", FOUR_BAR, "--q", "shaft=0.5", "--json")[1])
+    assert (read["q"]["shaft"], read["freedoms"]) == ([0.5], 1)
+
+
+def test_a_run_that_starts_open_says_what_to_type(command):  # noqa: F811
+    code, out, err = command("run", FOUR_BAR, "--until", "1")
+    assert (code, out) == (2, "")
+    assert "got: 'rock' by 0.6 m" in err
+    assert f"hint: start where it closes: whippletree run {FOUR_BAR} --until 1 --assemble" in err
+
+
+def test_studies_of_loops(command):  # noqa: F811
+    bricard = str(ROOT / "models" / "bricard.toml")
+    assert "oscillates  1.2413" in command("modes", bricard)[1]
+    assert table(command("equilibrium", FOUR_BAR)[1])["stable"] == ["yes"]
+    code, out, _ = command("linearize", FOUR_BAR, "--assemble", "--hold", "--q", "shaft=0.5")
+    assert code == 0
+    assert "independent: pin.q; the other joints follow from loops and constraints" in out
+
+
+def test_a_locked_mechanism_is_noted(command, tmp_path):  # noqa: F811
+    from test_loop_studies import truss
+
+    wt.save(truss(), tmp_path / "truss.toml")
+    code, _, err = command("run", "truss.toml", "--until", "0.1", "--assemble", "--q", "left=-1")
+    assert code == 0
+    assert "note: 'truss' is locked: its loops and constraints ('right') leave no freedom" in err
+    assert "freedoms  0: it is locked, and nothing can move" in command("assemble", "truss.toml", "--q", "left=-1")[1]
 
 
 def test_linearize_prints_matrices_and_poles(command):  # noqa: F811
@@ -82,7 +131,9 @@ def test_every_command_has_help(command, name):  # noqa: F811
         (["equilibrium", PENDULUM, "--tau", "hinge"], 2, "--tau 'hinge' cannot be read"),
         (["equilibrium", PENDULUM, "--fix", "knee"], 2, "joint 'knee' is not known"),
         (["equilibrium", PENDULUM, "--tau", "hinge=100"], 1, "no equilibrium of 'pendulum' was found"),
-        (["equilibrium", str(ROOT / "models" / "four_bar.toml")], 2, "loop"),
+        (["linearize", FOUR_BAR], 2, f"start where it closes: whippletree linearize {FOUR_BAR} --assemble"),
+        (["assemble", FOUR_BAR, "--q", "shafft=1"], 2, "did you mean 'shaft'?"),
+        (["assemble", "missing.toml"], 2, "there is no file 'missing.toml'"),
         (["linearize", PENDULUM, "--u", "hinge=1,2"], 2, "joint 'hinge': wrong number of values"),
         (["linearize", PENDULUM, "--see", "tip.speed"], 2, "has no 'tip.speed'"),
         (["linearize", PENDULUM, "--drive", "knee"], 2, "joint 'knee' is not known"),

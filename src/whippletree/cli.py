@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
-import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,8 @@ import typer
 import typer.core
 
 from . import __version__
-from .cli_progress import Bar, Terminated, terminated_in_order
-from .errors import ModelError, ModelWarning, WhippletreeError
+from .cli_progress import Bar, Terminated, compiling, notes, say, terminated_in_order
+from .errors import ModelError, OffConstraints, WhippletreeError
 
 if TYPE_CHECKING:
     from .system.system import System
@@ -29,13 +30,20 @@ class Commands(typer.core.TyperGroup):
             say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
             raise typer.Exit(143 if isinstance(e, Terminated) else 130) from None
         except WhippletreeError as e:
-            say("\n  ".join([f"error: {e}", *getattr(e, "__notes__", ())]))
+            told = _with_command(e) if isinstance(e, OffConstraints) else e
+            say("\n  ".join([f"error: {told}", *getattr(e, "__notes__", ())]))
             raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
         except (OSError, MemoryError) as e:
             say(f"error: {e or 'out of memory'}")
             raise typer.Exit(1) from None
+
+
+def _with_command(e: OffConstraints) -> OffConstraints:
+    """The same complaint, with the command to type."""
+    again = shlex.join(["whippletree", *sys.argv[1:], "--assemble"])
+    return OffConstraints(e.what, expected=e.expected, got=e.got, hint=f"start where it closes: {again}")
 
 
 app = typer.Typer(
@@ -54,12 +62,8 @@ Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the 
 Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
 Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
+Assemble = Annotated[bool, typer.Option("--assemble", help="at the nearest state in which all loops close")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for a program to read")]
-
-
-def say(message: str) -> None:
-    """A line for the person, not for the next program."""
-    print(message, file=sys.stderr, flush=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -91,6 +95,12 @@ def run(
     output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
     algorithm: Algorithm = "auto",
     integrator: Integrator = "dopri5",
+    stabilization: Annotated[
+        str, typer.Option(metavar="HOW", help="how loops stay closed: projection, baumgarte or none")
+    ] = "projection",
+    alpha: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
+    beta: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
+    assemble: Assemble = False,
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
     stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
@@ -103,6 +113,7 @@ def run(
     \b
     whippletree run models/pendulum.toml --until 2 --q hinge=2 --plot run.svg
     whippletree run models/pendulum.toml --until 1e4 -o long.nc    and after a stop again with --resume
+    whippletree run models/four_bar.toml --until 2 --assemble --u shaft=3    with loops
 
     Without an output file the state at the end is printed.
     """
@@ -124,12 +135,15 @@ def run(
         animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
+    options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta}
     from .integrate.events import Event
 
     options["events"] = [Event.parse(condition) for condition in stop]
     system = _system(model, base, passive)
     options |= {"output": output, "resume": resume, "save_every": save_every}
     complete = output is not None and resume and _already_complete(output)
+    if assemble:
+        options |= _assembled(system, options["q"], options["u"])
     begun = time.perf_counter()
     result = _simulate(system, until, **options)
     spent = time.perf_counter() - begun
@@ -193,12 +207,12 @@ def explain(
 
         writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
-    if system.constraints.count:
-        _announce_compiling()
+    with compiling("explain") if system.constraints.count else nullcontext():
+        told = as_dict(system) if json else system.explain()
     if json:
-        _print_json(as_dict(system))
+        _print_json(told)
     else:
-        print(system.explain())
+        print(told)
     if plot is not None:
         from .result.plot import save_figure
         from .result.topology import topology_figure
@@ -256,10 +270,10 @@ def bench(
         writable(output, "the numbers")
     if plot is not None:
         writable(picture_path(plot), "the picture")
-    _announce_compiling()
-    results = measure.run(
-        family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
-    )
+    with compiling(f"bench {family}"):
+        results = measure.run(
+            family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
+        )
     report.table(results)
     written = [report.save(results, output)] if output is not None else []
     written += report.plot(results, plot) if plot is not None else []
@@ -284,13 +298,16 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
 def _system(model: Path, base: str | None, passive: bool) -> System:
     import whippletree as wt
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", ModelWarning)
-        read = wt.load(model, base=base, passive=passive)
-    for warning in caught:
-        say(f"note: {warning.message}")
-    return read.compile()
+    with notes():
+        return wt.load(model, base=base, passive=passive).compile()
+
+
+def _assembled(system: System, q: Any, u: Any) -> dict[str, Any]:
+    import whippletree as wt
+
+    with compiling("assembly"):
+        state = wt.assemble(system, q, u)
+    return {"q": state.q, "u": state.u}
 
 
 def _mobility(system: System) -> int | None:
@@ -299,9 +316,9 @@ def _mobility(system: System) -> int | None:
         return system.nu
     from .analysis.mobility import MOST_OPEN, mobility
 
-    _announce_compiling()
     try:
-        return mobility(system).mobility
+        with compiling("check"):
+            return mobility(system).mobility
     except ModelError as refusal:
         if system.constraints.count <= MOST_OPEN:
             raise
@@ -312,8 +329,13 @@ def _mobility(system: System) -> int | None:
 def _simulate(system: System, until: float, **options: Any) -> Any:
     import whippletree as wt
 
-    _announce_compiling()
-    with Bar(f"simulating {system.name}", until) as bar, terminated_in_order():
+    loops = " with loops" if system.constraints.count else ""
+    with (
+        compiling(f"run by {options['integrator']}{loops}"),
+        notes(),
+        terminated_in_order(),
+        Bar(f"simulating {system.name}", until) as bar,
+    ):
         return wt.simulate(system, until, progress=bar, **options)
 
 
@@ -328,13 +350,6 @@ def _already_complete(output: Path) -> bool:
     if not kept.attrs.get("complete"):
         say(f"going on from {output}, t = {kept.arrays['time'][-1]:.6g} s")
     return bool(kept.attrs.get("complete"))
-
-
-def _announce_compiling() -> None:
-    from .kernels.lanes import kernels_cached
-
-    if not kernels_cached():
-        say("compiling kernels, once, about 30 s")
 
 
 def _print_json(values: dict[str, Any]) -> None:

@@ -1,13 +1,56 @@
-"""Long work on the command line: how far it has come, and its end in order."""
+"""Words for the person at the command line, and long work: how far it has come, and its end in order."""
 
 from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from .errors import ModelWarning
+
+PATIENCE = 2.0  # s
+
+
+def say(message: str) -> None:
+    """A line for the person, not for the next program."""
+    print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """What the library notes, as lines."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ModelWarning)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                say(f"note: {warning.message}")
+
+
+@contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Say so where the first work of its kind has its kernels compiled, and remember once they are."""
+    from .kernels import lanes
+
+    if lanes.kernels_cached(what):
+        yield
+        return
+    told = f"the first {what} compiles its kernels: once, for a minute or two"
+    waiting = threading.Timer(PATIENCE, say, [told])  # not for input that is refused at once
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
+    lanes.remember_cached(what)
 
 
 class Terminated(KeyboardInterrupt):

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .cli import Bar, app, say
+from .cli import app
+from .cli_progress import Bar, say
 
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")]
 

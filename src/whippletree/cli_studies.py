@@ -1,13 +1,26 @@
-"""The commands of studies: equilibrium, linearize, modes. Parse, call the library, print."""
+"""The commands of studies: assemble, equilibrium, linearize, modes. Parse, call the library, print."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Base, Json, ModelPath, Passive, _announce_compiling, _print_json, _system, _values, app, say
+from .cli import (
+    Assemble,
+    Base,
+    Json,
+    ModelPath,
+    Passive,
+    _assembled,
+    _print_json,
+    _system,
+    _values,
+    app,
+)
+from .cli_progress import compiling, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -18,6 +31,34 @@ Pose = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinate
 Speeds = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds")]
 Forces = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
 Held = Annotated[list[str], typer.Option("--fix", metavar="JOINT", help="a joint that is held; may be repeated")]
+
+
+@app.command(short_help="Find the nearest state in which all loops close.")
+def assemble(
+    model: ModelPath,
+    q: Pose = [],  # noqa: B006
+    u: Speeds = [],  # noqa: B006
+    json: Json = False,
+    base: Base = None,
+    passive: Passive = False,
+) -> None:
+    """Find the state nearest to --q and --u in which all loops close, and print it, with options for run.
+
+    \b
+    whippletree assemble models/four_bar.toml --q shaft=0.5 --u shaft=3
+
+    Joints that are named stay where they are, if the loops allow it.
+    """
+    from .analysis.tables import assembly
+
+    given = _values(q, "--q"), _values(u, "--u")
+    system = _system(model, base, passive)
+    state = _assembled(system, *given)
+    found = assembly(system, state["q"], state["u"])
+    if json:
+        _print_json(found.as_dict())
+    else:
+        print(found.table())
 
 
 @app.command(short_help="Find a pose in which a model stays at rest.")
@@ -38,7 +79,9 @@ def equilibrium(
     import whippletree as wt
 
     given = _values(q, "--q"), _values(tau, "--tau")
-    found = wt.equilibrium(_to_compute(model, base, passive), *given, fixed=fix)
+    system = _system(model, base, passive)
+    with _computing("equilibrium", system):
+        found = wt.equilibrium(system, *given, fixed=fix)
     _print_study(found, json, "equilibrium_table")
 
 
@@ -52,6 +95,7 @@ def linearize(
     drive: Annotated[list[str], typer.Option(metavar="JOINT", help="an input; default: all joints")] = [],  # noqa: B006
     see: Annotated[list[str], typer.Option(metavar="NAME", help="an output, as tip.position")] = [],  # noqa: B006
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".npz or .json")] = None,
+    assemble: Assemble = False,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -70,12 +114,13 @@ def linearize(
         writable(linear_path(output), "the linear model")
     if hold and tau:
         raise ModelError("--hold and --tau exclude each other", hint="--hold finds the joint forces itself")
-    point: list[Any] = [_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau"))]
-    system = _to_compute(model, base, passive)
-    linear = wt.linearize(system, *point, outputs=see, inputs=drive or None)
-    if hold:
-        forces = wt.bias_force(system, linear.q, linear.u)
-        linear = wt.linearize(system, linear.q, linear.u, forces, outputs=see, inputs=drive or None)
+    pose, speeds, forces = (_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau")))
+    point: dict[str, Any] = {"q": pose, "u": speeds}
+    system = _system(model, base, passive)
+    if assemble:
+        point = _assembled(system, pose, speeds)
+    with _computing("linear model", system):
+        linear = wt.linearize(system, **point, tau=forces or None, outputs=see, inputs=drive or None, hold=hold)
     if output is not None:
         linear.save(output)
         say(f"wrote {output}")
@@ -101,7 +146,10 @@ def modes(
     import whippletree as wt
 
     given = _values(q, "--q"), _values(tau, "--tau")
-    _print_study(wt.eigenmodes(_to_compute(model, base, passive), *given, fixed=fix), json, "modes_table")
+    system = _system(model, base, passive)
+    with _computing("set of modes", system):
+        found = wt.eigenmodes(system, *given, fixed=fix)
+    _print_study(found, json, "modes_table")
 
 
 def _print_study(study: Any, as_json: bool, table: str) -> None:
@@ -113,7 +161,5 @@ def _print_study(study: Any, as_json: bool, table: str) -> None:
         print(getattr(tables, table)(study))
 
 
-def _to_compute(model: Path, base: str | None, passive: bool) -> System:
-    system = _system(model, base, passive)
-    _announce_compiling()
-    return system
+def _computing(what: str, system: System) -> AbstractContextManager[None]:
+    return compiling(what + " with loops" * bool(system.constraints.count))

@@ -36,6 +36,10 @@ class ModelError(WhippletreeError, ValueError):
     """The input is wrong: a model, a file, a state or an argument (exit code 2)."""
 
 
+class OffConstraints(ModelError):
+    """A state that the loops and constraints of its model do not allow."""
+
+
 class SimulationError(WhippletreeError, RuntimeError):
     """The input was right and the computation failed (exit code 1)."""
 

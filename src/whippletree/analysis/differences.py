@@ -7,12 +7,8 @@ q + h is exact unless it crosses one itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ..dynamics.functions import bias_force
-from ..integrate.motion import advance
 from ..system.system import System
 from .point import turning
 
@@ -65,17 +61,3 @@ def slopes(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
 def speed_steps(u: np.ndarray) -> np.ndarray:
     """(n) Steps for speeds."""
     return SPEED_STEP * power_of_two(np.maximum(1.0, np.abs(u)))
-
-
-def stiffness(system: System, q: np.ndarray) -> np.ndarray:
-    """(nu, nu) K: what the force that holds the system still grows by, for a small displacement dq."""
-    return _slopes(lambda d: bias_force(system, advance(system, q, d), np.zeros_like(d)), STEP * units(system))
-
-
-def damping(system: System, q: np.ndarray) -> np.ndarray:
-    """(nu, nu) What the force that holds the speeds grows by, for small speeds about rest."""
-    return _slopes(lambda d: bias_force(system, q, d), speed_steps(np.zeros(system.nu)))
-
-
-def _slopes(f: Callable[[np.ndarray], np.ndarray], steps: np.ndarray) -> np.ndarray:
-    return slopes(f(offsets(steps)), steps)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix
+from ..dynamics.functions import forward_dynamics
 from ..errors import ModelError
 from ..system.system import System
-from .differences import damping, stiffness, units, weights
+from .balance import Search
 from .equilibrium import equilibrium
 from .modal import Small, poles_and_shapes
 from .point import free_rows
@@ -22,7 +22,8 @@ from .point import free_rows
 class Eigenmodes:
     """Small motions x(t) = shape exp(pole t) about the pose ``q``; made by :func:`eigenmodes`.
 
-    Modes that grow come first, the fastest before; then those that nothing resists; then by frequency.
+    Modes that grow come first, the fastest before; then those that nothing resists; then by frequency. With loops there
+    are as many as freedoms are left, and the shapes tell the motion of all joints.
 
     Attributes
     ----------
@@ -115,12 +116,15 @@ def eigenmodes(
     free = free_rows(system, fixed)
     if not free.size:
         raise ModelError(f"all joints of '{system.name}' are held: there are no modes", got=f"fixed = {list(fixed)}")
-    still = np.zeros(system.nu)
-    forward_dynamics(system, rest.q, still, rest.tau)  # says which freedom moves no mass, if one does
-    part = np.ix_(free, free)
-    M, K, D = (m[part] for m in (mass_matrix(system, rest.q), stiffness(system, rest.q), damping(system, rest.q)))
-    force = weights(system) + np.abs(bias_force(system, rest.q, still))
-    poles, found = poles_and_shapes(Small(M, K, D, force[free], units(system)[free]))
-    shapes = np.zeros((poles.size, system.nu), found.dtype)
-    shapes[:, free] = found
+    forward_dynamics(system, rest.q, np.zeros(system.nu), rest.tau)  # says which freedom moves no mass, if one does
+    here = Search(system, rest.q, rest.tau, free).at(rest.q)
+    if not here.chart.rows.size:
+        raise ModelError(
+            f"'{system.name}' has no freedom left: loops, constraints and what is held determine it",
+            got=f"fixed = {list(fixed)}" if fixed else None,
+        )
+    poles, found = poles_and_shapes(Small(*here.matrices(), here.scale, here.units))
+    shapes = found @ here.chart.motions(rest.q).T
+    largest = np.abs(shapes / here.chart.units).argmax(axis=1)[:, None]
+    shapes = shapes / np.take_along_axis(shapes / here.chart.units, largest, axis=1)
     return Eigenmodes(system, rest.q, rest.tau, poles, shapes)

@@ -13,6 +13,9 @@ elements of a group. From q = q_ref exp(dq), to first order,
 
 (x is the bracket of the group). The reference need not be at rest: A is then that of the moment t = 0, and constant
 along steady motions, as a body that spins about a principal axis.
+
+With loops and constraints the state is that of independent freedoms, x = (z, w), as many as the rank of the constraints
+leaves: dq = T z, du = T w + (dT z) u, see chart.py. Names say which they are; ``motion`` gives (dq, du) of all joints.
 """
 
 from __future__ import annotations
@@ -26,13 +29,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.functions import forward_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.functions import bias_force, forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.loads import given_accelerations
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from ..integrate.motion import advance
+from ..integrate.assemble import consistent_start
 from ..result.result import Result
 from ..system.system import System
-from .differences import STEP, offsets, slopes, speed_steps, units
+from .chart import Chart
+from .differences import STEP, offsets, slopes, speed_steps
 from .point import free_rows, freedom_names, joint_rows, operating_point
 
 FORMATS = (".npz", ".json")
@@ -52,9 +58,10 @@ class Linear:
 
     Attributes
     ----------
-    A, B, C, D : (2 nu, 2 nu), (2 nu, m), (k, 2 nu), (k, m), SI units and radians.
-    names : of states (dq, then du), inputs (joint forces) and outputs.
+    A, B, C, D : (2 f, 2 f), (2 f, m), (k, 2 f), (k, m), SI units and radians; f = nu, or what loops leave of it.
+    names : of states (dq, then du, of independent freedoms), inputs (joint forces) and outputs.
     q, u, tau, udot : the state, the joint forces and the accelerations there: zero in an equilibrium.
+    motion : (2 nu, 2 f) deviations (dq, du) of all freedoms that belong to each state; the identity for trees.
     """
 
     system: System
@@ -67,10 +74,11 @@ class Linear:
     u: np.ndarray
     tau: np.ndarray
     udot: np.ndarray
+    motion: np.ndarray
 
     @property
     def poles(self) -> np.ndarray:
-        """(2 nu) Eigenvalues of A (1/s), the fastest growing first; above the real axis before below."""
+        """(2 f) Eigenvalues of A (1/s), the fastest growing first; above the real axis before below."""
         poles = np.linalg.eigvals(self.A)
         return poles[np.lexsort((-poles.imag, np.abs(poles.imag), -poles.real.round(12)))]
 
@@ -78,7 +86,7 @@ class Linear:
         """Outputs (T, k) at evenly spaced times ``t`` (T), as deviations from the reference.
 
         ``input`` is what is added to the joint forces: (T, m), linear between times, or constant (m), or none.
-        ``x0`` (2 nu) is the deviation at the first time.
+        ``x0`` (2 f) is the deviation at the first time.
         """
         from scipy.signal import lsim
 
@@ -98,7 +106,9 @@ class Linear:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as ``whippletree linearize --json`` prints them."""
-        arrays = {name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "u", "tau", "udot")}
+        arrays = {
+            name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "u", "tau", "udot", "motion")
+        }
         poles = {"poles": [[p.real, p.imag] for p in self.poles.tolist()]}
         return {"system": self.system.name, **{k: list(v) for k, v in self.names._asdict().items()}, **arrays, **poles}
 
@@ -132,63 +142,92 @@ def linearize(
     *,
     outputs: Iterable[str] = (),
     inputs: Iterable[str] | None = None,
+    hold: bool = False,
 ) -> Linear:
     """The linear model of small deviations from the motion through ``q``, ``u`` under joint forces ``tau``.
 
     Each is an array or a dict from joint names to values; by default neutral, at rest, no force. ``inputs``
     are joint names (default: all joints), ``outputs`` names as a Result has them, ``"tip.position"``,
-    ``"hinge.udot"``, ``"energy.kinetic"`` (default: the state). The module says what the state is.
+    ``"hinge.udot"``, ``"energy.kinetic"`` (default: the state). The module says what the state is. ``hold`` takes for
+    ``tau`` the joint forces, with loops the smallest, that keep the speeds as they are. With loops the state must be
+    closed, see :func:`assemble`; speeds that a dict leaves out follow from those it names.
     """
+    if hold and tau is not None:
+        raise ModelError("hold and tau exclude each other", hint="hold finds the joint forces itself")
+    partial, named = u is None or isinstance(u, Mapping), u if isinstance(u, Mapping) else {}
     q, u, tau = operating_point(system, q, u, tau)
-    nu = system.nu
-    driven = np.arange(nu) if inputs is None else joint_rows(system, inputs, "inputs")
-    probe = Probe(system, q, u, tau)
-    A = np.block([[0.0 - _brackets(system, u), np.eye(nu)], [probe.derivative(probe.run.udot)]])
-    M_inverse = _answer(system, q)[:, driven]
-    B = np.vstack([np.zeros_like(M_inverse), M_inverse])
-    states = freedom_names(system, "q") + freedom_names(system, "u")
+    consistent_start(system, q, u, partial, named)
+    chart = Chart(system, q, free_rows(system, ()) if system.constraints.count else np.arange(system.nu))
+    if not chart.rows.size:
+        raise ModelError(f"'{system.name}' has no freedom left: loops, constraints and given motions determine it")
+    if hold:
+        tau = _holding(chart, u)
+    driven = np.arange(system.nu) if inputs is None else joint_rows(system, inputs, "inputs")
+    probe = Probe(chart, u, tau)
+    turned = (0.0 - _brackets(system, u) @ probe.T)[chart.rows]
+    A = np.block([[turned, np.eye(chart.rows.size)], [probe.derivative(probe.run.udot)[chart.rows]]])
+    answer = _answer(chart, probe.T)[:, driven]
+    B = np.vstack([np.zeros((chart.rows.size, driven.size)), answer[chart.rows]])
+    states = tuple(freedom_names(system, letter)[j] for letter in "qu" for j in chart.rows)
     forces = freedom_names(system, "tau")
     if isinstance(outputs, str):
         raise ModelError("outputs is not a list of names", expected=f"['{outputs}'], with brackets", got=repr(outputs))
     asked = tuple(outputs)
     if asked:
-        rows = [probe.output(name, A, M_inverse) for name in asked]
+        rows = [probe.output(name, answer) for name in asked]
         seen = tuple(label for labels, _, _ in rows for label in labels)
         C, D = np.vstack([c for _, c, _ in rows]), np.vstack([d for _, _, d in rows])
     else:
-        seen, C, D = states, np.eye(2 * nu), np.zeros((2 * nu, driven.size))
+        seen, C, D = states, np.eye(len(states)), np.zeros((len(states), driven.size))
     names = Names(states, tuple(forces[j] for j in driven), seen)
-    return Linear(system, A, B, C, D, names, q, u, tau, probe.run.udot[-1])
+    return Linear(system, A, B, C, D, names, q, u, tau, probe.run.udot[-1], probe.motion)
 
 
-def _answer(system: System, q: np.ndarray) -> np.ndarray:
-    """(nu, nu) Accelerations for each joint force; given motions do not answer."""
-    if not system.forces.motions:
+def _holding(chart: Chart, u: np.ndarray) -> np.ndarray:
+    """Joint forces under which independent speeds stay as they are."""
+    system, udot = chart.system, np.zeros(chart.system.nu)
+    if not system.constraints.count:
+        return bias_force(system, chart.q, u)
+    given = given_accelerations(system, 0.0, u)
+    rows = rows_of(system, chart.q, u)
+    udot = chart.follow(rows.C, rows.gamma, udot if given is None else given)
+    return inverse_dynamics(system, chart.q, u, udot)
+
+
+def _answer(chart: Chart, T: np.ndarray) -> np.ndarray:
+    """(nu, nu) Accelerations for each joint force, T (T' M T)^-1 T'; given motions do not answer."""
+    system, q = chart.system, chart.q
+    if not system.forces.motions and not system.constraints.count:
         return mass_matrix_inverse(system, q)
-    free = free_rows(system, ())
-    answer, part = np.zeros((system.nu, system.nu)), np.ix_(free, free)
-    answer[part] = np.linalg.inv(mass_matrix(system, q)[part])
-    return answer
+    free = np.isin(chart.rows, free_rows(system, ()))
+    T = T[:, free]
+    return T @ np.linalg.solve(T.T @ mass_matrix(system, q) @ T, T.T)
 
 
 class Probe:
     """The system in all displaced states at once, and derivatives of whatever is computed there."""
 
-    def __init__(self, system: System, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
-        self.system = system
-        self.steps = np.concatenate([STEP * units(system), speed_steps(u)])
-        d = np.vstack([offsets(self.steps), np.zeros(2 * system.nu)])  # the last one is the reference
-        Q, U = advance(system, q, d[:, : system.nu]), u + d[:, system.nu :]
-        udot = forward_dynamics(system, Q, U, tau)
-        self.run = Result(system, np.zeros(len(d)), Q, U, udot=udot)
+    def __init__(self, chart: Chart, u: np.ndarray, tau: np.ndarray) -> None:
+        self.system, f = chart.system, chart.rows.size
+        self.steps = np.concatenate([STEP * chart.units[chart.rows], speed_steps(u[chart.rows])])
+        d = np.vstack([offsets(self.steps), np.zeros(2 * f)])  # the last one is the reference
+        Q, U = chart.displaced(d[:, :f]), np.tile(u, (len(d), 1))
+        U[:, chart.rows] += d[:, f:]
+        U = chart.speeds(Q, U)
+        udot = forward_dynamics(self.system, Q, U, tau)
+        self.run = Result(self.system, np.zeros(len(d)), Q, U, udot=udot)
+        self.T = chart.motions(chart.q)
+        bend = self.derivative(U)[:, :f]
+        bend[chart.rows] = 0.0
+        self.motion = np.block([[self.T, np.zeros_like(self.T)], [bend, self.T]])
 
     def derivative(self, values: np.ndarray) -> np.ndarray:
-        """(k, 2 nu) of values (states, k)."""
+        """(k, 2 f) of values (states, k)."""
         return slopes(values[:-1], self.steps)
 
-    def output(self, name: str, A: np.ndarray, M_inverse: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    def output(self, name: str, answer: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Labels of an output, its rows of C and its rows of D."""
-        quantity, nu = self.run.quantity(name), self.system.nu
+        quantity, nu, m = self.run.quantity(name), self.system.nu, answer.shape[1]
         if name == "time":
             raise ModelError("time is no output of a linear model", hint="outputs depend on q and u")
         values = self.run[name].reshape(len(self.run), -1)
@@ -198,11 +237,11 @@ class Probe:
         if joint in self.system.joints and what in ("q", "u", "udot"):
             rows = self.system.u_index(joint)
             if what == "udot":
-                return shown, A[nu:][rows], M_inverse[rows]
+                return shown, self.derivative(self.run.udot)[rows], answer[rows]
             if len(labels) == rows.stop - rows.start:  # not a quaternion
-                known = np.eye(2 * nu)[rows] if what == "q" else np.eye(2 * nu)[nu:][rows]
-                return shown, known, np.zeros((len(shown), M_inverse.shape[1]))
-        return shown, self.derivative(values), np.zeros((len(shown), M_inverse.shape[1]))
+                known = self.motion[:nu][rows] if what == "q" else self.motion[nu:][rows]
+                return shown, known, np.zeros((len(shown), m))
+        return shown, self.derivative(values), np.zeros((len(shown), m))
 
 
 def _brackets(system: System, u: np.ndarray) -> np.ndarray:

@@ -31,12 +31,6 @@ def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarra
 
     Where a motion is given, q and u are those of t = 0.
     """
-    if system.constraints.count:
-        raise ModelError(
-            f"'{system.name}' has loops or constraints, which studies do not know yet",
-            expected="a tree of joints",
-            got=", ".join(f"'{owner}'" for owner in dict.fromkeys(system.constraints.owner)),
-        )
     if system.nu == 0:
         raise ModelError(f"'{system.name}' has no freedoms: there is nothing to study", expected="a joint that moves")
     Q, U, T = one_state(system, q, u, tau, "a study")
@@ -59,6 +53,12 @@ def joint_rows(system: System, joints: Iterable[str], what: str) -> np.ndarray:
         index = system.u_index(joint)
         rows += range(index.start, index.stop)
     return np.array(rows, int)
+
+
+def joints_of(system: System, rows: Iterable[int]) -> str:
+    """The joints that rows of u belong to, in words."""
+    bodies = np.searchsorted(system.arrays["dof"], np.array(list(rows), int), side="right") - 1
+    return ", ".join(f"'{system.joints[i - 1]}'" for i in np.unique(bodies))
 
 
 def freedom_names(system: System, letter: str) -> tuple[str, ...]:

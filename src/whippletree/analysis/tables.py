@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.consistent import motions_left
+from ..dynamics.constraint_rows import rows_of
 from ..result.columns import column_names
+from ..system.system import System
 from .eigen import Eigenmodes
 from .equilibrium import Equilibrium
 from .linearize import Linear
@@ -23,6 +27,45 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+class Assembly(NamedTuple):
+    """A state in which all loops close, and the freedoms that they leave there."""
+
+    system: System
+    q: np.ndarray
+    u: np.ndarray
+    freedoms: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as ``whippletree assemble --json`` prints them."""
+        s = self.system
+        q, u = ({j: x[at(j)].tolist() for j in s.joints} for x, at in ((self.q, s.q_index), (self.u, s.u_index)))
+        return {"system": s.name, "q": q, "u": u, "freedoms": self.freedoms}
+
+    def table(self) -> str:
+        """Coordinates and speeds, the freedoms, and what to give to ``run``."""
+        told = self.as_dict()
+        rows = []
+        for letter, values in (("q", self.q), ("u", self.u)):
+            names, units = column_names(self.system, letter)
+            plain = (f"{name}.{letter}" if name in self.system.joints else name for name in names)
+            rows += [(name, f"{x:.9g}", unit) for name, x, unit in zip(plain, values, units, strict=True)]
+        left = str(self.freedoms) if self.freedoms else "0: it is locked, and nothing can move"
+        options = [
+            f"--{letter} '{joint}={','.join(f'{v:.12g}' for v in x)}'"
+            for letter in ("q", "u")
+            for joint, x in told[letter].items()
+            if letter == "q" or any(x)
+        ]
+        return columns(rows) + f"\nfreedoms  {left}\nrun with  " + " ".join(options)
+
+
+def assembly(system: System, q: np.ndarray, u: np.ndarray) -> Assembly:
+    """What there is to show of an assembled state."""
+    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+    left = motions_left(system, rows_of(system, q, u), free) if system.nu else np.zeros((0, 0))
+    return Assembly(system, q, u, left.shape[1])
 
 
 def equilibrium_table(found: Equilibrium) -> str:
@@ -63,5 +106,8 @@ def linear_table(linear: Linear) -> str:
             parts.append(columns(table))
         else:
             parts.append(f"{name}  {matrix.shape[0]} x {matrix.shape[1]}, not shown")
+    if linear.system.constraints.count:
+        chosen = ", ".join(states[: len(states) // 2])
+        parts.append(f"independent: {chosen}; the other joints follow from loops and constraints")
     poles = [("poles (1/s)", "real", "imaginary"), *(("", f"{p.real:.6g}", f"{p.imag:.6g}") for p in linear.poles)]
     return "\n\n".join([*parts, columns(poles)])

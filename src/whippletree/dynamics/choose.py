@@ -11,9 +11,9 @@ from . import articulated, composite, multipliers, nullspace, reduction
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
     "composite": composite,
+    "reduction": reduction,
     "multipliers": multipliers,
     "nullspace": nullspace,
-    "reduction": reduction,
 }
 ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"}
 

@@ -6,7 +6,7 @@ lanes and, with ``threads``, on cores. SI units, radians; see docs/notation.md f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, newton_euler, operators, reduction
+from .actuation import joint_forces
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
 from .inputs import require_finite, states, with_wrenches
@@ -91,9 +92,35 @@ def inverse_dynamics(
     *,
     wrenches: Mapping[str, ArrayLike] | None = None,
     t: ArrayLike = 0.0,
+    actuated: Iterable[str] | None = None,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Joint forces ``tau`` (N m, N) that give accelerations ``udot`` beside the forces of the model at ``t`` (s)."""
+    """Joint forces ``tau`` (N m, N) that give accelerations ``udot`` beside the forces of the model at ``t`` (s).
+
+    With loops and constraints, many do: those of least norm are given. The state must be closed, and ``udot`` must keep
+    it so. ``actuated`` names the joints that have a drive; the others get none, and a motion that these cannot make is
+    refused.
+    """
+    if actuated is None and not system.constraints.count:
+        return tree_forces(system, q, u, udot, wrenches=wrenches, t=t, threads=threads)
+    given = ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu)
+    Q, U, A = states(system, *given)
+    require_finite(system, (Q, U, A), ("q", "u", "udot"))
+    needed = tree_forces(system, Q, U, A, wrenches=wrenches, t=t, threads=threads)
+    return joint_forces(system, Q, U, A, needed, np.asarray(t, float), actuated)
+
+
+def tree_forces(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    udot: ArrayLike | None,
+    *,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    t: ArrayLike = 0.0,
+    threads: int | None = None,
+) -> np.ndarray:
+    """Joint forces of the spanning tree, as if its loops were cut and nothing but joints held it: M u' + bias."""
     if wrenches is None and threads is None and not system.forces.any:
         tau = np.empty(system.nu)
         if quick(newton_euler.torques, system, tau, q, u, udot):
@@ -117,8 +144,11 @@ def _needed(
 def bias_force(
     system: System, q: ArrayLike, u: ArrayLike, *, t: ArrayLike = 0.0, threads: int | None = None
 ) -> np.ndarray:
-    """Joint forces that hold ``udot = 0``: gravity, Coriolis and centrifugal terms, less the forces of the model."""
-    return inverse_dynamics(system, q, u, None, t=t, threads=threads)  # type: ignore[arg-type]
+    """Joint forces that hold ``udot = 0``: gravity, Coriolis and centrifugal terms, less the forces of the model.
+
+    They are those of the spanning tree: loops and constraints do not help to hold it.
+    """
+    return tree_forces(system, q, u, None, t=t, threads=threads)
 
 
 def applied_force(
@@ -126,7 +156,7 @@ def applied_force(
 ) -> np.ndarray:
     """What the forces of the model do along each freedom at time ``t`` (s), (nu,) or (B, nu): springs, motors, drag ...
 
-    Gravity and given motions are not among them.
+    Gravity, given motions and the forces of loops and constraints are not among them.
     """
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q, U), ("q", "u"))

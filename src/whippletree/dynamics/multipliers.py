@@ -255,7 +255,8 @@ def missing(m, E, F, signals, w, udot):
             done += first * (get(udot, i) + given_rate(m, F, signals, i))
         if second != 0.0:
             done += second * (get(udot, j) + given_rate(m, F, signals, j))
-        put(w.left, r, get(x.gamma, r) - done)
+        back = 2.0 * E.alpha * get(x.rate, r) + E.beta * E.beta * get(x.g, r)  # integrate/stabilize.py; else zero
+        put(w.left, r, get(x.gamma, r) - back - done)
 
 
 @kernel

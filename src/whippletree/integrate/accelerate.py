@@ -26,6 +26,7 @@ from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import call_policy
 from ..kernels.spatial import axpy, load3, load6, mul_rigid, store6, sub
 from ..system.system import System
+from .stabilize import PROJECTION, Stabilization, stabilized
 
 # whole numbers for trees, and two kinds with a point where constraints are solved too: each type is compiled when it is
 # first needed
@@ -64,7 +65,12 @@ class Parts(NamedTuple):
 
 
 def mechanism_memory(
-    system: System, algorithm: str, rows: int, lanes: int = 1, plan: Plan | None = None
+    system: System,
+    algorithm: str,
+    rows: int,
+    lanes: int = 1,
+    stabilization: Stabilization = PROJECTION,
+    plan: Plan | None = None,
 ) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state."""
     nb, nu, live = system.nb, system.nu, live_rows(system)
@@ -74,7 +80,7 @@ def mechanism_memory(
         sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
         work = sizes[int(CODES[algorithm])]
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
-    packed = system.forces.packed, live.packed, reduction.pack_plan(plan)
+    packed = system.forces.packed, stabilized(live.packed, stabilization), reduction.pack_plan(plan)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
 
 

@@ -28,6 +28,7 @@ from .accelerate import impose, make_mechanism, open_scratch, rates, served
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
+from .stabilize import PROJECTION
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
 from .task import Failure, Task
 
@@ -262,7 +263,7 @@ class Run:
         system, self.method = task.system, method
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
-        self.plans = Plans(system, task.algorithm, 3 * self.width)
+        self.plans = Plans(task, 3 * self.width)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.tail = self.dense + (4 + method.rows) * self.width
         self.state = aligned(self.tail + self.plans.width)
@@ -300,7 +301,8 @@ class Run:
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
         given_motion(system, t, out, out[system.nq :])
-        onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
+        if self.task.stabilization == PROJECTION:
+            onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
         return out[:ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:

@@ -14,10 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..dynamics.consistent import (
+    START,
+    motions_left,
+    named_gaps,
+    off_constraints,
+    require_closed,
+    require_consistent,
+    speed_scale,
+)
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion
 from ..errors import ModelError
+from ..model.constraints import Relative
 from ..system.system import System
 from .motion import advance
 from .project import project
@@ -25,10 +35,10 @@ from .project import project
 KEPT = 1e3  # weight of the joints that the user names, against 1, where they cannot stay
 DONE = 1e-13  # against the size of the mechanism
 CLOSED = 1e-9  # the same: what counts as closed
-START = 1e-6  # the same: how far off a start may be
 RANK = 1e-9  # directions weaker than this, against the strongest, do not move a loop
 STEPS, TRIES = 60, 12
 LARGEST = 0.5  # rad or sizes of the mechanism, in one step
+MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a second
 
 
 class State(NamedTuple):
@@ -59,6 +69,14 @@ def assemble(
     return State(0.0, Q, _moving(system, Q, U, _kept(system, u)))
 
 
+def closed_pose(system: System, q: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """The pose nearest to q that closes all loops, with the freedoms ``kept`` (nu, bool) where they are."""
+    if system.constraints.count == 0:
+        return q
+    closed = np.abs(_residual(system, q)[0]).max() < CLOSED * min(1.0, system.constraints.size)
+    return q if closed else _closed(system, q, kept, np.inf)
+
+
 def _kept(system: System, given: Any) -> np.ndarray:
     """Freedoms of the joints that a dict names."""
     kept = np.zeros(system.nu, bool)
@@ -87,9 +105,13 @@ def _split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) -> np.ndarray:
-    """q on the constraints: with what is kept held still; if that fails, as near to it as a weight brings it."""
+    """q on the constraints: with what is kept held still; if that fails, as near to it as a weight brings it.
+
+    An infinite weight allows no second best.
+    """
     limit, best, free = CLOSED * min(1.0, system.constraints.size), (np.inf, start), np.zeros(system.nu, bool)
-    for held, each in ((kept, np.inf), (free, weight)) if kept.any() else ((free, 1.0),):
+    second = ((free, weight),) if weight < np.inf else ()
+    for held, each in ((kept, np.inf), *second) if kept.any() else ((free, 1.0),):
         rng, root = np.random.default_rng(0), _roots(system, held, np.inf)
         for n in range(TRIES):
             turn = rng.normal(size=system.nu) * root * min(0.02 * 2.0**n, 1.5) if n else np.zeros(system.nu)
@@ -177,7 +199,7 @@ def _turned_back(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """The speeds nearest to u that the constraints allow at q."""
     rows = rows_of(system, q, u)
-    least = START * _speed_scale(u, rows.given)
+    least = START * float(speed_scale(u, rows.given))
     for weight in (np.inf, KEPT):
         root = _roots(system, kept, weight)
         U, s, Vt = _split(rows.C * root)
@@ -187,40 +209,20 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
             return out
     raise ModelError(
         f"the constraints of '{system.name}' contradict each other in speed",
-        got=f"at best, opening are {_named(system, left, least, '/s')}",
+        got=f"at best, opening are {named_gaps(system, left, least, '/s')}",
         hint="functions of time, or motions given to joints, ask for what the loops do not allow",
     )
 
 
-def _speed_scale(u: np.ndarray, given: np.ndarray) -> float:
-    return 1.0 + float(np.abs(u).max(initial=0.0)) + float(np.abs(given).max(initial=0.0))
-
-
-def _named(system: System, g: np.ndarray, least: float, per: str = "") -> str:
-    """Who is off by how much, the worst first."""
-    c = system.constraints
-    open_: dict[str, dict[str, float]] = {}
-    for owner, what, x in zip(c.owner, c.what, g, strict=True):
-        unit = "rad" if what.startswith(("rotation", "angle")) else "m"
-        if "against" in what:
-            unit = "rad or m"
-        if abs(x) > least:
-            parts = open_.setdefault(owner, {})
-            parts[unit] = float(np.hypot(parts.get(unit, 0.0), x))
-    ordered = sorted(open_.items(), key=lambda item: -max(item[1].values()))
-    said = [f"'{owner}' by " + " and ".join(f"{x:.3g} {unit}{per}" for unit, x in p.items()) for owner, p in ordered]
-    return ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
-
-
 def _cannot_close(system: System, q: np.ndarray) -> ModelError:
     g, _ = _residual(system, q)
-    least = max(1e-3 * float(np.abs(g).max()), CLOSED)
+    least = 1e-3 * float(np.abs(g).max())
     owners = {o for o, x in zip(system.constraints.owner, g, strict=True) if abs(x) > least}
     if len(owners) > 1:
         return ModelError(
             f"the constraints of '{system.name}' contradict each other",
             expected="a pose that meets them all",
-            got=f"at best, open are {_named(system, g, least)}",
+            got=f"at best, open are {named_gaps(system, g, least)}",
             hint="look at the places of these joints, and at lengths between them",
         )
     (owner,) = owners
@@ -228,7 +230,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
     return ModelError(
         f"{what} cannot be closed" if owner in system.cut_joints else f"{what} cannot be met",
         expected="a pose in which its two sides meet",
-        got=f"at best, open is {_named(system, g, least)}",
+        got=f"at best, open is {named_gaps(system, g, least)}",
         hint="look at its place on both bodies, and at the lengths and axes around the loop",
     )
 
@@ -237,27 +239,27 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
     """Refuse a start off the constraints; q and u, in place, become exact. ``completes``: speeds not named follow."""
     if system.constraints.count == 0:
         return
-    size = min(1.0, system.constraints.size)
     rows = rows_of(system, q, u)
-    if np.abs(rows.g).max() > START * size:
-        raise _off(system, "is not closed", _named(system, rows.g, START * size))
-    scale = _speed_scale(u, rows.given)
+    require_closed(system, rows, "the start")
+    scale = speed_scale(u, rows.given)
     if completes and np.abs(rows.rate).max() > START * scale:
         u[:] = _moving(system, q, u, _kept(system, named))
         for name in named:
             got, asked = u[system.u_index(name)], np.atleast_1d(np.asarray(named[name], float))
             if np.abs(got - asked).max() > 1e-4 * scale:
-                raise _off(system, "cannot start so", f"'{name}' would have to move at {got}, asked is {asked}")
-        rows = rows_of(system, q, u)
-    if np.abs(rows.rate).max() > START * scale:
-        raise _off(system, "opens", _named(system, rows.rate, START * scale, "/s"))
+                told = f"'{name}' would have to move at {got}, asked is {asked}"
+                raise off_constraints(system, "the start", "cannot be so", told)
+    require_consistent(system, q, u, who="the start")
     project(system, q, u)
 
 
-def _off(system: System, what: str, got: str) -> ModelError:
-    return ModelError(
-        f"the start of '{system.name}' {what}",
-        expected=f"loops and constraints met to {START:g}",
-        got=got,
-        hint="wt.assemble(system, q, u) finds the nearest start that is consistent",
-    )
+def locked(system: System, q: np.ndarray) -> str | None:
+    """A note if loops and constraints leave no freedom at a closed pose; None if something can move, or is moved."""
+    c = system.constraints
+    moved = system.forces.motions or c.driven or any(isinstance(x, Relative) for x in system.model.constraints.values())
+    if not 0 < system.nu <= min(c.count, MOST_RANKED) or moved:
+        return None
+    if motions_left(system, rows_of(system, q, np.zeros(system.nu))).size:
+        return None
+    owners = ", ".join(f"'{owner}'" for owner in list(dict.fromkeys(c.owner))[:6])
+    return f"'{system.name}' is locked: its loops and constraints ({owners}) leave no freedom, and nothing will move"

@@ -42,6 +42,7 @@ def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]
         "rtol": task.rtol,
         "atol": task.atol,
         "step": task.step,
+        "stabilization": list(task.stabilization) if system.constraints.count else None,
         "tau": task.tau.tolist() if task.tau.any() else None,
         "functions": functions,
         "events": [[e.name, _name(e.output), e.value, e.direction, _name(e.then)] for e in events],

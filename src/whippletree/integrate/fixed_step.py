@@ -94,7 +94,7 @@ class Run:
     def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        self.plans = Plans(task.system, task.algorithm, rows)
+        self.plans = Plans(task, rows)
         self.tail = HEAD + 2 * task.y.size + more
         self.state = np.zeros(self.tail + self.plans.width)
         self.restart(task.start, task.y, task.first)

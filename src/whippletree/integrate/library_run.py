@@ -15,6 +15,7 @@ from ..dynamics.loads import given_motion
 from .accelerate import derivative
 from .plans import Plans
 from .project import project
+from .stabilize import PROJECTION
 from .task import Failure, Task
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -31,7 +32,7 @@ class Run:
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
         self.served = True
-        self.plans = Plans(task.system, task.algorithm, 0)
+        self.plans = Plans(task, 0)
         self.tail = np.zeros(self.plans.width)
         self.restart(task.start, task.y, task.first)
 
@@ -89,7 +90,8 @@ class Run:
                 last = system.q_index(edge.joint.name).stop
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])
-        project(system, y[: system.nq], y[system.nq : -1], t)
+        if self.task.stabilization == PROJECTION:
+            project(system, y[: system.nq], y[system.nq : -1], t)
         return y
 
     def attrs(self) -> dict[str, Any]:

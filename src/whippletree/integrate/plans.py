@@ -15,30 +15,34 @@ from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
 from ..dynamics.reduction_layout import Plan
 from ..result.result import Switch
-from ..system.system import System
 from .accelerate import CODES, mechanism_memory
+from .task import Task
 
 
 class Plans:
     """``tail`` is the end of a run's state, ``width`` numbers: time and pose of its plan, or nothing."""
 
-    def __init__(self, system: System, algorithm: str, rows: int) -> None:
-        self.system, self.algorithm, self.rows = system, algorithm, rows
-        self.code = CODES[algorithm]
-        self.planned = algorithm == "reduction"
-        self.width = 1 + system.nq if self.planned else 0
+    def __init__(self, task: Task, rows: int) -> None:
+        self.task, self.system, self.rows = task, task.system, rows
+        self.code = CODES[task.algorithm]
+        self.planned = task.algorithm == "reduction"
+        self.width = 1 + task.system.nq if self.planned else 0
         self.plan: Plan | None = None
         self.pose = np.zeros(0)
         self.made = 0
         self.switches: list[Switch] = []
-        self._memory = np.zeros(0) if self.planned else mechanism_memory(system, algorithm, rows)
+        self._memory = np.zeros(0) if self.planned else self._make()
+
+    def _make(self) -> np.ndarray:
+        task = self.task
+        return mechanism_memory(self.system, task.algorithm, self.rows, 1, task.stabilization, self.plan)
 
     def memory(self, tail: np.ndarray) -> np.ndarray:
         """For the plan of a tail."""
         if self.planned and not np.array_equal(tail, self.pose):
             self.pose = tail.copy()
             self.plan = plan_at(self.system, tail[1:], signals(self.system, float(tail[0])))
-            self._memory = mechanism_memory(self.system, self.algorithm, self.rows, plan=self.plan)
+            self._memory = self._make()
         return self._memory
 
     def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:

@@ -93,7 +93,7 @@ def move_onto_reduced(x, t, q, u):
 
 
 def close(algorithm, x, t, q, u):
-    """q and u onto the constraints, where an algorithm solves them"""
+    """q and u onto the constraints, where an algorithm solves them and the run is not stabilized otherwise"""
 
 
 @overload(close, jit_options=ALWAYS)
@@ -101,7 +101,9 @@ def _close(algorithm, x, t, q, u):
     if algorithm == types.float64:
 
         def onto(algorithm, x, t, q, u):
-            move_onto(x, t, q, u)
+            _, _, E, _ = open_all(x.memory)
+            if E.closes != 0.0:
+                move_onto(x, t, q, u)
 
         return onto
     if algorithm == types.float32:

@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
+from ..dynamics.consistent import require_consistent
 from ..dynamics.evaluate import spread
 from ..dynamics.inputs import body_of, require_finite, states
+from ..dynamics.loads import given_motion
 from ..errors import ModelError, SimulationError, nearest
 from ..kernels.lanes import LANES
 from ..model.check import number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System
 from . import rollout_kernel as compiled
+from .accelerate import CODES
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
@@ -59,12 +62,14 @@ def rollout(
     every : keep every so many-th state; ``steps`` must be a multiple.
     check : raise a SimulationError at the first state that ceases to be finite; False lets it through as NaN.
 
+    With loops and constraints the starts must be closed (:func:`assemble`); every state is stepped on its own, and
+    goes back onto the constraints after each step.
+
     Returns
     -------
     Q (B, steps / every + 1, nq), U (B, steps / every + 1, nu) : the states kept, the start first; without the
         axis B for one state, which takes as long as a block of ``wt.LANES``.
     """
-    choose(system, "articulated")
     if integrator not in compiled.METHODS:
         raise ModelError(
             f"integrator '{integrator}' is not known to rollout", hint=nearest(str(integrator), compiled.METHODS)
@@ -73,6 +78,11 @@ def rollout(
     Q0, U0 = states(system, ("q", system.q0 if q is None else q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q0, U0), ("q", "u"))
     _require_unit(system, Q0)
+    if system.constraints.count:
+        Q0, U0 = Q0.copy(), U0.copy()
+        for q_, u_ in zip(np.atleast_2d(Q0), np.atleast_2d(U0), strict=True):
+            given_motion(system, 0.0, q_, u_)
+        require_consistent(system, Q0, U0, who="the start")
     one, count = Q0.ndim == 1, 1 if Q0.ndim == 1 else Q0.shape[0]
     policy = compiled_joint_forces(tau) if callable(tau) else None
     forces = _forces(system, None if policy else tau, None if one else count, steps, tau_rows)
@@ -92,13 +102,17 @@ def _march(
     trouble = np.zeros((Q.shape[0], 3), np.int64)
     # a memory for each method: an algorithm counts on rows of its own that stay zero
     pool = system.pool.setdefault((compiled.march_states, order[3]), [])
+    name = choose(system, "multipliers" if system.constraints.count else "articulated")
+    lanes = 1 if system.constraints.count else LANES  # multipliers solve one state at a time
+    code = CODES[name] if system.constraints.count else None
+    block = np.zeros((0,) if lanes == 1 else (0, 0))
 
     def run(start: int, stop: int) -> None:
         try:
             memory = pool.pop()
         except IndexError:
-            memory = compiled.workspace(system)
-        compiled.march_states(memory, *order, Q, U, trouble, start, stop)
+            memory = compiled.workspace(system, name, lanes)
+        compiled.march_states(memory, *order, code, block, Q, U, trouble, start, stop)
         pool.append(memory)
 
     if system.nu:

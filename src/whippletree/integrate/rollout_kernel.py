@@ -1,4 +1,4 @@
-"""Many states through time in one compiled loop, LANES of them a block.
+"""Many states through time in one compiled loop, LANES of them a block; with constraints one state at a time.
 
 A block starts from row 0 of Q and U, takes its joint forces from an array or from a policy at the start
 of each step, and writes its lanes where they belong: nothing is copied afterwards.
@@ -12,7 +12,8 @@ from ..kernels.layout import unpack
 from ..kernels.outside import call_policy, read_lane, write_lane
 from ..system.system import System
 from . import euler, rk4
-from .accelerate import make_mechanism, mechanism_memory, open_plan
+from .accelerate import impose, make_mechanism, mechanism_memory, open_plan
+from .project import close
 
 METHODS = {"rk4": 0, "euler": 1}
 SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
@@ -26,10 +27,10 @@ class States(NamedTuple):
     tau: Any  # (nu)
 
 
-def workspace(system: System) -> Any:
+def workspace(system: System, algorithm: str = "articulated", lanes: int = LANES) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, "articulated", rk4.step_rows(system) + 2 * states + LINE, LANES)
+    return mechanism_memory(system, algorithm, rk4.step_rows(system) + 2 * states + LINE, lanes)
 
 
 @inline
@@ -120,25 +121,30 @@ def report(trouble, first, step, x):
 
 
 @entry
-def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, start, stop):
-    """The states start to stop from row 0 of Q and U on, in lanes.
+def march_states(memory, tau, h, every, method, policy, check, algorithm, block, Q, U, trouble, start, stop):
+    """The states start to stop from row 0 of Q and U on: in lanes if ``block`` is a matrix, else one by one.
 
     Q (B, rows, nq), U (B, rows, nu): row 0 is given, the others are written, ``every`` steps of h (s) apart.
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
-    for a state that fails its step (from 1 on), what failed, and in which row; its block ends there.
+    for a state that fails its step (from 1 on), what failed, and in which row; its block ends there. ``algorithm``
+    is a code of accelerate.py, None for the articulated sweep; where it solves constraints, every state is closed.
     """
     m, _ = unpack(memory)
     _, end = open_plan(memory)
     one, end = take_states(m, memory, end)
-    buffer = scratch(memory, end, trouble)
+    buffer = scratch(memory, end, block)
     x, n = take_states(m, buffer, 0)
     own, n = take(buffer, n, rk4.own_rows(m))
-    mechanism = make_mechanism(memory, buffer, n, x.tau, None, None)
+    mechanism = make_mechanism(memory, buffer, n, x.tau, None, algorithm)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
         load_row(Q, first, 0, x.q)
         load_row(U, first, 0, x.u)
         load_row(tau, first, 0, x.tau)
+        if algorithm is not None:
+            close(algorithm, mechanism, 0.0, x.q, x.u)
+            store_row(x.q, first, 0, Q)
+            store_row(x.u, first, 0, U)
         for step in range(1, steps + 1):
             if policy != 0:
                 lane = ask_policy(policy, (step - 1) * h, x, one, Q.shape[0] - first)
@@ -153,6 +159,9 @@ def march_states(memory, tau, h, every, method, policy, check, Q, U, trouble, st
                 rk4.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             else:
                 euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
+            if algorithm is not None:
+                impose(mechanism, step * h, x.q, x.u)
+                close(algorithm, mechanism, step * h, x.q, x.u)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,7 @@ from ..dynamics.choose import ALGORITHMS, choose
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
-from ..errors import ModelError, SimulationError, WhippletreeError, nearest
+from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError, nearest
 from ..files.whole_file import only_writer
 from ..model.check import number
 from ..result.netcdf import RESULT, result_path
@@ -26,10 +26,12 @@ from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
 from .accelerate import CODES
-from .assemble import consistent_start
+from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
+from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .task import Failure, Task, make_task
+from .times import output_rows, positive
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
@@ -47,7 +49,6 @@ DEFAULT_OUTPUTS = 500
 FIRST_STEPS = 16
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
 SAVE_EVERY = 5.0  # s of computing
-LARGEST_RESULT = 4e9  # bytes
 
 
 def simulate(
@@ -59,6 +60,9 @@ def simulate(
     tau: ArrayLike | Callable[..., None] | None = None,
     algorithm: str = "auto",
     integrator: str = "dopri5",
+    stabilization: str = "projection",
+    alpha: float | None = None,
+    beta: float | None = None,
     rtol: float = RTOL,
     atol: float = ATOL,
     step: float | None = None,
@@ -79,7 +83,9 @@ def simulate(
     ``INTEGRATORS``: ``dopri5``, ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each,
     in every component x of q and u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``,
     ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
-    run). ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
+    run). ``stabilization`` says how loops are kept closed: by "projection" after every step; by "baumgarte", whose
+    ``alpha`` and ``beta`` (1/s, 20 each if not given) let gaps die out as g'' + 2 alpha g' + beta^2 g = 0; or "none".
+    ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
     :class:`Event`; what happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number
     that also has ``steps``, those taken so far, and ``until``.
 
@@ -99,19 +105,24 @@ def simulate(
     if integrator not in INTEGRATORS:
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
     method = INTEGRATORS[integrator]
-    name = choose(system, algorithm)
+    how = make_stabilization(system, stabilization, alpha, beta)
+    name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm)
+    require_multipliers(how, name)
     user = joint_forces(tau, "the function tau,") if callable(tau) else None
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
     given_motion(system, 0.0, q_now, u_now)
     _check_loops(system, name, integrator)
     partial = u is None or isinstance(u, Mapping)
     consistent_start(system, q_now, u_now, partial, u if isinstance(u, Mapping) else {})
+    if note := locked(system, q_now):
+        warnings.warn(note, ModelWarning, stacklevel=2)
     _check_tolerances(rtol, atol, integrator)
-    h = _positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
+    h = positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
-    rows = _rows(system, until, _positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
+    rows = output_rows(system, until, positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
     t = np.linspace(0.0, until, rows + 1)
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
+    options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
     run = method.begin(task)
     watched = tuple(events)
@@ -122,7 +133,7 @@ def simulate(
         if resume:
             raise ModelError("resume needs the file to go on from", hint="name it as output")
         return _to_the_end(task, run, tau, progress, users, None)
-    path, every = result_path(output), _positive(save_every, "save_every", SAVE_EVERY)
+    path, every = result_path(output), positive(save_every, "save_every", SAVE_EVERY)
     if resume and run.state is None:
         raise _cannot_resume(integrator)
     with only_writer(path, RESULT):
@@ -264,6 +275,8 @@ class Reached(float):
 
 def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
     method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+    if task.system.constraints.count:
+        method["stabilization"] = task.stabilization.name
     settings = json.dumps(settings_of(task, tau, getattr(run, "events", ())), allow_nan=False)
     return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
 
@@ -320,26 +333,3 @@ def _check_tolerances(rtol: float, atol: float, integrator: str) -> None:
             got=f"rtol {rtol:g}, atol {atol:g}",
             hint="give step instead, or take integrator='dopri5'",
         )
-
-
-def _positive(value: float | None, what: str, default: float) -> float:
-    if value is None:
-        return default
-    x = number(value, what)
-    if x <= 0:
-        raise ModelError(f"{what} must be positive", expected="a time > 0 (s)", got=x)
-    return x
-
-
-def _rows(system: System, until: float, output_step: float) -> int:
-    """Number of outputs after the start, so that the last one is at ``until``."""
-    rows = max(1, math.ceil(until / output_step * (1 - 1e-9)))
-    size = rows * (system.nq + system.nu + 1) * 8
-    if size > LARGEST_RESULT:
-        raise ModelError(
-            "the result would not fit in memory",
-            expected=f"at most {LARGEST_RESULT / 1e9:g} GB",
-            got=f"{rows} rows of {system.nq + system.nu} numbers, {size / 1e9:.1f} GB",
-            hint="a larger output_step",
-        )
-    return rows

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..system.system import System
+from .stabilize import PROJECTION, Stabilization
 
 
 class Task(NamedTuple):
@@ -41,12 +42,13 @@ class Task(NamedTuple):
     rtol: float
     atol: float
     step: float  # the step of a fixed-step method, the largest step of an adaptive one (s)
+    stabilization: Stabilization = PROJECTION
 
 
 def make_task(
     system: System, algorithm: str, integrator: str, t: np.ndarray, q: np.ndarray, u: np.ndarray, **more: Any
 ) -> Task:
-    """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol and step."""
+    """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol, step and stabilization."""
     Q, U, W = np.empty((t.size, system.nq)), np.empty((t.size, system.nu)), np.empty(t.size)
     Q[0], U[0], W[0] = q, u, 0.0
     options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more

@@ -29,6 +29,9 @@ class Constraints(NamedTuple):
     ne: Any  # number of elements
     nr: Any  # number of rows
     size: Any  # a length of the mechanism (m): gaps are small or large against it
+    alpha: Any  # (1/s)  g'' + 2 alpha g' + beta^2 g = 0 is asked for; both zero but where a run is stabilized so
+    beta: Any  # (1/s)
+    closes: Any  # 1 where a run goes back onto the constraints after each step, else 0
     kind: Any  # (ne)
     turn: Any  # (ne)
     shift: Any  # (ne)        mask
@@ -56,19 +59,22 @@ class Rows(NamedTuple):
 _INTEGERS = ("kind", "turn", "shift", "drive", "row", "body", "to", "freedom", "coordinate", "signal", "element")
 
 
+STABILIZED = slice(3, 6)  # where alpha, beta and closes stand in what is packed
+
+
 def pack_constraints(arrays: Mapping[str, np.ndarray], size: float) -> np.ndarray:
     """All arrays of :class:`Constraints` behind a header, integers by their bits."""
     header = np.array([len(arrays["kind"]), len(arrays["element"])], np.int64).view(float)
     parts = [np.ascontiguousarray(arrays[name], np.int64).ravel().view(float) for name in _INTEGERS]
-    return np.concatenate([header, [size], *parts, np.asarray(arrays["numbers"], float).ravel()])
+    return np.concatenate([header, [size, 0.0, 0.0, 1.0], *parts, np.asarray(arrays["numbers"], float).ravel()])
 
 
 @inline
 def unpack_constraints(memory, n):
     """The constraints packed in a memory from n on, as views, and where the rest starts."""
     counts, n = take_integers(memory, n, 2)
-    ne, nr, size = counts[0], counts[1], memory[n]
-    kind, n = take_integers(memory, n + 1, ne)
+    ne, nr, size, alpha, beta, closes = counts[0], counts[1], memory[n], memory[n + 1], memory[n + 2], memory[n + 3]
+    kind, n = take_integers(memory, n + 4, ne)
     turn, n = take_integers(memory, n, ne)
     shift, n = take_integers(memory, n, ne)
     drive, n = take_integers(memory, n, ne)
@@ -81,7 +87,8 @@ def unpack_constraints(memory, n):
     element, n = take_integers(memory, n, nr)
     numbers, n = take(memory, n, NUMBERS * ne)
     E = Constraints(
-        ne, nr, size, kind, turn, shift, drive, row, body, to, freedom, coordinate, signal, element, numbers
+        ne, nr, size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, freedom, coordinate, signal,
+        element, numbers,
     )  # fmt: skip
     return E, n
 

@@ -68,9 +68,15 @@ def _cache_folder() -> Path:
 CACHE_FOLDER = _cache_folder()
 
 
-def kernels_cached() -> bool:
-    """Whether compiled kernels of these sources are on disk; if not, the first run compiles for some seconds."""
-    return any(CACHE_FOLDER.rglob("*.nbi"))
+def kernels_cached(work: str) -> bool:
+    """Whether work of this kind has been done with these sources: then its kernels are on disk."""
+    return (CACHE_FOLDER / f"{work}.done").exists()
+
+
+def remember_cached(work: str) -> None:
+    """Say so, for the next time; without a folder for kernels there is nothing to remember."""
+    if CACHE_FOLDER.is_dir():
+        (CACHE_FOLDER / f"{work}.done").touch()
 
 
 # Kernels allocate nothing, so nothing counts references; and Python sees only their entries.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..dynamics.constraint_rows import multipliers_of, rows_of
-from ..dynamics.functions import Kinematics, energy, forward_dynamics, inverse_dynamics, kinematics, momentum
+from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum, tree_forces
 from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
 from ..model.forces import Motion, Motor, Spring
@@ -219,7 +219,7 @@ class Result:
 
     def _motion_force(self, motion: Motion, what: str) -> np.ndarray:
         system = self.system
-        rest = inverse_dynamics(system, self.q, self.u, self.udot, t=self.t)
+        rest = tree_forces(system, self.q, self.u, self.udot, t=self.t)
         if system.constraints.count:
             rows = rows_of(system, self.q, self.u, self.t)
             lam = multipliers_of(system, rows, rest)

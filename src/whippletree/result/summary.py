@@ -8,13 +8,14 @@ import numpy as np
 
 from .result import Result
 
-METHOD = ("integrator", "algorithm", "rtol", "atol", "step")
+METHOD = ("integrator", "algorithm", "stabilization", "rtol", "atol", "step")
 COUNTS = ("rejected", "evaluations")
 
 
 def summary(run: Result) -> dict[str, Any]:
-    """The model, the method, the state at the end by joint, the number of steps, and the energies (J)."""
+    """The model, the method, the state at the end by joint, the steps, energies (J) and the largest gap of loops."""
     attrs, system = run.attrs, run.system
+    closure = {"closure": float(run["closure"].max())} if system.constraints.count else {}
     return {
         "model": system.name,
         "time": float(run.t[-1]),
@@ -32,6 +33,7 @@ def summary(run: Result) -> dict[str, Any]:
             "work": float(run["energy.work"][-1]),
             "largest_error": float(np.abs(run["energy.balance"]).max()),
         },
+        **closure,
     }
 
 

@@ -1,0 +1,67 @@
+"""How a run stays on its constraints: by going back onto them after each step, by Baumgarte's terms, or not at all.
+
+Paper    [baumgarte1972] Stabilization of constraints and integrals of motion in dynamical systems: the accelerations
+         obey g'' + 2 alpha g' + beta^2 g = 0 instead of g'' = 0, so that a gap g dies out.
+Symbols  alpha and beta (1/s) as there; alpha = beta is aperiodic, with the time constant 1 / alpha.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError, nearest
+from ..kernels.constraint_layout import STABILIZED
+from ..model.check import number
+from ..system.system import System
+
+NAMES = ("projection", "baumgarte", "none")
+RATE = 20.0  # 1/s: a gap dies out within some 0.1 s, and steps of 10 ms still follow
+
+
+class Stabilization(NamedTuple):
+    name: str
+    alpha: float  # 1/s
+    beta: float  # 1/s
+
+
+PROJECTION = Stabilization("projection", 0.0, 0.0)
+
+
+def stabilized(constraints: np.ndarray, how: Stabilization) -> np.ndarray:
+    """Packed constraints, as kernels take them for such a run."""
+    packed = constraints.copy()
+    packed[STABILIZED] = how.alpha, how.beta, float(how.name == "projection")
+    return packed
+
+
+def make_stabilization(system: System, name: str, alpha: Any, beta: Any) -> Stabilization:
+    """From what the user gives; refuses what makes no sense together."""
+    if name not in NAMES:
+        raise ModelError(f"stabilization '{name}' is not known", hint=nearest(str(name), NAMES))
+    rates = []
+    for what, value in (("alpha", alpha), ("beta", beta)):
+        if value is not None and name != "baumgarte":
+            raise ModelError(
+                f"{what} belongs to Baumgarte's stabilization",
+                got=f"{what} = {value!r} with stabilization '{name}'",
+                hint="add stabilization='baumgarte'",
+            )
+        x = RATE if value is None else number(value, what)
+        if x < 0:
+            raise ModelError(f"{what} must not be negative: gaps would grow", expected="a rate >= 0 (1/s)", got=x)
+        rates.append(x)
+    if name != "projection" and not system.constraints.count:
+        raise ModelError(f"'{system.name}' has no loops or constraints to stabilize", got=f"stabilization '{name}'")
+    return Stabilization(name, *rates) if name == "baumgarte" else Stabilization(name, 0.0, 0.0)
+
+
+def require_multipliers(how: Stabilization, algorithm: str) -> None:
+    """Only multipliers leave room for gaps: the other algorithms count on closed loops."""
+    if how.name != "projection" and algorithm != "multipliers":
+        raise ModelError(
+            f"algorithm '{algorithm}' runs with projection only",
+            got=f"stabilization '{how.name}'",
+            hint="take algorithm='multipliers'",
+        )

@@ -1,0 +1,35 @@
+"""Times that the user gives a run, and the rows of its result."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import ModelError
+from ..model.check import number
+from ..system.system import System
+
+LARGEST_RESULT = 4e9  # bytes
+
+
+def positive(value: float | None, what: str, default: float) -> float:
+    """A time, or its default where none is given."""
+    if value is None:
+        return default
+    x = number(value, what)
+    if x <= 0:
+        raise ModelError(f"{what} must be positive", expected="a time > 0 (s)", got=x)
+    return x
+
+
+def output_rows(system: System, until: float, output_step: float) -> int:
+    """Number of outputs after the start, so that the last one is at ``until``."""
+    rows = max(1, math.ceil(until / output_step * (1 - 1e-9)))
+    size = rows * (system.nq + system.nu + 1) * 8
+    if size > LARGEST_RESULT:
+        raise ModelError(
+            "the result would not fit in memory",
+            expected=f"at most {LARGEST_RESULT / 1e9:g} GB",
+            got=f"{rows} rows of {system.nq + system.nu} numbers, {size / 1e9:.1f} GB",
+            hint="a larger output_step",
+        )
+    return rows
