@@ -208,7 +208,7 @@ def explain(
         writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
     with compiling("explain") if system.constraints.count else nullcontext():
-        told = as_dict(system) if json else system.explain()
+        told: Any = as_dict(system) if json else system.explain()
     if json:
         _print_json(told)
     else:

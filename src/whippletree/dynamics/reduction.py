@@ -37,75 +37,36 @@ from ..kernels.force_layout import TINY, unpack_forces
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import take_integers, unpack
-from ..kernels.spatial import axpy, dot, load6
+from ..kernels.layout import unpack
+from ..kernels.spatial import dot, load6
 from ..system.system import System
 from .evaluate import prepare
-from .fronts import (
-    add_body,
-    begin_body,
-    close_loop,
-    depend,
-    free,
-    keep,
-    load_at6,
-    merge,
-    move_rows,
-    places,
-    put_at6,
-    release,
-    take_kept,
-)
+from .front_variables import keep, merge, move_rows, release, take_kept
+from .fronts import add_body, along, begin_body, carry, close_loop, depend, free, hand_out, load_at6, places
 from .live_rows import live_rows, loop_geometry
-from .reduction_layout import ADD, BODY, CLOSE, COLUMNS, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, ROOT, TAKE, Plan
+from .reduction_layout import (
+    ADD,
+    BODY,
+    CLOSE,
+    COLUMNS,
+    DEPENDENT,
+    FREE,
+    KEPT,
+    MERGE,
+    MOVE,
+    RELEASE,
+    ROOT,
+    TAKE,
+    Plan,
+    pack_plan,
+    unpack_plan,
+)
 from .reduction_plan import make_plan
 
 SUPPORTS = {"trees", "loops", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
 AMISS = 1e-7  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
 PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
-
-
-class Program(NamedTuple):
-    """A Plan as kernels see it."""
-
-    count: Any  # number of operations
-    steps: Any  # (count, COLUMNS)
-    maps: Any
-    fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
-    rise: Any  # (count)   over it: how far it has risen, where that matters
-
-
-def pack_plan(plan: Plan | None) -> np.ndarray:
-    """A plan as numbers, or that there is none."""
-    if plan is None:
-        return np.zeros(2, np.int64).view(float)
-    header = np.array([len(plan.steps), plan.maps.size], np.int64)
-    integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
-    rise = np.where(plan.poor, plan.pivots, np.inf)
-    return np.concatenate([integers, fall, rise])
-
-
-@inline
-def unpack_plan(memory, n):
-    counts, n = take_integers(memory, n, 2)
-    steps, n = take_integers(memory, n, COLUMNS * counts[0])
-    maps, n = take_integers(memory, n, counts[1])
-    fall, n = take(memory, n, counts[0])
-    rise, n = take(memory, n, counts[0])
-    return Program(counts[0], steps, maps, fall, rise), n
-
-
-@inline
-def along(w, store, at, m):
-    """(U or d) . z of a front"""
-    total = dot(load_at6(w, store), load_at6(w, at + 27))
-    zr = places(at, m)[3]
-    for r in range(m):
-        total = total + get(w, store + 6 + r) * get(w, zr + r)
-    return total
 
 
 @kernel
@@ -120,7 +81,7 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
         elif op == FREE:
             j = plan.steps[s + 4]
             free(load6(k.S, j), get(tau, j), m.resist[j], w, at, rest, plan.steps[s + 5])
-        elif op == DEPENDENT or op == TAKE:
+        elif op == DEPENDENT or op == TAKE:  # noqa: SIM109  a tuple is slow here
             j, store, rows = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6]
             first, group, count = plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9]
             if op == DEPENDENT:
@@ -162,7 +123,7 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
         s = COLUMNS * n
         op, at, rest = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3]
         j, store, var = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 10]
-        if op == ADD or op == BODY or op == MOVE:
+        if op == ADD or op == BODY or op == MOVE:  # noqa: SIM109
             continue
         if op == ROOT:
             for r in range(6):
@@ -171,10 +132,10 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
             i, stop, side, key = plan.steps[s + 1], store, plan.steps[s + 7], plan.steps[s + 8]
             amiss = larger(amiss, missed(k, E, x, given, allowed, w, at, rest, j, stop, side, key, i))
         elif op == MERGE:
-            hand_out(k, plan, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
+            hand_out(plan.maps, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
         elif op == KEPT:
             carry(k, w, at, j, get(w, places(at, rest)[3] + var), udot)
-        elif op == FREE or op == RELEASE:
+        elif op == FREE or op == RELEASE:  # noqa: SIM109
             a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
             if op == FREE:
                 carry(k, w, at, j, a, udot)
@@ -187,28 +148,6 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
             else:
                 put(w, places(at, rest)[3] + var, a)
     return amiss
-
-
-@inline
-def carry(k, w, at, j, a, udot):
-    """z + S u'"""
-    put(udot, j, a)
-    put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
-
-
-@inline
-def hand_out(k, plan, w, at, rest, there, mp, first):
-    """The accelerations that a front depends on, from that of the parent"""
-    put_at6(w, at + 27, load_at6(w, there + 27))
-    zr, above = places(at, rest)[3], places(there, mp)[3]
-    for r in range(rest):
-        b = plan.maps[first + r]
-        value = 0.0 * get(k.v, 0)
-        if b >= 6:
-            value = get(w, above + b - 6)
-        elif b >= 0:
-            value = get(w, there + 27 + b)
-        put(w, zr + r, value)
 
 
 @inline
@@ -349,7 +288,7 @@ def workspace(system: System, lanes: int = 1) -> Any:
 def quick(system: System, q: Any, u: Any, tau: Any) -> np.ndarray | None:
     """u' of one state of a model without forces; None if anything asks for a closer look."""
     try:
-        waiting = system.ready[accelerations]
+        waiting: list[Any] = system.ready[accelerations]
         planned = waiting.pop()
     except LookupError:  # no plan yet
         return None

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels.lanes import inline, take
+from ..kernels.layout import take_integers
+
 ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT = range(11)  # operations
 COLUMNS = 11  # of an operation
 HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
@@ -92,7 +95,7 @@ class Layout:
         for n, (op, _, *more) in enumerate(program):
             if op in (DEPENDENT, TAKE):
                 self.last_use[more[1]] = n
-        self.places: list[Place | None] = [None] * len(fronts)
+        self.places: list[Any] = [None] * len(fronts)  # of each body, a Place
         self.taken_over: set[int] = set()  # bodies whose front the parent takes over
         self.symbols: list[tuple[Any, ...]] = []  # operation, its place, and rows as numbers
         self.maps: list[int] = []
@@ -232,3 +235,35 @@ class Layout:
         return Plan(
             table, np.array(self.maps, np.int64), size, np.array(pivots), np.array(poor), dependents, kept, keys
         )  # fmt: skip
+
+
+class Program(NamedTuple):
+    """A Plan as kernels see it."""
+
+    count: Any  # number of operations
+    steps: Any  # (count, COLUMNS)
+    maps: Any
+    fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
+    rise: Any  # (count)   over it: how far it has risen, where that matters
+
+
+def pack_plan(plan: Plan | None) -> np.ndarray:
+    """A plan as numbers, or that there is none."""
+    if plan is None:
+        return np.zeros(2, np.int64).view(float)
+    header = np.array([len(plan.steps), plan.maps.size], np.int64)
+    integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
+    rise = np.where(plan.poor, plan.pivots, np.inf)
+    return np.concatenate([integers, fall, rise])
+
+
+@inline
+def unpack_plan(memory, n):
+    counts, n = take_integers(memory, n, 2)
+    steps, n = take_integers(memory, n, COLUMNS * counts[0])
+    maps, n = take_integers(memory, n, counts[1])
+    fall, n = take(memory, n, counts[0])
+    rise, n = take(memory, n, counts[0])
+    return Program(counts[0], steps, maps, fall, rise), n

@@ -31,8 +31,8 @@ from ..system.system import System
 from .fronts import load_at6, places, put_at6
 from .live_rows import live_rows
 from .newton_euler import balance
-from .reduction import Planned, solve, solve_planned, take_reduced, unpack_plan
-from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MOVE, ROOT, TAKE
+from .reduction import Planned, solve, solve_planned, take_reduced
+from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MOVE, ROOT, TAKE, unpack_plan
 
 
 @kernel
@@ -47,7 +47,7 @@ def pull(k, plan, w, r):
                 put(w, at + 21 + c, 0.0)
             for c in range(m):
                 put(w, fr + c, 0.0)
-        elif op == DEPENDENT or op == TAKE:
+        elif op in (DEPENDENT, TAKE):
             store, P = plan.steps[s + 5], load_at6(w, at + 21)
             mu = get(r, j) - dot(load6(k.S, j), P) if op == DEPENDENT else -get(w, fr + plan.steps[s + 10])
             put(w, store + 6 + m, mu)
@@ -74,7 +74,7 @@ def share_out(plan, w, lam):
         s = COLUMNS * n
         op, m = plan.steps[s], plan.steps[s + 3]
         width = 7 + m
-        if op == MERGE or op == ROOT:
+        if op in (MERGE, ROOT):
             for r in range(plan.steps[s + 9]):
                 put(w, plan.steps[s + 8] + r * width + 6 + m, 0.0)
         elif op == MOVE:
@@ -83,7 +83,7 @@ def share_out(plan, w, lam):
                 above = there + r * (7 + mp) + 6 + mp
                 put(w, here + r * width + 6 + m, get(w, above))
                 put(w, above, 0.0)
-        elif op == DEPENDENT or op == TAKE:
+        elif op in (DEPENDENT, TAKE):
             store, rows = plan.steps[s + 5], plan.steps[s + 6] + 6 + m
             first, group, count = plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9]
             left, size = get(w, store + 6 + m), 0.0 * get(w, store)

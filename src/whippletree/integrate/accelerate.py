@@ -13,7 +13,7 @@ from numba.extending import overload
 from ..dynamics import articulated, composite, multipliers, reduction, reduction_loads
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
-from ..dynamics.reduction_layout import Plan
+from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
 from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.constraints import ends_of_row
@@ -80,7 +80,7 @@ def mechanism_memory(
         sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
         work = sizes[int(CODES[algorithm])]
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
-    packed = system.forces.packed, stabilized(live.packed, stabilization), reduction.pack_plan(plan)
+    packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
 
 
@@ -104,7 +104,7 @@ def open_all(memory):
 def open_plan(memory):
     """The plan of reduction in a memory, and where the rest starts"""
     _, _, _, n = open_all(memory)
-    return reduction.unpack_plan(memory, n)
+    return unpack_plan(memory, n)
 
 
 @inline

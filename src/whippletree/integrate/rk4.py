@@ -14,7 +14,6 @@ from .accelerate import accelerate, make_mechanism, open_scratch
 from .fixed_step import (
     GOING,
     LENGTH,
-    NOT_FINITE,
     ROW,
     SINCE,
     Run,
