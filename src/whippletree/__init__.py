@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .analysis.eigen import Eigenmodes, eigenmodes
     from .analysis.equilibrium import Equilibrium, equilibrium
     from .analysis.linearize import Linear, linearize
+    from .analysis.reactions import Reactions, reactions
     from .dynamics.choose import ALGORITHMS
     from .dynamics.functions import (
         Energy,
@@ -48,6 +49,7 @@ _HOME = {
     "analysis.eigen": ("Eigenmodes", "eigenmodes"),
     "analysis.equilibrium": ("Equilibrium", "equilibrium"),
     "analysis.linearize": ("Linear", "linearize"),
+    "analysis.reactions": ("Reactions", "reactions"),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
         "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
@@ -70,12 +72,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine", "State",
-    "Step", "System", "Table", "WhippletreeError", "advance", "applied_force", "assemble", "bias_force", "box",
-    "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
-    "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix",
-    "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "rod", "rollout", "save", "simulate", "solve_mass",
-    "sphere",
+    "Linear", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Reactions", "Result", "SimulationError", "Sine",
+    "State", "Step", "System", "Table", "WhippletreeError", "advance", "applied_force", "assemble", "bias_force",
+    "box", "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics",
+    "inverse_dynamics", "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix",
+    "mass_matrix_inverse", "mesh", "momentum", "point", "pose", "reactions", "rod", "rollout", "save", "simulate",
+    "solve_mass", "sphere",
 ]  # fmt: skip
 
 
