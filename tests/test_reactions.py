@@ -7,9 +7,10 @@ import pytest
 
 import reference_forces
 import whippletree as wt
-from loop_reference import DIGITS, LoopReference, exact, floats, vee
+from loop_reference import DIGITS, LoopReference, exact, floats, solve, vee
 from loop_zoo import FAMILIES, MECHANISMS, andrews, n_four_bar, random_loops
 from test_forces import loaded
+from whippletree.dynamics.constraint_forces import multipliers_of
 from whippletree.errors import ModelError
 from whippletree.model import JOINT_KINDS, Motion
 from whippletree.model.forces import Motor
@@ -85,6 +86,17 @@ def test_every_body_moves_as_its_loads_say(family, seed):
     loads = wt.reactions(system, q, u, tau)
     for name, left, size in lacking(system, q, u, loads, udot):
         assert np.abs(left).max() < 1e-9 * (1 + size), name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_multipliers_equal_the_reference(family):
+    """What all constraints do along each freedom, against the solve in 50 digits, for each unit of conditioning."""
+    system, q, u, tau = random_loops(np.random.default_rng([4, 78]), family)
+    answer = solve(system.model, system, q, u, tau)
+    held = multipliers_of(system, q, u, wt.forward_dynamics(system, q, u, tau), tau)
+    size = 1 + np.abs(answer.force).max() + np.abs(held.rest).max()
+    assert np.abs(held.lam @ held.rows.C - answer.force).max() < 1e-12 * size * answer.conditioning
+    assert held.null.shape[1] == system.constraints.count - answer.rank
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -262,8 +274,6 @@ def test_shortest_multipliers_and_what_may_be_added():
     masses = sum(body.mass for body in tilted.model.bodies.values())
     assert lateral[0] + lateral[1] == pytest.approx(-3.0 * masses, rel=1e-12)
     assert not any(loads.unique[name][4] for name in ("shaft", "pivot"))
-    from whippletree.dynamics.constraint_forces import multipliers_of
-
     held = multipliers_of(tilted, q, u, wt.forward_dynamics(tilted, q, u))
     assert held.null.shape == (5, 3)
     assert np.abs(held.rows.C.T @ held.null).max() < 1e-12

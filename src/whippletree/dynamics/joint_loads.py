@@ -113,9 +113,9 @@ class Bodies:
     def carried(self) -> Iterator[tuple[Joint, np.ndarray]]:
         """Joints of the tree and welds, from the tips to ground, with the load on the child about its point."""
         for joint, inner, outer in reversed(self._walk()):
-            load = self.lacks[outer]
-            apart = self.point[..., outer, :] - self.point[..., inner, :]  # not zero on ground alone
-            shifted = _shift(load, apart[..., None, :])
+            load = shifted = self.lacks[outer]
+            if not self.group[inner]:  # ground has a point of its own
+                shifted = _shift(load, self.point[..., outer, None, :])
             if inner:
                 self.lacks[inner] += shifted
             yield joint, load if self.row[joint.child] == outer else -shifted
