@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.constraint_forces import Held, motion_force, multipliers_of
+from ..dynamics.constraint_forces import Held, motion_force
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.cut_joints import cut_coordinates, cut_speeds
 from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
@@ -31,6 +30,7 @@ from .columns import (
     force_quantities,
     joint_quantity,
 )
+from .held import held_along
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from ..system.system import System
 
-MISFIT = 1e-6  # of the largest force, that no constraint explains: accelerations are known to some 1e-10
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
 
 
@@ -230,21 +229,7 @@ class Result:
 
     @cached_property
     def _held(self) -> Held:
-        """Multipliers of constraints at all times."""
-        system, tau = self.system, self._tau
-        held = multipliers_of(system, self.q, self.u, self.udot, tau, t=self.t)
-        if system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
-            raise ModelError(
-                f"result of '{system.name}' does not know the joint forces that were given to the run",
-                hint="wt.reactions(system, q, u, tau) takes them",
-            )
-        return held
-
-    @property
-    def _tau(self) -> np.ndarray:
-        """Constant joint forces that the run was given; those of a function are not kept."""
-        settings = json.loads(self.attrs.get("settings", "{}"))
-        return np.zeros(self.system.nu) if settings.get("tau") is None else np.array(settings["tau"], float)
+        return held_along(self)
 
     @cached_property
     def _reactions(self) -> dict[str, Load]:
