@@ -319,6 +319,8 @@ def random_loops(rng, family=None, bodies=None, loops=None):
         cuts = {joint.name for joint in find_topology(model).cuts}
         if any({getattr(c, "joint", None), getattr(c, "of", None)} & cuts for c in model.constraints.values()):
             continue  # gears are between joints of the tree
+        for name in cuts:
+            model.joints[name].armature = 0.0  # which would not act
         system = model.compile()
         full, _ = start(system, q)
         speeds = rng.normal(size=system.nu)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .analysis.equilibrium import Equilibrium, equilibrium
     from .analysis.linearize import Linear, linearize
     from .analysis.mobility import Mobility, mobility
+    from .analysis.reactions import Reactions, reactions
     from .dynamics.choose import ALGORITHMS
     from .dynamics.functions import (
         Energy,
@@ -50,6 +51,7 @@ _HOME = {
     "analysis.equilibrium": ("Equilibrium", "equilibrium"),
     "analysis.linearize": ("Linear", "linearize"),
     "analysis.mobility": ("Mobility", "mobility"),
+    "analysis.reactions": ("Reactions", "reactions"),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
         "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
@@ -72,12 +74,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Mobility", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Result", "SimulationError", "Sine",
-    "State", "Step", "System", "Table", "WhippletreeError", "advance", "applied_force", "assemble", "bias_force", "box",
-    "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics",
-    "jacobian", "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix",
-    "mass_matrix_inverse", "mesh", "mobility", "momentum", "point", "pose", "rod", "rollout", "save", "simulate",
-    "solve_mass", "sphere",
+    "Linear", "Mobility", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
+    "SimulationError", "Sine", "State", "Step", "System", "Table", "WhippletreeError", "advance", "applied_force",
+    "assemble", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy", "equilibrium",
+    "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load", "load_result",
+    "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "point", "pose",
+    "reactions", "rod", "rollout", "save", "simulate", "solve_mass", "sphere",
 ]  # fmt: skip
 
 

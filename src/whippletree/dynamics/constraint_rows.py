@@ -92,16 +92,6 @@ def rows_at(
     return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))
 
 
-def multipliers_of(system: System, rows: ConstraintRows, needed: np.ndarray) -> np.ndarray:
-    """lam (nr), or (B, nr): C' lam is what motion needs beside all other forces, (nu) or (B, nu).
-
-    Where rows are redundant it is the shortest one. What motions that are given push themselves is left to them.
-    """
-    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
-    transposed = np.swapaxes(rows.C, -1, -2)[..., free, :]
-    return (np.linalg.pinv(transposed, rcond=1e-10) @ needed[..., free, None])[..., 0]
-
-
 class Table:
     """The elements of constraints as loops: each ends on a body and is based on one of its ancestors."""
 

@@ -81,3 +81,36 @@ def torques(memory, q, u, motion, tau, start, stop):
         scatter(out, s, tau)
         total += checksum(out) + unit_check(k)
     return total
+
+
+def motion_workspace(system: System, lanes: int = 1) -> Any:
+    """Memory for :func:`body_accelerations`."""
+    return make_memory(system, kinematics_rows(system) + 6 * system.nb + system.nq + 2 * system.nu, lanes)
+
+
+@entry
+def body_accelerations(memory, q, u, udot, out, start, stop):
+    """Spatial accelerations (nb, 6) less gravity, about the points of components, of the states start to stop"""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or udot.shape[-1] != m.nu or out.shape[-1] != 6 * m.nb:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    q_block, n = take(buffer, n, m.nq)
+    u_block, n = take(buffer, n, m.nu)
+    a_block, n = take(buffer, n, m.nu)
+    block, n = take(buffer, n, 6 * m.nb)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place_and_move(m, gather(q, s, q_block), gather(u, s, u_block), k)
+        rates, a = gather(udot, s, a_block), target(out, block)
+        store6(a, 0, load6(k.b, 0))
+        for i in range(1, m.nb):  # a = b + x, and x - x_p = S u'
+            p = m.parent[i]
+            ai = add(load6(a, p), sub(load6(k.b, i), load6(k.b, p)))
+            for j in range(m.dof[i], m.dof[i + 1]):
+                ai = axpy(get(rates, j), load6(k.S, j), ai)
+            store6(a, i, ai)
+        scatter(a, s, out)
+        total += checksum(a) + unit_check(k)
+    return total

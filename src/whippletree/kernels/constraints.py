@@ -28,8 +28,8 @@ from .constraint_layout import (
     TURN_UNIVERSAL,
 )
 from .force_layout import TINY
-from .forces import place_on, velocity_at
 from .lanes import get, inline, kernel, put
+from .places import place_on, velocity_at
 from .rotation import column
 from .spatial import (
     add3,

@@ -9,10 +9,17 @@ import numpy as np
 from .lanes import inline, put, take
 from .layout import take_integers
 
-# BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force of its own
-MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL, HELD = range(9)
+# BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force of its own;
+# CUT: in a joint that closes a loop
+MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL, HELD, CUT_MOTOR, CUT_PASSIVE = range(11)
 FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
 NUMBERS = FRAMES + PARAMETERS
+# freedom of a CUT element: axis 0, 1 or 2 of the frame on the parent or, more by ON_CHILD, on the child;
+# a turn about it or, more by SHIFT, a displacement along it
+ON_CHILD, SHIFT = 3, 6
+# coordinate of a CUT element: what is measured of it
+UNMEASURED, WAY, ANGLE_X, ANGLE_Y, ANGLE_Z = range(5)
+MIDDLE, SCALE = FRAMES + 9, FRAMES + 10  # the value its stops count from; way for a unit of the coordinate
 ROW = 8  # of the ledger: six numbers of load, stored energy, power of what does not store it
 TINY = 1e-200  # m^2: keeps the direction of a spring without length a number
 
@@ -28,8 +35,8 @@ class Forces(NamedTuple):
     kind: Any  # (nf)
     body: Any  # (nf)          the first system body, 0 is ground
     to: Any  # (nf)            the second
-    freedom: Any  # (nf)       row of u
-    coordinate: Any  # (nf)    row of q
+    freedom: Any  # (nf)       row of u, or as ON_CHILD says
+    coordinate: Any  # (nf)    row of q, or what is measured
     signal: Any  # (nf, 3)     numbers of functions of time, -1 for none
     address: Any  # (nf)       of a user's function
     numbers: Any  # (nf, NUMBERS)

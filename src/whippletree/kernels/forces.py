@@ -9,18 +9,35 @@ import math
 
 from .blocks import states_per_block
 from .compare import larger, smaller
-from .force_layout import BALL, BUSHING, CUSTOM, DRAG, FRAMES, MOTION, MOTOR, NUMBERS, ROW, SPRING, TINY, WRENCH
+from .cut_joints import beyond, meet_freedom, push_along
+from .force_layout import (
+    BALL,
+    BUSHING,
+    CUSTOM,
+    CUT_MOTOR,
+    CUT_PASSIVE,
+    DRAG,
+    FRAMES,
+    MIDDLE,
+    MOTION,
+    MOTOR,
+    NUMBERS,
+    ROW,
+    SPRING,
+    TINY,
+    UNMEASURED,
+    WRENCH,
+)
 from .lanes import get, inline, kernel, put
 from .outside import call_force, read_lane, write_lane
+from .places import place_on, push, velocity_at
 from .spatial import (
     add,
     add3,
     angular,
     axpy,
-    cross,
     dot3,
     join,
-    linear,
     load3,
     load6,
     load9,
@@ -36,8 +53,6 @@ from .spatial import (
     transpose,
 )
 
-# ---------------------------------------------------------------- places on bodies
-
 
 @inline
 def signal(F, signals, n, which, derivative, default):
@@ -46,61 +61,76 @@ def signal(F, signals, n, which, derivative, default):
     return get(signals, 1 + 3 * s + derivative) if s >= 0 else default
 
 
-@inline
-def place_on(m, k, i, p):
-    """A point of body i, from the point of its component and from the world's origin"""
-    r = add3(load3(k.o, i), mul33(load9(k.R, i), p))
-    if i > 0:
-        return r, add3(r, load3(k.point, m.component[i]))
-    return r, r
-
-
-@inline
-def velocity_at(k, i, r):
-    v = load6(k.v, i)
-    return add3(linear(v), cross(angular(v), r))
-
-
-@inline
-def push(wrench, i, r, force, torque):
-    """Add a force at r and a torque to body i"""
-    if i > 0:
-        store6(wrench, i, add(load6(wrench, i), join(add3(torque, cross(r, force)), force)))
-
-
 # ---------------------------------------------------------------- one formula for each kind
 
 
 @inline
+def passive_law(P, c, u, stretch, over, under, zero):
+    """Spring, damper, smooth friction and stops of a freedom, whose numbers are P[c:]: (force, energy, power)"""
+    friction = P[c + 3] / math.sqrt(u * u + P[c + 4] * P[c + 4])
+    lost = (P[c + 2] + friction) * u
+    stop, sink = P[c + 7], P[c + 8] * u
+    held = stop * (over * larger(sink, zero - 1.0) - under * larger(-sink, zero - 1.0))  # a stop does not pull
+    force = stop * (under - over) - P[c] * stretch - lost - held
+    energy = 0.5 * (P[c] * stretch * stretch + stop * (over * over + under * under))
+    return force, energy, -(lost + held) * u
+
+
+@inline
 def passive_force(F, n, q, u, zero):
-    """Spring, damper, smooth friction and stops of a freedom: (force, energy, power)"""
-    c = 9 * n
-    uj = get(u, F.passive_freedom[n])
-    friction = F.passive[c + 3] / math.sqrt(uj * uj + F.passive[c + 4] * F.passive[c + 4])
-    lost = (F.passive[c + 2] + friction) * uj
-    force, energy, power = -lost, zero, -lost * uj
+    """Of a freedom of the tree: (force, energy, power)"""
+    c, stretch, over, under = 9 * n, zero, zero, zero
     if F.passive_coordinate[n] >= 0:
         x = get(q, F.passive_coordinate[n])
         stretch = x - F.passive[c + 1]
         over, under = larger(x - F.passive[c + 6], zero), larger(F.passive[c + 5] - x, zero)
-        stop, sink = F.passive[c + 7], F.passive[c + 8] * uj
-        held = stop * (over * larger(sink, zero - 1.0) - under * larger(-sink, zero - 1.0))  # a stop does not pull
-        force = force - F.passive[c] * stretch + stop * (under - over) - held
-        energy = 0.5 * (F.passive[c] * stretch * stretch + stop * (over * over + under * under))
-        power = power - held * uj
+    return passive_law(F.passive, c, get(u, F.passive_freedom[n]), stretch, over, under, zero)
+
+
+@kernel
+def cut_passive(m, F, k, n, wrench, zero):
+    """Of a freedom of a joint that closes a loop: (force, energy, power)"""
+    c, stretch, over, under = NUMBERS * n + FRAMES, zero, zero, zero
+    x = meet_freedom(m, F, k, n)
+    if F.coordinate[n] != UNMEASURED:
+        stretch = beyond(F, n, x, F.numbers[c + 1] + zero)
+        past = beyond(F, n, x, F.numbers[NUMBERS * n + MIDDLE] + zero)
+        over, under = larger(past - F.numbers[c + 6], zero), larger(F.numbers[c + 5] - past, zero)
+    force, energy, power = passive_law(F.numbers, c, x.speed, stretch, over, under, zero)
+    push_along(F, n, x, force, wrench)
     return force, energy, power
 
 
 @inline
-def motor_force(F, n, signals, q, u, zero):
+def motor_law(F, n, signals, lag, speed, zero):
+    """With ``lag``, how far the coordinate is behind the position that is asked for"""
     c = NUMBERS * n + FRAMES
     kp, kd, limit = F.numbers[c], F.numbers[c + 1], F.numbers[c + 2]
     rate = signal(F, signals, n, 1, 1, zero)
     rate = signal(F, signals, n, 2, 0, rate)
-    force = signal(F, signals, n, 0, 0, zero) + kd * (rate - get(u, F.freedom[n]))
-    if kp != 0.0:
-        force = force + kp * (signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n]))
+    force = signal(F, signals, n, 0, 0, zero) + kd * (rate - speed) + kp * lag
     return smaller(larger(force, -limit + zero), limit + zero)
+
+
+@inline
+def motor_force(F, n, signals, q, u, zero):
+    """(force, power)"""
+    lag, speed = zero, get(u, F.freedom[n])
+    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+        lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
+    force = motor_law(F, n, signals, lag, speed, zero)
+    return force, force * speed
+
+
+@kernel
+def cut_motor(m, F, k, n, signals, wrench, zero):
+    """The same at a joint that closes a loop"""
+    lag, x = zero, meet_freedom(m, F, k, n)
+    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+        lag = -beyond(F, n, x, signal(F, signals, n, 1, 0, zero) + zero)
+    force = motor_law(F, n, signals, lag, x.speed, zero)
+    push_along(F, n, x, force, wrench)
+    return force, force * x.speed
 
 
 @inline
@@ -251,9 +281,9 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
         kind, force, torque, e, p = F.kind[n], none, none, zero, zero
         if kind == MOTOR:
             j = F.freedom[n]
-            x = motor_force(F, n, signals, q, u, zero)
+            x, p = motor_force(F, n, signals, q, u, zero)
             put(total, j, get(total, j) + x)
-            torque, p = (x, zero, zero), x * get(u, j)
+            torque = (x, zero, zero)
         elif kind == SPRING:
             x, length, e, p = spring_force(m, F, k, n, wrench, zero)
             torque = (x, length, zero)
@@ -267,6 +297,12 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
             force, torque, p = custom_force(m, F, k, n, signals, wrench, spare)
         elif kind == BALL:
             e = ball_spring(F, n, q, total)
+        elif kind == CUT_MOTOR:
+            x, p = cut_motor(m, F, k, n, signals, wrench, zero)
+            torque = (x, zero, zero)
+        elif kind == CUT_PASSIVE:
+            x, e, p = cut_passive(m, F, k, n, wrench, zero)
+            torque = (x, zero, zero)
         energy, power = energy + e, power + p
         if ledger.shape[0] > 0:
             for i in range(3):

@@ -95,6 +95,24 @@ def library_sincos(typing_context: Any, x: Any) -> Any:
     return types.UniTuple(x, 2)(x), generate
 
 
+@intrinsic
+def arctangent(typing_context: Any, y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), in (-pi, pi], lane by lane through the C library"""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        one = context.get_function(math.atan2, types.float64(types.float64, types.float64))
+        if y is types.float64:
+            return one(builder, args)
+        value = ir.Constant(VECTOR, ir.Undefined)
+        for lane in range(LANES):
+            index = ir.Constant(ir.IntType(32), lane)
+            result = one(builder, [builder.extract_element(a, index) for a in args])
+            value = builder.insert_element(value, result, index)
+        return value
+
+    return y(y, y), generate
+
+
 @inline
 def sincos(x):
     """(sin x, cos x)"""

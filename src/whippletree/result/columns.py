@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..model.forces import Bushing, Force, Motion, Motor, Spring
 
 if TYPE_CHECKING:
+    from ..model import Model
     from ..system.system import System
 
 # (label, unit) of each coordinate and each speed of a joint kind; one unlabelled entry is a plain number
@@ -66,21 +67,29 @@ CLOSURE = {"closure": Quantity(("",), ("m or rad",), "largest gap of all loops a
 
 
 JOINT_LETTERS = ("q", "u", "udot")
+CUT_LETTERS = ("q", "u")  # of a joint that closes a loop
 _POWER = Quantity(("",), ("W",), "power")
 _LOAD = Quantity(
     ("Tx", "Ty", "Tz", "Fx", "Fy", "Fz"), ("N m",) * 3 + ("N",) * 3, f"torque and force on the body, {_WORLD}"
+)
+REACTION = Quantity(
+    _LOAD.labels,
+    _LOAD.units,
+    f"torque and force that hold the second body, at the origin of the joint's frame on it, {_WORLD}",
 )
 # where each output of a force stands in its row of the ledger
 LEDGER: dict[str, int] = {"force": 0, "length": 1, "energy": 6, "power": 7}
 WRENCH_LEDGER: dict[str, slice | int] = {"force": slice(0, 6), "energy": 6, "power": 7}
 
 
-def force_quantities(force: Force) -> dict[str, Quantity]:
+def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     """The outputs of a force of the model."""
     energy = Quantity(("",), ("J",), "stored energy")
     match force:
         case Motor() | Motion():
-            return {"force": Quantity(("",), ("N m or N",), "force along the freedom"), "power": _POWER}
+            turns = SPEEDS[model.joints[force.joint].kind][force.freedom][1] == "rad/s"
+            said = "torque about the axis" if turns else "force along the axis"
+            return {"force": Quantity(("",), ("N m" if turns else "N",), said), "power": _POWER}
         case Spring():
             tension = Quantity(("",), ("N",), "tension")
             length = Quantity(("",), ("m",), "length")

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.constraint_rows import multipliers_of, rows_of
-from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum, tree_forces
+from ..dynamics.constraint_forces import Held, motion_force
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.cut_joints import cut_coordinates, cut_speeds
+from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
+from ..dynamics.joint_loads import Load, joint_loads
 from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
-from ..model.forces import Motion, Motor, Spring
+from ..model.forces import Force, Motion, Motor, Spring
 from .columns import (
     CLOSURE,
+    CUT_LETTERS,
     JOINT_LETTERS,
     LEDGER,
     PLACES,
+    REACTION,
     TOTALS,
     WRENCH_LEDGER,
     Quantity,
     force_quantities,
     joint_quantity,
 )
+from .held import held_along
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +68,7 @@ class Switch(NamedTuple):
 class Result:
     """What a run left: times (T,), q (T, nq), u (T, nu), and all that follows from them, by name.
 
-    ``run["hinge.q"]``, ``.u``, ``.udot`` of a joint; ``run["arm.position"]``, ``.rotation``,
+    ``run["hinge.q"]``, ``.u``, ``.udot``, ``.reaction`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
@@ -96,10 +102,11 @@ class Result:
 
     def names(self) -> list[str]:
         """Every name this result answers to."""
-        joints = [f"{joint}.{letter}" for joint in self.system.joints for letter in JOINT_LETTERS]
+        joints = [f"{joint}.{letter}" for joint, letters in self._joints.items() for letter in letters]
+        reactions = [f"{owner}.reaction" for owner in self._holders]
         places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
-        forces = [f"{name}.{what}" for name, force in self._forces.items() for what in force_quantities(force)]
-        return [*self._totals, *joints, *places, *forces]
+        forces = [f"{name}.{what}" for name, force in self._forces.items() for what in self._outputs(force)]
+        return [*self._totals, *joints, *places, *forces, *reactions]
 
     @property
     def _totals(self) -> dict[str, Quantity]:
@@ -109,39 +116,53 @@ class Result:
     def _forces(self) -> Mapping[str, Any]:
         return self.system.forces.elements
 
+    def _outputs(self, force: Force) -> dict[str, Quantity]:
+        return force_quantities(force, self.system.model)
+
     @cached_property
     def places(self) -> dict[str, None]:
         """Bodies (without ground) and named frames, in order."""
         return dict.fromkeys([*self.system.bodies[1:], *self.system.model.frames])
 
     @cached_property
-    def _joints(self) -> frozenset[str]:
-        return frozenset(self.system.joints)
+    def _joints(self) -> dict[str, tuple[str, ...]]:
+        """Joints that move and what is known of each; the tree's come first."""
+        cuts = [joint.name for joint in self.system.topology.cuts if joint.kind != "fixed"]
+        return dict.fromkeys(self.system.joints, JOINT_LETTERS) | dict.fromkeys(cuts, CUT_LETTERS)
+
+    @cached_property
+    def _holders(self) -> dict[str, None]:
+        """What has a reaction: joints, couplings and constraints."""
+        model = self.system.model
+        couplings = [f"{joint}.coupling" for joint in model.couplings]
+        return dict.fromkeys([*model.joints, *couplings, *model.constraints])
 
     def quantity(self, name: str) -> Quantity:
         """Labels, units and meaning of a name."""
         if name in self._totals:
             return self._totals[name]
         owner, _, what = name.rpartition(".")
-        if what in JOINT_LETTERS and owner in self._joints:
+        if what in self._joints.get(owner, ()):
             return joint_quantity(self.system.model.joints[owner].kind, what)
         if what in PLACES and owner in self.places:
             return PLACES[what]
-        if owner in self._forces and what in (known := force_quantities(self._forces[owner])):
+        if what == "reaction" and owner in self._holders:
+            return REACTION
+        if owner in self._forces and what in (known := self._outputs(self._forces[owner])):
             return known[what]
         if owner and what and owner in self and what in (whole := self.quantity(owner)).labels:
             n = whole.labels.index(what)
             return Quantity(("",), (whole.units[n],), f"{what} of {whole.long_name}")
         raise ModelError(
             f"result of '{self.system.name}' has no '{name}'",
-            expected="a joint with .q, .u or .udot; a body or frame with .position, .rotation or .velocity; "
+            expected="a joint with .q, .u, .udot or .reaction; a body or frame with .position, .rotation or .velocity; "
             + ("a force with .force or .power; " if self._forces else "")
             + ", ".join(self._totals),
             hint=self._hint(name),
         )
 
     def _hint(self, name: str) -> str:
-        for whole, ending in ((self.system.joints, "q"), (self.places, "position"), (self._forces, "force")):
+        for whole, ending in ((self._joints, "q"), (self.places, "position"), (self._forces, "force")):
             if name in whole:
                 return f"did you mean '{name}.{ending}'?"
         return nearest(name, self.names()) or "names() lists them all"
@@ -166,9 +187,14 @@ class Result:
         owner, _, what = name.rpartition(".")
         if what in PLACES and owner in self.places:
             return np.concatenate([getattr(k, what)(owner) for k in self.kinematics()])
-        if owner in self._forces and what in force_quantities(self._forces[owner]):
+        if owner in self._forces and what in self._outputs(self._forces[owner]):
             return self._force(owner, what)
-        if what in ("q", "u", "udot") and owner in self._joints:
+        if what == "reaction" and owner in self._holders:
+            return self._reactions[owner].wrench
+        if what in self._joints.get(owner, ()):
+            if owner in self.system.cut_joints:
+                derive = cut_coordinates if what == "q" else cut_speeds
+                return _column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
         if name == "closure" and self.system.constraints.count:
@@ -214,21 +240,16 @@ class Result:
         """An output of a force; that of a given motion is what is needed beside all other forces."""
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
-            return self._motion_force(force, what)
+            return motion_force(self.system, self._held, self.u, force)[what == "power"]
         return self._loads[:, n, LEDGER[what] if isinstance(force, Motor | Spring) else WRENCH_LEDGER[what]]
 
-    def _motion_force(self, motion: Motion, what: str) -> np.ndarray:
-        system = self.system
-        rest = tree_forces(system, self.q, self.u, self.udot, t=self.t)
-        if system.constraints.count:
-            rows = rows_of(system, self.q, self.u, self.t)
-            lam = multipliers_of(system, rows, rest)
-            if motion.name in system.constraints.driven:  # the joint closes a loop
-                r, slope = system.constraints.driven[motion.name]
-                return lam[:, r] * (slope if what == "force" else rows.given[:, r])
-            rest = rest - (lam[:, None, :] @ rows.C)[:, 0]
-        row = system.u_index(motion.joint).start + motion.freedom
-        return rest[:, row] if what == "force" else rest[:, row] * self.u[:, row]
+    @cached_property
+    def _held(self) -> Held:
+        return held_along(self)
+
+    @cached_property
+    def _reactions(self) -> dict[str, Load]:
+        return joint_loads(self.system, self.q, self.u, self.udot, self._held, t=self.t)
 
     @cached_property
     def udot(self) -> np.ndarray:

@@ -6,11 +6,15 @@ is z; kernels then need no fixed transform behind the joint. Welded bodies share
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from ..errors import ModelWarning
 from ..kernels.layout import KIND
 from ..model import GROUND, JOINT_KINDS, Model, Pose, check
 from ..model.forces import Motion
+from .constraints import ANOTHER_CUT
 from .frames import joint_frame
 from .system import System
 from .topology import Topology, find_topology
@@ -20,10 +24,22 @@ def compile_model(model: Model) -> System:
     """Check the whole model and make its System."""
     check.whole(model)
     topology = find_topology(model)
+    _warn_of_rotors(model, topology)
     turn, shift = _model_bodies_in_system_bodies(model, topology)
     arrays = _tree_arrays(model, topology, turn, shift)
     _add_inertias(model, topology, turn, shift, arrays)
     return System(model, topology, arrays, turn, shift)
+
+
+def _warn_of_rotors(model: Model, topology: Topology) -> None:
+    """A joint that is cut has no row in the mass matrix."""
+    lost = [f"'{joint.name}'" for joint in topology.cuts if joint.armature]
+    if lost:
+        warnings.warn(
+            f"'{model.name}': the armature of {', '.join(lost)}, where loops are cut, does not act; {ANOTHER_CUT}",
+            ModelWarning,
+            stacklevel=4,
+        )
 
 
 def _rotation_and_position(pose: Pose) -> tuple[np.ndarray, np.ndarray]:

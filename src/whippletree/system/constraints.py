@@ -13,7 +13,7 @@ from ..model import Joint
 from ..model.constraints import Constraint, Distance, Gear, PointOnLine, PointOnPlane, Rack, Relative
 from ..model.forces import Motion
 from ..model.functions import Function
-from .frames import joint_frame
+from .frames import put_end, put_joint_ends
 
 if TYPE_CHECKING:
     from .system import System
@@ -32,6 +32,7 @@ HELD: dict[str, tuple[int, int]] = {
     "free": (TURN_NONE, 0),
 }
 TURNS = {TURN_UNIVERSAL: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
+ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
 INTEGERS = ("kind", "turn", "shift", "drive", "body", "to", "signal")
 
 
@@ -83,10 +84,7 @@ class SystemConstraints:
         if joint.kind == "screw" and pitch == 0.0:
             shift = ALL  # as a revolute one
         row = _blank(kernels.JOINT) | {"turn": turn, "numbers": np.zeros(kernels.NUMBERS)}
-        frame = joint_frame(joint, False)
-        for which, body, pose in ((0, joint.parent, joint.at), (1, joint.child, joint.child_at)):
-            name = "body" if which == 0 else "to"
-            row[name] = _end(system, body, pose.position, pose.rotation() @ frame, row["numbers"], which)
+        row |= put_joint_ends(system, joint, row["numbers"])
         row["numbers"][kernels.LENGTH] = pitch
         if motion:
             row["drive"] = _drive(joint, motion)
@@ -133,14 +131,14 @@ class SystemConstraints:
                 return row | {"signal": self._functions[id(c.position)]}
             case Distance():
                 row = _blank(kernels.DISTANCE) | {"numbers": np.zeros(kernels.NUMBERS)}
-                row["body"] = _end(system, c.to, c.to_at, np.eye(3), row["numbers"], 0)
-                row["to"] = _end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
+                row["body"] = put_end(system, c.to, c.to_at, np.eye(3), row["numbers"], 0)
+                row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
                 row["numbers"][kernels.LENGTH] = c.length
                 return row | {"count": self._named(c.name, "distance")}
             case PointOnLine() | PointOnPlane():
                 row = _blank(kernels.JOINT) | {"numbers": np.zeros(kernels.NUMBERS)}
-                row["body"] = _end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
-                row["to"] = _end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
+                row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
+                row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
                 line = isinstance(c, PointOnLine)
                 row["shift"] = SHIFT_Y | SHIFT_Z if line else SHIFT_Z
                 return row | {
@@ -163,16 +161,14 @@ def _blank(kind: int) -> dict[str, Any]:
     return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "freedom": [0, 0], "coordinate": [0, 0]}
 
 
-def _end(system: System, name: str, point: Any, turn: np.ndarray, numbers: np.ndarray, which: int) -> int:
-    """The system body of one end; its frame there goes into the numbers."""
-    body, R, p = system.place(name)
-    numbers[9 * which : 9 * which + 9] = (R @ turn).ravel()
-    numbers[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
-    return body
-
-
 def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, int, int]:
     """Body, and rows of u and q, of one freedom of a joint of the tree."""
+    if joint in system.cut_joints:
+        raise ModelError(
+            f"constraint '{name}': joint '{joint}' ({system.model.joints[joint].kind}) closes a loop",
+            expected="joints of the tree, whose turns are counted",
+            hint=ANOTHER_CUT,
+        )
     body = system.joint_body(joint)
     if body == 0:
         raise ModelError(f"constraint '{name}': joint '{joint}' does not move")
@@ -191,7 +187,7 @@ def _drive(joint: Joint, motion: Motion) -> int:
         raise ModelError(
             f"motion '{motion.name}': joint '{joint.name}' ({joint.kind}) closes a loop",
             expected=f"a joint of the tree, or one of kind {', '.join(codes)}",
-            hint="write this joint before the others of its loop, so that another one is cut",
+            hint=ANOTHER_CUT,
             where=motion.where,
         )
     return codes[joint.kind][motion.freedom]

@@ -12,6 +12,8 @@ from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, 
 from ..model.functions import Function, Ramp, Sine, Step
 from .callbacks import Callback, body_force
 from .constraints import functions_of, motions_of_cuts
+from .frames import put_end
+from .freedoms import FREEDOMS, cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
 
 if TYPE_CHECKING:
     from .system import System
@@ -34,7 +36,9 @@ class SystemForces:
     Attributes
     ----------
     packed : what kernels unpack.
-    elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints follow.
+    elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints and for the
+        springs, dampers, friction and stops of joints that close loops follow.
+    at_cuts : for joints that close loops, rows of the ledger and the freedom each acts in (-1: the spring of a ball).
     rows : number of rows of the ledger.
     signals : number of functions of time.
     motions : rows of u whose motion is given, and the function of each.
@@ -48,8 +52,15 @@ class SystemForces:
         self._functions: list[Function] = functions_of(system)
         self._held = motions_of_cuts(system)
         numbers = [self._element(system, force) for force in self.elements.values()]
-        passive, balls = _passive(system)
-        table = numbers + balls
+        passive, balls = _passive(system) if system.model.passive else ([], [])
+        cuts = _passive_cuts(system) if system.model.passive else []
+        table = numbers + balls + [row for _, _, row in cuts]
+        self.at_cuts: dict[str, list[tuple[int, int]]] = {}
+        for n, force in enumerate(self.elements.values()):
+            if isinstance(force, Motor) and force.joint in system.cut_joints:
+                self.at_cuts.setdefault(force.joint, []).append((n, force.freedom))
+        for n, (joint, freedom, _) in enumerate(cuts, start=len(numbers + balls)):
+            self.at_cuts.setdefault(joint, []).append((n, freedom))
         driven = [(row["freedom"], row["signal"][0]) for row in table if row["kind"] == kernels.MOTION]
         self.motions: dict[int, int] = dict(driven)
         self.rows, self.signals = len(table), len(self._functions)
@@ -69,12 +80,15 @@ class SystemForces:
         return len(self._functions) - 1
 
     def _element(self, system: System, force: Force) -> dict[str, Any]:
-        row: dict[str, Any] = dict.fromkeys(INTEGERS, 0) | {"kind": KINDS[type(force)], "signal": [-1, -1, -1]}
-        frames, parameters = np.zeros(kernels.FRAMES), np.zeros(kernels.PARAMETERS)
+        row, numbers = _blank(KINDS[type(force)]), np.zeros(kernels.NUMBERS)
+        frames, parameters = numbers[: kernels.FRAMES], numbers[kernels.FRAMES :]
         frames[:18] = np.concatenate([np.eye(3).ravel()] * 2)
         if force in self._held:
-            return row | {"kind": kernels.HELD, "numbers": np.concatenate([frames, parameters])}
-        if isinstance(force, Motor | Motion):
+            return row | {"kind": kernels.HELD, "numbers": numbers}
+        if isinstance(force, Motor) and force.joint in system.cut_joints:
+            row |= cut_freedom(system, system.model.joints[force.joint], force.freedom, numbers)
+            row["kind"] = kernels.CUT_MOTOR
+        elif isinstance(force, Motor | Motion):
             row |= _freedom(system, force.joint, force.freedom)
         else:
             row["body"] = _end(system, force.body, force.at, frames, 0)
@@ -98,11 +112,12 @@ class SystemForces:
             case Custom():
                 self.callbacks[force.name] = body_force(force.function, force.name)
                 row["address"] = self.callbacks[force.name].address
-        return row | {"numbers": np.concatenate([frames, parameters])}
+        return row | {"numbers": numbers}
 
 
 INTEGERS = ("kind", "body", "to", "freedom", "coordinate", "signal", "address")
 ON_BODIES = {kernels.SPRING, kernels.BUSHING, kernels.WRENCH, kernels.DRAG, kernels.CUSTOM}
+ON_BODIES |= {kernels.CUT_MOTOR, kernels.CUT_PASSIVE}
 
 
 def _freedom(system: System, joint: str, freedom: int) -> dict[str, int]:
@@ -113,41 +128,45 @@ def _freedom(system: System, joint: str, freedom: int) -> dict[str, int]:
 
 def _end(system: System, name: str, at: Any, frames: np.ndarray, which: int) -> int:
     """The system body of one end; its pose there goes into the frames."""
-    body, R, p = system.place(name)
     point, turn = (at, np.eye(3)) if isinstance(at, tuple) else (at.position, at.rotation())
-    frames[9 * which : 9 * which + 9] = (R @ turn).ravel()
-    frames[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
-    return body
+    return put_end(system, name, point, turn, frames, which)
 
 
 def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[dict[str, Any]]]:
     """Freedoms with springs, dampers, friction or stops; and elements for the springs of spherical joints."""
     freedoms: list[tuple[int, int, list[float]]] = []
     balls: list[dict[str, Any]] = []
-    for edge in system.topology.edges if system.model.passive else ():
+    for edge in system.topology.edges:
         joint = edge.joint
         q, u = system.q_index(joint.name), system.u_index(joint.name)
         quaternion = joint.kind in ("spherical", "free")
-        stop = joint.limits if joint.limits is not None and joint.limits.stiffness > 0 else None
-        lower = -math.inf if stop is None or stop.lower is None else stop.lower
-        upper = math.inf if stop is None or stop.upper is None else stop.upper
-        stops = [-1e300, 1e300, 0.0, 0.0] if stop is None else [lower, upper, stop.stiffness, stop.damping]
-        stops[:2] = max(stops[0], -1e300), min(stops[1], 1e300)  # no limit on that side
         for n in range(u.stop - u.start):
-            k, rest, c, f = (_of_freedom(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
-            if (k and not quaternion) or c or f or stop:
-                numbers = [0.0 if quaternion else k, rest, c, f, joint.friction_speed, *stops]
+            numbers = passive_numbers(joint, n)
+            if numbers:
                 freedoms.append((u.start + n, -1 if quaternion else q.start + n, numbers))
         if joint.kind == "spherical" and joint.stiffness:
             spring = np.zeros(kernels.NUMBERS)
-            spring[kernels.FRAMES] = _of_freedom(joint.stiffness, 0)
-            row = dict.fromkeys(INTEGERS, 0) | {"kind": kernels.BALL, "signal": [-1, -1, -1], "numbers": spring}
-            balls.append(row | {"freedom": u.start, "coordinate": q.stop - 4})
+            spring[kernels.FRAMES] = of_freedom(joint.stiffness, 0)
+            row = _blank(kernels.BALL) | {"freedom": u.start, "coordinate": q.stop - 4}
+            balls.append(row | {"numbers": spring})
     return freedoms, balls
 
 
-def _of_freedom(value: Any, n: int) -> float:
-    return float(value[n] if isinstance(value, tuple) else value)
+def _passive_cuts(system: System) -> list[tuple[str, int, dict[str, Any]]]:
+    """The same of joints that close loops: name, freedom (-1 for the spring of a spherical one) and element of each."""
+    made: list[tuple[str, int, dict[str, Any]]] = []
+    for joint in system.topology.cuts:
+        for n in range(len(FREEDOMS[joint.kind])):
+            row = cut_passive(system, joint, n)
+            if row:
+                made.append((joint.name, n, _blank(kernels.CUT_PASSIVE) | row))
+        if joint.kind == "spherical" and joint.stiffness:
+            made.append((joint.name, -1, _blank(kernels.BUSHING) | cut_ball(system, joint)))
+    return made
+
+
+def _blank(kind: int) -> dict[str, Any]:
+    return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": [-1, -1, -1]}
 
 
 # ---------------------------------------------------------------- functions of time

@@ -1,10 +1,18 @@
-"""The frame of a joint in which kernels know its kind: the axis is z; of a universal joint x, then y."""
+"""The frame of a joint in which kernels know its kind: the axis is z; of a universal joint x, then y.
+
+And the ends of what acts between two bodies: a rotation and a point on each.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..model import Joint
+
+if TYPE_CHECKING:
+    from .system import System
 
 PRINCIPAL = {(1.0, 0.0, 0.0): 0, (0.0, 1.0, 0.0): 1, (0.0, 0.0, 1.0): 2}
 
@@ -39,3 +47,21 @@ def joint_frame(joint: Joint, turned: bool) -> np.ndarray:
     if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x
         return frame * [1.0, -1.0, -1.0]
     return frame
+
+
+def put_end(system: System, name: str, point: Any, turn: np.ndarray, numbers: np.ndarray, which: int) -> int:
+    """The system body of one end; its frame there goes into the numbers of an element."""
+    body, R, p = system.place(name)
+    numbers[9 * which : 9 * which + 9] = (R @ turn).ravel()
+    numbers[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
+    return body
+
+
+def put_joint_ends(system: System, joint: Joint, numbers: np.ndarray) -> dict[str, int]:
+    """The system bodies of a joint's parent and child; its frames there go into the numbers of an element."""
+    frame = joint_frame(joint, False)
+    ends = ("body", joint.parent, joint.at), ("to", joint.child, joint.child_at)
+    return {
+        key: put_end(system, name, pose.position, pose.rotation() @ frame, numbers, which)
+        for which, (key, name, pose) in enumerate(ends)
+    }

@@ -1,0 +1,33 @@
+"""Forces that held the constraints of a run, at all its times."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dynamics.constraint_forces import Held, multipliers_of
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from .result import Result
+
+MISFIT = 1e-6  # of the largest force, that no constraint explains: accelerations are known to some 1e-10
+
+
+def held_along(run: Result) -> Held:
+    """From the accelerations; the joint forces that the run was given must be known for that."""
+    held = multipliers_of(run.system, run.q, run.u, run.udot, _joint_forces(run), t=run.t)
+    if run.given_udot is not None and run.system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
+        raise ModelError(
+            f"result of '{run.system.name}' does not know the joint forces that were given to the run",
+            hint="wt.reactions(system, q, u, tau) takes them",
+        )
+    return held
+
+
+def _joint_forces(run: Result) -> np.ndarray:
+    """Those that were constant; those of a function are not kept."""
+    tau = json.loads(run.attrs.get("settings", "{}")).get("tau")
+    return np.zeros(run.system.nu) if tau is None else np.array(tau, float)
