@@ -241,6 +241,7 @@ class Program(NamedTuple):
     """A Plan as kernels see it."""
 
     count: Any  # number of operations
+    poor: Any  # whether a pivot is poor
     steps: Any  # (count, COLUMNS)
     maps: Any
     fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
@@ -250,8 +251,8 @@ class Program(NamedTuple):
 def pack_plan(plan: Plan | None) -> np.ndarray:
     """A plan as numbers, or that there is none."""
     if plan is None:
-        return np.zeros(2, np.int64).view(float)
-    header = np.array([len(plan.steps), plan.maps.size], np.int64)
+        return np.zeros(3, np.int64).view(float)
+    header = np.array([len(plan.steps), plan.maps.size, plan.poor.any()], np.int64)
     integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
@@ -261,9 +262,9 @@ def pack_plan(plan: Plan | None) -> np.ndarray:
 
 @inline
 def unpack_plan(memory, n):
-    counts, n = take_integers(memory, n, 2)
+    counts, n = take_integers(memory, n, 3)
     steps, n = take_integers(memory, n, COLUMNS * counts[0])
     maps, n = take_integers(memory, n, counts[1])
     fall, n = take(memory, n, counts[0])
     rise, n = take(memory, n, counts[0])
-    return Program(counts[0], steps, maps, fall, rise), n
+    return Program(counts[0], counts[2], steps, maps, fall, rise), n

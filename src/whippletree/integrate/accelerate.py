@@ -10,27 +10,25 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, composite, multipliers, reduction, reduction_loads
+from ..dynamics import articulated, composite, multipliers, reduction
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
 from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
-from ..kernels.constraints import ends_of_row
 from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces, spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import coordinate_rates
-from ..kernels.outside import call_policy
-from ..kernels.spatial import axpy, load3, load6, mul_rigid, store6, sub
+from ..kernels.outside import call_policy, call_solver
+from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
 
-# whole numbers for trees, and two kinds with a point where constraints are solved too: each type is compiled when it is
-# first needed
-CODES: dict[str, Any] = {"articulated": 0, "composite": 1, "multipliers": 2.0, "reduction": np.float32(3.0)}
+TREES = {"articulated": 0, "composite": 1}
+LOOPS = ("multipliers", "reduction")  # in integrate/closed.py
 
 
 class Mechanism(NamedTuple):
@@ -43,7 +41,7 @@ class Mechanism(NamedTuple):
     buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
     tau: Any  # (nu)        joint forces that the caller gives
     call: Any  # address of a function that gives them instead, or 0; None where there never is one
-    algorithm: Any  # a code of CODES; None is articulated too, and leaves the others uncompiled
+    algorithm: Any  # of TREES; None is articulated too, and leaves others uncompiled; or two solvers of closed.py
 
 
 class Parts(NamedTuple):
@@ -77,8 +75,8 @@ def mechanism_memory(
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
     else:
-        sizes = (33 * nb + 8 * nu, 22 * nb + nu + nu * nu, multipliers.work_rows(system))
-        work = sizes[int(CODES[algorithm])]
+        trees = {"articulated": 33 * nb + 8 * nu, "composite": 22 * nb + nu + nu * nu}
+        work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
@@ -203,68 +201,14 @@ def drive(p, u, udot):
     return power
 
 
-@kernel
-def solve_constrained(x, t, q, u, udot):
-    """u' with constraints by multipliers; returns their power"""
-    p, n = open_parts(x)
-    m, F, E, _ = open_all(x.memory)
-    w, _ = multipliers.take_work(m, E, x.buffer, n)
-    if F.ns > 0:
-        evaluate_signals(F, t, p.signals)
-    power = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
-    if F.ndriven > 0:
-        apply_constraints(E, p, w.rows.w, w.lam)
-    return power
-
-
-@kernel
-def solve_reduced(x, t, q, u, udot):
-    """u' with loops by reduction; returns the power of those that move by themselves"""
-    p, n = open_parts(x)
-    m, F, E, _ = open_all(x.memory)
-    plan, _ = open_plan(x.memory)
-    lam, n = take(x.buffer, n, E.nr)
-    r, n = take(x.buffer, n, m.nu)
-    f, n = take(x.buffer, n, 6 * m.nb)
-    a, n = take(x.buffer, n, 6 * m.nb)
-    own = reduction.take_reduced(m, F, E, x.buffer, n)
-    if F.ns > 0:
-        evaluate_signals(F, t, p.signals)
-    well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
-    put(p.health, 0, well)
-    power = get(p.k.v, 0)
-    if F.ns > 0:
-        reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
-        reduction_loads.loads_of_rows(p.k, plan, own.w, r, lam)
-        for n in range(E.nr):
-            power = power + get(lam, n) * get(own.x.given, n)
-        if F.ndriven > 0:
-            apply_constraints(E, p, own.x.w, lam)
-    return power
-
-
-@kernel
-def apply_constraints(E, p, w, lam):
-    """The forces of constraints join all others"""
-    for r in range(E.nr):
-        a, b, i, first, j, second = ends_of_row(E, r)
-        force = get(lam, r)
-        store6(p.wrench, a, axpy(force, load6(w, 2 * r), load6(p.wrench, a)))
-        store6(p.wrench, b, axpy(force, load6(w, 2 * r + 1), load6(p.wrench, b)))
-        put(p.total, i, get(p.total, i) + first * force)
-        put(p.total, j, get(p.total, j) + second * force)
-
-
 def solve(algorithm, x, p, t, q, u, udot, n):
     """u' under ``total`` and ``wrench``; Work lies in the buffer from row n on. Returns the power of constraints."""
 
 
 @overload(solve, jit_options=ALWAYS)
 def _solve(algorithm, x, p, t, q, u, udot, n):
-    if algorithm == types.float64:
-        return lambda algorithm, x, p, t, q, u, udot, n: solve_constrained(x, t, q, u, udot)
-    if algorithm == types.float32:
-        return lambda algorithm, x, p, t, q, u, udot, n: solve_reduced(x, t, q, u, udot)
+    if isinstance(algorithm, types.UniTuple):
+        return lambda algorithm, x, p, t, q, u, udot, n: call_solver(algorithm[0], x.memory, x.buffer, t, q, u, udot)
 
     def by_articulated(algorithm, x, p, t, q, u, udot, n):
         w, _ = articulated.take_work(p.m, x.buffer, n)
@@ -289,7 +233,7 @@ def served(algorithm, x):
 
 @overload(served, jit_options=ALWAYS)
 def _served(algorithm, x):
-    if algorithm == types.float32:
+    if isinstance(algorithm, types.UniTuple):
 
         def by_plan(algorithm, x):
             p, _ = open_parts(x)
@@ -297,6 +241,22 @@ def _served(algorithm, x):
 
         return by_plan
     return lambda algorithm, x: True
+
+
+def singular(algorithm, x):
+    """Whether loops are near a pose where they lose rank: accelerations off the constraints are then far off"""
+
+
+@overload(singular, jit_options=ALWAYS)
+def _singular(algorithm, x):
+    if isinstance(algorithm, types.UniTuple):
+
+        def by_plan(algorithm, x):
+            plan, _ = open_plan(x.memory)
+            return plan.poor > 0
+
+        return by_plan
+    return lambda algorithm, x: False
 
 
 @kernel

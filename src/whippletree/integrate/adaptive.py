@@ -6,8 +6,8 @@ Symbols  K are the stages; y = (q, u, work).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
          stays; and since the last stage is taken at the projected y, it is the first stage of the next step
-         exactly. The same in dense output. Loops are closed likewise, by project.py. The error is held to a fixed
-         share of the tolerance (margin).
+         exactly. The same in dense output. Loops are closed likewise, by project.py; all stages are near poses where
+         loops lose rank. The error is held to a fixed share of the tolerance (margin).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, k
 from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
-from .accelerate import impose, make_mechanism, open_scratch, rates, served
+from .accelerate import impose, make_mechanism, open_scratch, rates, served, singular
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
@@ -33,11 +33,14 @@ from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Contr
 from .task import Failure, Task
 
 MOST_STEPS = 2_000_000  # from one output to the next
+SHORTEST = 1 / 64  # of the last calm step: near poses where loops lose rank shorter ones would only follow roundings
+LOOPS = 4.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for hours
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
-# interpolant, of which the first is y where it began, and whether the others are prepared
-ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED = range(6, 14)
+# interpolant, of which the first is y where it began, and whether the others are prepared; and the last step that was
+# not near a pose where loops lose rank
+ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM = range(6, 15)
 HEAD = 2 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN = range(5)
 
@@ -228,13 +231,18 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 h = until - c[TIME]
             for s in range(1, method.stages):
                 stage(method, s, h, y, K, new)
-                if s == last_stage:
+                if s == last_stage or singular(x.algorithm, x):
                     project(m, new)
-                    close(x.algorithm, x, c[TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    close(x.algorithm, x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
+            if singular(x.algorithm, x):
+                if h <= SHORTEST * c[CALM] and size < math.inf:
+                    size = min(size, 1.0)
+            else:
+                c[CALM] = h
             accepted = control(method.control, c, h, size)
         for j in range(ny):
             put(dense, j, get(y, j))
@@ -260,7 +268,8 @@ class Run:
     interpolates = True
 
     def __init__(self, task: Task, method: Tableau) -> None:
-        system, self.method = task.system, method
+        system = task.system
+        self.method = method._replace(margin=method.margin * (LOOPS if system.constraints.count else 1.0))
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
         self.plans = Plans(task, 3 * self.width)

@@ -15,7 +15,8 @@ from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
 from ..dynamics.reduction_layout import Plan
 from ..result.result import Switch
-from .accelerate import CODES, mechanism_memory
+from .accelerate import mechanism_memory
+from .closed import code_of
 from .task import Task
 
 
@@ -24,12 +25,11 @@ class Plans:
 
     def __init__(self, task: Task, rows: int) -> None:
         self.task, self.system, self.rows = task, task.system, rows
-        self.code = CODES[task.algorithm]
+        self.code = code_of(task.algorithm)
         self.planned = task.algorithm == "reduction"
         self.width = 1 + task.system.nq if self.planned else 0
         self.plan: Plan | None = None
         self.pose = np.zeros(0)
-        self.made = 0
         self.switches: list[Switch] = []
         self._memory = np.zeros(0) if self.planned else self._make()
 
@@ -51,14 +51,21 @@ class Plans:
             tail[0], tail[1:] = t, q
 
     def renew(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
-        """A plan for another pose; a change of dependent joints is noted."""
-        before = self._dependents()
+        """A plan for another pose; a change of dependent joints is noted.
+
+        Where loops are about to lose rank the plan stays: motion goes through such a pose on its branch, and what the
+        rows that lose their effect there have to say is known from both sides.
+        """
+        before, plan, pose, memory = self._dependents(), self.plan, tail.copy(), self._memory
         tail[0], tail[1:] = t, q
         self.memory(tail)
-        self.made += 1
-        for loop, now in self._dependents().items():
-            if now != before.get(loop):
-                self.switches.append(Switch(float(t), loop, before.get(loop, ()), now))
+        now = self._dependents()
+        if plan and _rank(self.plan) < _rank(plan):
+            tail[:], self.plan, self.pose, self._memory = pose, plan, pose, memory
+            return
+        for loop, joints in now.items():
+            if joints != before.get(loop):
+                self.switches.append(Switch(float(t), loop, before.get(loop, ()), joints))
 
     def _dependents(self) -> dict[str, tuple[str, ...]]:
         """Joints that depend on the others, by the joint that closes their loop."""
@@ -78,3 +85,7 @@ class Plans:
     def attrs(self) -> dict[str, Any]:
         """For the Result."""
         return {"switches": json.dumps([list(s) for s in self.switches])} if self.planned else {}
+
+
+def _rank(plan: Plan | None) -> int:
+    return sum(map(len, plan.dependents.values())) if plan else 0

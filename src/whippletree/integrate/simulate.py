@@ -25,7 +25,7 @@ from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
-from .accelerate import CODES
+from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
@@ -144,8 +144,8 @@ def simulate(
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
     """Refuse what does not close loops."""
-    if algorithm not in CODES:
-        able = [name for name in CODES if system.features <= ALGORITHMS[name].SUPPORTS]
+    if algorithm not in (*TREES, *LOOPS):
+        able = [name for name in (*TREES, *LOOPS) if system.features <= ALGORITHMS[name].SUPPORTS]
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
         )

@@ -86,12 +86,17 @@ INNER: Any = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that Python calls: cached on disk, without the GIL."""
+    return in_cache_folder(lambda cached: njit(nogil=True, cache=cached, **OPTIONS)(function))
+
+
+def in_cache_folder(make: Callable[[bool], Any]) -> Any:
+    """Make something compiled that is kept on disk; where no folder can be written to, that is not."""
     config: Any = numba_config  # its settings are made at run time
     saved, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        return njit(nogil=True, cache=True, **OPTIONS)(function)
-    except RuntimeError:  # no folder to cache in can be written to
-        return njit(nogil=True, **OPTIONS)(function)
+        return make(True)
+    except RuntimeError:
+        return make(False)
     finally:
         config.CACHE_DIR = saved
 
@@ -287,6 +292,17 @@ def view_integers(typing_context: Any, buffer: Any, start: Any, count: Any) -> A
         return _borrow(context, builder, integers, data, args[1], args[2])
 
     return integers(buffer, types.intp, types.intp), generate
+
+
+@intrinsic
+def numbers_at(typing_context: Any, pointer: Any, count: Any) -> Any:
+    """So many doubles behind a pointer, borrowed."""
+    numbers = types.Array(types.float64, 1, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _borrow(context, builder, numbers, args[0], ir.Constant(args[1].type, 0), args[1])
+
+    return numbers(pointer, types.intp), generate
 
 
 @inline

@@ -1,14 +1,16 @@
-"""Calls from compiled loops to a user's functions, by address; and one lane of a block as numbers."""
+"""Calls from compiled loops by address, to a user's functions and to ours; and one lane of a block as numbers."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import cfunc, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from .blocks import ALWAYS
-from .lanes import LANES
+from .lanes import LANES, OPTIONS, in_cache_folder
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -85,3 +87,44 @@ def call_force(typing_context: Any, address: Any, t: Any, block: Any, lane: Any)
         return status
 
     return types.int64(types.int64, types.float64, block, types.intp), generate
+
+
+# ---------------------------------------------------------------- solvers that are compiled apart
+# A kernel that another calls is optimized again with each of its callers, and theirs. A solver of some size is compiled
+# once, and called by its address.
+
+_NUMBERS = types.CPointer(types.float64)
+_SOLVER = types.float64(
+    _NUMBERS, types.int64, _NUMBERS, types.int64, types.float64, _NUMBERS, types.int64, _NUMBERS, types.int64, _NUMBERS
+)  # fmt: skip
+
+
+@cache
+def address_of(solver: Callable[..., float]) -> int:
+    """Where a compiled ``solver(memory, buffer, t, q, u, out)`` is: see :func:`solver_of`. It stays there."""
+    compiled = in_cache_folder(lambda cached: cfunc(_SOLVER, cache=cached, **OPTIONS)(solver))
+    _kept.append(compiled)
+    return int(compiled.address)
+
+
+_kept: list[Any] = []
+
+
+@intrinsic
+def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: Any, q: Any, u: Any, out: Any) -> Any:
+    """Call a solver of one state; returns what it returns."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        arrays = {n: context.make_array(sig.args[n])(context, builder, args[n]) for n in (1, 2, 4, 5, 6)}
+        data = {n: builder.bitcast(a.data, ir.DoubleType().as_pointer()) for n, a in arrays.items()}
+        word, numbers = args[0].type, ir.DoubleType().as_pointer()
+        pair = [numbers, word]
+        shape = ir.FunctionType(ir.DoubleType(), [*pair, *pair, ir.DoubleType(), *pair, *pair, numbers])
+        given: list[Any] = []
+        for n in (1, 2, 4, 5):
+            given += [data[n], arrays[n].nitems]
+            if n == 2:
+                given.append(args[3])
+        return builder.call(builder.inttoptr(args[0], shape.as_pointer()), [*given, data[6]])
+
+    return types.float64(types.int64, memory, buffer, types.float64, q, u, out), generate

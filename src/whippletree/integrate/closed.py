@@ -1,0 +1,186 @@
+"""Motion with loops and constraints: solvers of one state that are compiled apart, called by their addresses.
+
+Paper    of the way back onto constraints: [hairer1996] sec. VII.2, the projection method, eqs (2.13)-(2.14): position,
+         then velocity, to the nearest state in the metric of M.
+Symbols  g = 0, C u = given as in kernels/constraints.py.
+Differs  the multipliers of the projection come from the same factors as those of motion, dynamics/multipliers.py, so
+         redundant rows need no care. Positions are judged as they are; speeds only once loops are closed, where rows
+         that the open loop made independent are redundant again and do not lock it. By reduction, C move = -g of least
+         kinetic energy is motion from rest without forces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dynamics import articulated, multipliers, reduction, reduction_loads
+from ..kernels.constraints import constrain, ends_of_row
+from ..kernels.force_layout import evaluate_signals
+from ..kernels.kinematics import place_and_move
+from ..kernels.lanes import get, inline, kernel, numbers_at, put, take, view
+from ..kernels.manifold import advance
+from ..kernels.outside import address_of
+from ..kernels.spatial import axpy, load6, store6
+from .accelerate import TREES, Mechanism, open_all, open_parts, open_plan
+
+CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
+COARSE = 1e-8  # beyond, factors are taken anew
+MOST = 8
+
+
+@kernel
+def move_onto(x, t, q, u):
+    """q and u in place; returns the gap that is left, against the size of the mechanism"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    if E.closes == 0.0:  # the run is stabilized otherwise
+        return 0.0
+    w, _ = multipliers.take_work(m, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    still, rank, left = view(p.wrench, 0, 0), -1, 0.0
+    for turn in range(MOST):
+        place_and_move(m, q, u, p.k)
+        constrain(m, E, p.k, p.signals, q, u, w.rows)
+        before, left = left, multipliers.gap(E, w.rows)
+        closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
+        if closed or rank < 0 or left > COARSE:
+            articulated.solve(m, p.k, p.total, still, w.tree, w.move)
+            rank = multipliers.fill(m, E, p.k, w, multipliers.RANK)
+        if closed:
+            break
+        for r in range(E.nr):
+            put(w.left, r, -get(w.rows.g, r))
+        for j in range(m.nu):
+            put(w.move, j, 0.0)
+        multipliers.correct(m, E, p.k, w, rank, w.left, w.move)
+        advance(m, q, w.move, q)
+    for r in range(E.nr):
+        put(w.left, r, -get(w.rows.rate, r))
+    multipliers.correct(m, E, p.k, w, rank, w.left, u)
+    return left
+
+
+@kernel
+def move_onto_reduced(x, t, q, u):
+    """The same by reduction: C move = -g of least kinetic energy is motion from rest without forces"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    plan, _ = open_plan(x.memory)
+    none, n = take(x.buffer, n, m.nu)
+    move, n = take(x.buffer, n, m.nu)
+    own = reduction.take_reduced(m, F, E, x.buffer, n)
+    still, left = view(p.wrench, 0, 0), 0.0
+    free = reduction.Reduced(own.x, view(own.given, 0, 0), own.w)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    for j in range(m.nu):
+        put(none, j, 0.0)
+    for turn in range(MOST):
+        place_and_move(m, q, u, p.k)
+        constrain(m, E, p.k, p.signals, q, u, own.x)
+        before, left = left, multipliers.gap(E, own.x)
+        if left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf:
+            break
+        for r in range(E.nr):
+            put(own.x.gamma, r, -get(own.x.g, r))
+        reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+        advance(m, q, move, q)
+    for r in range(E.nr):
+        put(own.x.gamma, r, -get(own.x.rate, r))
+    reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+    for j in range(m.nu):
+        put(u, j, get(u, j) + get(move, j))
+    return left
+
+
+@kernel
+def solve_constrained(x, t, q, u, udot):
+    """u' with constraints by multipliers; returns their power"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    w, _ = multipliers.take_work(m, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    power = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
+    put(p.health, 0, 1.0)
+    if F.ndriven > 0:
+        apply_constraints(E, p, w.rows.w, w.lam)
+    return power
+
+
+@kernel
+def solve_reduced(x, t, q, u, udot):
+    """u' with loops by reduction; returns the power of those that move by themselves"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    plan, _ = open_plan(x.memory)
+    lam, n = take(x.buffer, n, E.nr)
+    r, n = take(x.buffer, n, m.nu)
+    f, n = take(x.buffer, n, 6 * m.nb)
+    a, n = take(x.buffer, n, 6 * m.nb)
+    own = reduction.take_reduced(m, F, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
+    put(p.health, 0, well)
+    power = get(p.k.v, 0)
+    if F.ns > 0:
+        reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
+        reduction_loads.loads_of_rows(p.k, plan, own.w, r, lam)
+        for n in range(E.nr):
+            power = power + get(lam, n) * get(own.x.given, n)
+        if F.ndriven > 0:
+            apply_constraints(E, p, own.x.w, lam)
+    return power
+
+
+@kernel
+def apply_constraints(E, p, w, lam):
+    """The forces of constraints join all others"""
+    for r in range(E.nr):
+        a, b, i, first, j, second = ends_of_row(E, r)
+        force = get(lam, r)
+        store6(p.wrench, a, axpy(force, load6(w, 2 * r), load6(p.wrench, a)))
+        store6(p.wrench, b, axpy(force, load6(w, 2 * r + 1), load6(p.wrench, b)))
+        put(p.total, i, get(p.total, i) + first * force)
+        put(p.total, j, get(p.total, j) + second * force)
+
+
+# ---------------------------------------------------------------- as they are called
+
+
+@inline
+def given_by(memory, size, buffer, room, q, nq, u, nu):
+    """Arrays behind pointers: a Mechanism, q and u"""
+    whole, rest = numbers_at(memory, size), numbers_at(buffer, room)
+    x = Mechanism(whole, rest, view(rest, 0, 0), None, None)
+    return x, numbers_at(q, nq), numbers_at(u, nu)
+
+
+def constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_constrained(x, t, coordinates, speeds, numbers_at(udot, nu))
+
+
+def closed(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto(x, t, coordinates, speeds)
+
+
+def reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_reduced(x, t, coordinates, speeds, numbers_at(udot, nu))
+
+
+def closed_reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto_reduced(x, t, coordinates, speeds)
+
+
+SOLVERS = {"multipliers": (constrained, closed), "reduction": (reduced, closed_reduced)}
+
+
+def code_of(algorithm: str) -> int | tuple[int, ...]:
+    """What a Mechanism takes for an algorithm; with loops, what finds u' and what goes back onto the constraints."""
+    return TREES[algorithm] if algorithm in TREES else tuple(address_of(f) for f in SOLVERS[algorithm])
