@@ -3,7 +3,7 @@
 Where rows are redundant lam is the shortest one, in N and N m, and the multipliers that move nothing, C' n = 0, are
 given too: what they change is not told by rigid bodies. Loops alone are swept, O(n + m), by reduction_loads.py: rows
 that nothing can move take nothing. Only where others are redundant too, or nearly so, up to ``DENSE`` of them are
-taken together, by singular values; beyond that lam is the one of the sweep, which may be some percent longer than the
+taken together, by singular values; beyond that lam is the one of the sweep, which holds as well but need not be the
 shortest, and what may be added is not known. Couplings and other constraints are always taken together.
 """
 

@@ -58,7 +58,8 @@ class Loops:
         self.at: dict[int, tuple[set[int], np.ndarray]] = {}
         for e, own in self.wrenches.items():
             for side, body in enumerate((table.parent[table.cuts[e]], self.second[e])):
-                self.join(int(body), {e}, own[:, side])
+                if body:  # no joint carries ground
+                    self.join(int(body), {e}, own[:, side])
 
     def join(self, body: int, passing: set[int], R: np.ndarray) -> None:
         """Loops that come to a body from one more side; those that are there already end here."""

@@ -33,7 +33,7 @@ from .fronts import load_at6, places, put_at6
 from .live_rows import live_rows
 from .loads import project
 from .newton_euler import balance
-from .reduction import Planned, solve, solve_planned, take_reduced
+from .reduction import Planned, accelerations, solve, solve_planned, take_reduced
 from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MOVE, ROOT, TAKE, unpack_plan
 
 
@@ -206,6 +206,9 @@ def loads_of(
     found = np.zeros((*q.shape[:-1], live.count + system.nu + 1))
     waiting: list[Any] = system.ready.setdefault((loads, q.ndim), [])
     planned = waiting.pop() if waiting else PlannedLoads(system, 1 if one else LANES)
+    others: list[Any] = system.ready.get(accelerations, [])
+    if planned.plan is None and others and others[-1].plan is not None:
+        planned.follow(others[-1].plan)
     solve_planned(planned, q, u, rest, signals, found, 0, 1 if one else q.shape[0])
     waiting.append(planned)
     lam = np.zeros((*q.shape[:-1], system.constraints.count))
