@@ -1,4 +1,4 @@
-"""Loads of many joints: by a sweep, for a cost that grows as the mechanism, the same as from all constraints at once."""
+"""Loads of many joints: swept at a cost that grows as the mechanism does, the same as from all constraints at once."""
 
 import tracemalloc
 
