@@ -13,6 +13,7 @@ from ..dynamics.constraint_forces import Held, motion_force, multipliers_of
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import require_finite, states
 from ..dynamics.joint_loads import Load, joint_loads
+from ..dynamics.open_loads import open_loads
 from ..errors import ModelError, nearest
 from ..model.forces import Motion
 from ..system.system import System
@@ -42,11 +43,11 @@ def reactions(
     require_finite(system, (Q, U, T), ("q", "u", "tau"))
     at = np.asarray(t, float)
     held = multipliers_of(system, Q, U, A, T, wrenches, at)
-    found = joint_loads(system, Q, U, A, held, wrenches, at, changes=Q.ndim == 1)
+    found = joint_loads(system, Q, U, A, held, wrenches, at)
     motions = {
         f.name: motion_force(system, held, U, f)[0] for f in system.forces.elements.values() if isinstance(f, Motion)
     }
-    return Reactions(system, found, motions, "world", lambda: _unique(system, Q, U, A, held, wrenches, at, found))
+    return Reactions(system, found, motions, "world", lambda: _unique(system, Q, U, held, found))
 
 
 class Reactions(Mapping[str, np.ndarray]):
@@ -62,7 +63,9 @@ class Reactions(Mapping[str, np.ndarray]):
     ``joint``, along its freedom. The joint ``of`` feels -ratio times as much.
 
     Where constraints are redundant, rigid bodies do not tell how they share their load. It is then the shortest of
-    all multipliers of joints that close loops and of constraints, and ``unique`` says which components are sure.
+    all multipliers of joints that close loops and of constraints, and ``unique`` says which components are sure. With
+    more than 600 rows of loops that something moves, some of them redundant, the multipliers hold as well but may not
+    be the shortest, and ``unique`` knows only of those rows that nothing could ever move.
 
     Attributes
     ----------
@@ -143,31 +146,23 @@ def _turned(axes: np.ndarray, wrench: np.ndarray) -> np.ndarray:
 
 
 def _unique(
-    system: System,
-    q: np.ndarray,
-    u: np.ndarray,
-    udot: np.ndarray,
-    held: Held,
-    wrenches: Any,
-    t: np.ndarray,
-    found: dict[str, Load],
+    system: System, q: np.ndarray, u: np.ndarray, held: Held, found: dict[str, Load]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Which components no idle multiplier changes, in world and in joint axes."""
     if q.ndim == 1:
-        return _sure(found)
+        return _sure(open_loads(system, q, u, held), {name: load.axes for name, load in found.items()})
     each = []
     for s in range(len(q)):
-        one = Held(held.rest[s], type(held.rows)(*(x[s] for x in held.rows)), held.lam[s], held.null[s], held.misfit[s])
-        here = {name: np.asarray(w, float)[s] if np.ndim(w) > 1 else w for name, w in (wrenches or {}).items()}
-        now = t[s] if t.ndim else t
-        each.append(_sure(joint_loads(system, q[s], u[s], udot[s], one, here, now, changes=True)))
+        here = held._replace(rows=type(held.rows)(*(x[s] for x in held.rows)), null=held.null[s])
+        axes = {name: load.axes[s] for name, load in found.items()}
+        each.append(_sure(open_loads(system, q[s], u[s], here), axes))
     return {name: tuple(np.array([one[name][n] for one in each]) for n in (0, 1)) for name in found}  # type: ignore[misc]
 
 
-def _sure(found: dict[str, Load]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _sure(changes: dict[str, np.ndarray], axes: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     sizes = {
-        name: [np.linalg.norm(x, axis=0) for x in (load.change, _turned(load.axes, load.change))]
-        for name, load in found.items()
+        name: [np.linalg.norm(x, axis=0) for x in (changes[name], _turned(turn, changes[name]))]
+        for name, turn in axes.items()
     }
     largest = max((x.max() for both in sizes.values() for x in both), default=0.0)
     return {name: (both[0] <= SPREAD * largest, both[1] <= SPREAD * largest) for name, both in sizes.items()}

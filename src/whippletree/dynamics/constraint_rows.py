@@ -10,7 +10,7 @@ from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_
 from ..kernels.constraint_layout import ROW_NUMBERS, Rows, unpack_constraints
 from ..kernels.constraints import constrain, fill_matrix
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, scratch, take
+from ..kernels.lanes import entry, scratch, take, view
 from ..kernels.layout import unpack
 from ..system.system import System
 from .evaluate import evaluate
@@ -29,24 +29,21 @@ class ConstraintRows(NamedTuple):
     given: np.ndarray  # (nr)  what functions of time ask for
     gamma: np.ndarray  # (nr)  C u' = gamma
     wrenches: np.ndarray  # (nr, 2, 6)  on the first and second body, about the points of their components
-    C: np.ndarray  # (nr, nu)
+    C: np.ndarray  # (nr, nu), or (nr, 0) where it is not asked for
 
 
-def _workspace(system: System, lanes: int = 1) -> np.ndarray:
+def _workspace(system: System, lanes: int, width: int) -> np.ndarray:
     rows = kinematics_rows(system) + system.nq + system.nu + 1 + 3 * system.forces.signals
-    return make_memory(system, rows + _columns(system), lanes, system.constraints.packed)
-
-
-def _columns(system: System) -> int:
-    return system.constraints.count * (ROW_NUMBERS + system.nu)
+    return make_memory(system, rows + width * system.constraints.count, lanes, system.constraints.packed)
 
 
 @entry
 def constraint_rows(memory, q, u, signals, out, start, stop):
-    """g, rate, given, gamma (nr each), w (nr, 12) and C (nr, nu) of the states start to stop."""
+    """g, rate, given, gamma (nr each), w (nr, 12) and, if there is room, C (nr, nu) of the states start to stop."""
     m, end = unpack(memory)
     E, end = unpack_constraints(memory, end)
-    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != E.nr * (ROW_NUMBERS + m.nu):
+    size = E.nr * ROW_NUMBERS
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] not in (size, size + E.nr * m.nu):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
@@ -64,29 +61,45 @@ def constraint_rows(memory, q, u, signals, out, start, stop):
         given, n = take(result, n, E.nr)
         gamma, n = take(result, n, E.nr)
         w, n = take(result, n, 12 * E.nr)
-        C, n = take(result, n, E.nr * m.nu)
         x = Rows(g, rate, given, gamma, w)
         constrain(m, E, k, gather(signals, s, s_block), coordinates, speeds, x)
-        fill_matrix(m, E, k, x, C)
+        if out.shape[-1] > size:
+            fill_matrix(m, E, k, x, view(result, size, E.nr * m.nu))
         scatter(result, s, out)
         total += checksum(result) + unit_check(k)
     return total
 
 
 def rows_of(
-    system: System, q: np.ndarray, u: np.ndarray, t: float | np.ndarray = 0.0, threads: int | None = None
+    system: System,
+    q: np.ndarray,
+    u: np.ndarray,
+    t: float | np.ndarray = 0.0,
+    threads: int | None = None,
+    *,
+    matrix: bool = True,
 ) -> ConstraintRows:
-    """Of checked states (n,) or (B, n), at one time or at (B,) times."""
-    return rows_at(system, q, u, tiled_signals(system, t, q), threads)
+    """Of checked states (n,) or (B, n), at one time or at (B,) times; O(n + m) without the matrix C."""
+    return rows_at(system, q, u, tiled_signals(system, t, q), threads, matrix=matrix)
 
 
 def rows_at(
-    system: System, q: np.ndarray, u: np.ndarray, signals: np.ndarray, threads: int | None = None
+    system: System,
+    q: np.ndarray,
+    u: np.ndarray,
+    signals: np.ndarray,
+    threads: int | None = None,
+    *,
+    matrix: bool = True,
 ) -> ConstraintRows:
     """The same, with the functions of time already evaluated."""
-    nr, nu = system.constraints.count, system.nu
-    names = ("q", "u", "time")
-    out = evaluate(constraint_rows, _workspace, system, [q, u, signals], _columns(system), threads, names)
+    nr, nu = system.constraints.count, system.nu if matrix else 0
+    width, names = ROW_NUMBERS + nu, ("q", "u", "time")
+
+    def workspace(system: System, lanes: int) -> np.ndarray:
+        return _workspace(system, lanes, width)
+
+    out = evaluate(constraint_rows, workspace, system, [q, u, signals], nr * width, threads, names)
     g, rate, given, gamma, w, C = np.split(out, [nr, 2 * nr, 3 * nr, 4 * nr, ROW_NUMBERS * nr], axis=-1)
     lead = out.shape[:-1]
     return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))

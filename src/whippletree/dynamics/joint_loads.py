@@ -7,7 +7,7 @@ such an elsewhere: their multipliers come first (constraint_forces.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +19,10 @@ from ..model.forces import Bushing, Motion, Motor, Spring
 from ..system.freedoms import FREEDOMS
 from ..system.system import System
 from .constraint_forces import Held
-from .cut_joints import Ends, ends_of, freedom_axes
+from .cut_joints import ends_of, freedom_axes
 from .evaluate import evaluate
 from .functions import Kinematics, kinematics
+from .joint_table import Ends, JointTable, joint_table, times
 from .loads import loads
 from .newton_euler import body_accelerations, motion_workspace
 
@@ -33,7 +34,14 @@ class Load(NamedTuple):
     along: np.ndarray  # (n)    the rest: what acts along each freedom
     point: np.ndarray  # (3)    origin of the joint's frame on the second body, in the world
     axes: np.ndarray  # (3, 3)  of that frame
-    change: np.ndarray  # (k, 6)  of the wrench, for each multiplier that moves nothing
+
+
+class Link(NamedTuple):
+    """What a coupling or constraint does to its second body."""
+
+    wrench: np.ndarray  # (columns, 6)
+    point: np.ndarray  # (3)
+    axes: np.ndarray  # (3, 3)
 
 
 def joint_loads(
@@ -44,111 +52,117 @@ def joint_loads(
     held: Held,
     wrenches: Mapping[str, Any] | None = None,
     t: float | np.ndarray = 0.0,
-    *,
-    changes: bool = False,
 ) -> dict[str, Load]:
-    """Of checked states and how constraints hold them, by name. With ``changes``, also those of each Load."""
-    lam = held.lam[..., None]
-    if changes:
-        lam = np.concatenate([lam, held.null], axis=-1)
+    """Of checked states and how constraints hold them: joints as they were written, then couplings and constraints."""
     k = kinematics(system, q, u)
-    bodies = Bodies(system, k, lam.shape[-1])
+    bodies = Bodies(system, k, 1)
     bodies.need(evaluate(body_accelerations, motion_workspace, system, [q, u, udot], 6 * system.nb))
     for name, value in (wrenches or {}).items():
         given = np.broadcast_to(np.asarray(value, float), (*q.shape[:-1], 6))
         bodies.act(name, k.position(name), given[..., :3], given[..., 3:])
     ledger = loads(system, q, u, t).ledger if system.forces.any else np.zeros((*q.shape[:-1], 0, 8))
     _named_forces(system, k, ledger, bodies)
-    found = _links(system, k, ledger, held, lam, bodies)
-    for joint, on_child in bodies.carried():
-        ends = ends_of(k, joint)
-        found[joint.name] = _split(joint, ends, k, bodies.about(joint.child, ends.point, on_child))
-    return _in_order(system, found)
+    own = _forces_of_cuts(system, k, ledger)
+    wrench, links = bodies.transmitted(held.rows.wrenches, held.lam[..., None], own)
+    ends, table = bodies.ends, bodies.table
+    along = split(table, ends, wrench)
+    found = {
+        name: Load(wrench[..., n, 0, :], along[..., n, :count], ends.point[..., n, :], ends.axes[..., n, :, :])
+        for (name, n), count in zip(table.joint.items(), table.count, strict=True)
+    }
+    for name, link in links.items():
+        found[name] = Load(link.wrench[..., 0, :], link.wrench[..., 0, :0], link.point, link.axes)
+    return found
 
 
 class Bodies:
-    """What each model body lacks, (…, columns, 6) about the point of its component; ground comes first."""
+    """What each model body lacks, (…, bodies, columns, 6) about the point of its component; ground comes first."""
 
     def __init__(self, system: System, k: Kinematics, columns: int) -> None:
-        self.system, self.k = system, k
-        self.row = {name: n for n, name in enumerate(system.bodies)}
-        self.row |= {frame.name: self.row[frame.body] for frame in system.model.frames.values()}
-        self.group = np.array([system.topology.group[name] for name in system.bodies])
+        self.system, self.k, self.table = system, k, joint_table(system)
+        self.group, self.ends = self.table.group, self.table.ends(k)
         component = np.where(self.group > 0, system.arrays["component"][self.group], 0)
         lead = k._o.shape[:-2]
         moving = k._point[..., component, :] if system.nc else np.zeros((*lead, len(self.group), 3))
         self.point = np.where((self.group > 0)[:, None], moving, 0.0)
-        self.lacks = np.zeros((len(self.group), *lead, columns, 6))
+        self.lacks = np.zeros((*lead, len(self.group), columns, 6))
 
     def need(self, accelerations: np.ndarray) -> None:
         """Mass times acceleration, and the rate of spin, of every body in its own motion."""
-        system, group, models = self.system, self.group[1:], list(self.system.model.bodies.values())
-        a = accelerations.reshape(*accelerations.shape[:-1], system.nb, 6)[..., group, :]
-        v, turn = self.k._v[..., group, :], self.k._R[..., group, :, :]
-        places = [system.place(body.name) for body in models]
-        R = turn @ np.array([R for _, R, _ in places]).reshape(-1, 3, 3)
-        local = [R @ np.array(body.com) + p for body, (_, R, p) in zip(models, places, strict=True)]
-        c = self.k._o[..., group, :] + _times(turn, np.array(local).reshape(-1, 3)) - self.point[..., 1:, :]
-        J = R @ np.array([body.inertia for body in models]).reshape(-1, 3, 3) @ np.swapaxes(R, -1, -2)
+        group, table = self.group, self.table
+        a = accelerations.reshape(*accelerations.shape[:-1], self.system.nb, 6)[..., group, :]
+        v, R = self.k._v[..., group, :], self.k._R[..., group, :, :]
+        c = self.k._o[..., group, :] + times(R, table.com) - self.point
+        J = R @ table.inertia @ np.swapaxes(R, -1, -2)
         w, rate = v[..., :3], a[..., :3]
         F = a[..., 3:] + np.cross(w, v[..., 3:]) + np.cross(rate, c) + np.cross(w, np.cross(w, c))
-        F = F * np.array([body.mass for body in models])[:, None]
-        T = _times(J, rate) + np.cross(w, _times(J, w)) + np.cross(c, F)
-        self.lacks[1:, ..., 0, :] = np.moveaxis(np.concatenate([T, F], axis=-1), -2, 0)
+        F = F * table.mass[:, None]
+        T = times(J, rate) + np.cross(w, times(J, w)) + np.cross(c, F)
+        self.lacks[..., 0, :] = np.concatenate([T, F], axis=-1)
 
     def act(self, name: str, at: np.ndarray, torque: Any, force: np.ndarray, column: Any = 0) -> None:
         """A torque, and a force at a point of the world, on a body or frame."""
-        n = self.row[name]
+        n = self.table.row[name]
         lever = at - self.point[..., n, :]
         if not isinstance(column, int):
             lever = lever[..., None, :]
-        self.lacks[n, ..., column, :3] -= torque + np.cross(lever, force)
-        self.lacks[n, ..., column, 3:] -= force
+        self.lacks[..., n, column, :3] -= torque + np.cross(lever, force)
+        self.lacks[..., n, column, 3:] -= force
 
     def between(self, first: str, second: str, at: np.ndarray, wrench: np.ndarray) -> None:
         """A wrench (…, columns, 6) at a point of the world on the second body, and its opposite on the first."""
         for name, sign in ((first, -1.0), (second, 1.0)):
             self.act(name, at, sign * wrench[..., :3], sign * wrench[..., 3:], np.s_[:])
 
-    def carried(self) -> Iterator[tuple[Joint, np.ndarray]]:
-        """Joints of the tree and welds, from the tips to ground, with the load on the child about its point."""
-        for joint, inner, outer in reversed(self._walk()):
-            load = shifted = self.lacks[outer]
-            if not self.group[inner]:  # ground has a point of its own
-                shifted = _shift(load, self.point[..., outer, None, :])
-            if inner:
-                self.lacks[inner] += shifted
-            yield joint, load if self.row[joint.child] == outer else -shifted
+    def transmitted(
+        self, wrenches: np.ndarray, lam: np.ndarray, own: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, Link]]:
+        """All that each joint does to its child, (…, joints, columns, 6) at its point; and links by name.
 
-    def _walk(self) -> list[tuple[Joint, int, int]]:
-        """From ground to the tips: each joint that carries a body, the rows of the body before it and of its own."""
-        at: dict[int, list[tuple[Joint, int]]] = {}
-        topology = self.system.topology
-        for joint in (*(weld for weld, _ in topology.welds), *(edge.joint for edge in topology.edges)):
-            a, b = self.row[joint.parent], self.row[joint.child]
-            at.setdefault(a, []).append((joint, b))
-            at.setdefault(b, []).append((joint, a))
-        found, seen = [], {0}
-        waiting = [0]
-        while waiting:
-            inner = waiting.pop()
-            for joint, outer in at.get(inner, ()):
-                if outer not in seen:
-                    seen.add(outer)
-                    found.append((joint, inner, outer))
-                    waiting.append(outer)
-        return found
+        From the wrenches of rows (…, nr, 2, 6), multipliers (…, nr, columns), and what forces in cut joints do.
+        """
+        table, points = self.table, self.ends.point
+        links = _links(self, wrenches, lam)
+        out = np.zeros((*self.lacks.shape[:-3], len(table.count), *self.lacks.shape[-2:]))
+        out[..., table.cuts, :, :] = self._cuts(wrenches, lam, own)
+        each = np.moveaxis(self.lacks, -3, 0)
+        for inner, outer in zip(table.inner[::-1].tolist(), table.outer[::-1].tolist(), strict=True):
+            if self.group[inner]:
+                each[inner] += each[outer]
+            elif inner:  # what is welded to ground has a point of its own
+                each[inner] += shift(each[outer], self.point[..., outer, None, :])
+        lever = self.point[..., table.outer, :] - points[..., table.carriers, :]
+        sign = np.where(table.child[table.carriers] == table.outer, 1.0, -1.0)[:, None, None]
+        carried = shift(self.lacks[..., table.outer, :, :], lever[..., None, :])
+        out[..., table.carriers, :, :] = sign * carried
+        return out, links
+
+    def _cuts(self, wrenches: np.ndarray, lam: np.ndarray, own: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(…, cuts, columns, 6) What joints that close loops do to their children, put on both their bodies."""
+        table = self.table
+        cuts, row = table.cuts, self.system.constraints.row[: len(table.cuts) + 1]
+        parent, child, at = table.parent[cuts], table.child[cuts], self.ends.point[..., cuts, :]
+        wrench = np.zeros((*lam.shape[:-2], len(cuts), lam.shape[-1], 6))
+        filled = np.flatnonzero(np.diff(row))
+        if filled.size:
+            rows = lam[..., : row[-1], :, None] * wrenches[..., : row[-1], 1, None, :]
+            wrench[..., filled, :, :] = np.add.reduceat(rows, row[filled], axis=-3)
+        wrench = shift(wrench, (self.point[..., child, :] - at)[..., None, :])
+        place = {name: n for n, name in enumerate(self.system.cut_joints)}
+        for name, force in own.items():
+            wrench[..., place[name], 0, :] += force
+        each = np.moveaxis(self.lacks, -3, 0)
+        for body, sign in ((parent, 1.0), (child, -1.0)):
+            moved = shift(wrench, (at - self.point[..., body, :])[..., None, :])
+            np.add.at(each, body, np.moveaxis(sign * moved, -3, 0))
+        return wrench
 
     def about(self, name: str, at: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """A wrench about a body's point, moved to a point of the world."""
-        return _shift(wrench, (self.point[..., self.row[name], :] - at)[..., None, :])
+        return shift(wrench, (self.point[..., self.table.row[name], :] - at)[..., None, :])
 
 
-def _times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return (R @ x[..., None])[..., 0]
-
-
-def _shift(wrench: np.ndarray, lever: np.ndarray) -> np.ndarray:
+def shift(wrench: np.ndarray, lever: np.ndarray) -> np.ndarray:
     """A wrench about a point, seen from another one; the lever goes from the other to the first."""
     moved = wrench.copy()
     moved[..., :3] += np.cross(lever, wrench[..., 3:])
@@ -175,75 +189,64 @@ def _place(k: Kinematics, name: str, at: Any) -> np.ndarray:
     return k.position(name) + k.rotation(name) @ np.array(at if isinstance(at, tuple) else at.position)
 
 
-def _links(
-    system: System, k: Kinematics, ledger: np.ndarray, held: Held, lam: np.ndarray, bodies: Bodies
-) -> dict[str, Load]:
-    """Loads of joints that close loops, couplings and constraints, put on the bodies they act on."""
-    model, rows = system.model, system.constraints.row
+def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, Link]:
+    """What couplings and constraints do, put on the bodies they act on."""
+    system, k = bodies.system, bodies.k
+    model, rows = system.model, system.constraints.row[len(system.cut_joints) :]
     tied = [(f"{c.joint}.coupling", c) for c in model.couplings.values()]
-    elements: list[tuple[str, Any]] = [*((j.name, j) for j in system.topology.cuts), *tied, *model.constraints.items()]
-    found: dict[str, Load] = {}
+    elements: list[tuple[str, Any]] = [*tied, *model.constraints.items()]
+    found: dict[str, Link] = {}
     for (name, element), first, last in zip(elements, rows[:-1], rows[1:], strict=True):
-        # (…, columns, 6) on the second body, about the point of its component
-        wrench = np.einsum("...rc,...rw->...cw", lam[..., first:last, :], held.rows.wrenches[..., first:last, 1, :])
-        if isinstance(element, Joint):
-            ends = ends_of(k, element)
-            wrench = bodies.about(element.child, ends.point, wrench)
-            wrench[..., 0, :] += _own(system, element, ends, ledger)
-            bodies.between(element.parent, element.child, ends.point, wrench)
-            found[name] = _split(element, ends, k, wrench)
-        elif isinstance(element, Distance | PointOnLine | PointOnPlane):
+        if isinstance(element, Distance | PointOnLine | PointOnPlane):
             at = _place(k, element.body, element.at)
+            # (…, columns, 6) on the second body, about the point of its component
+            wrench = np.einsum("...rc,...rw->...cw", lam[..., first:last, :], wrenches[..., first:last, 1, :])
             wrench = bodies.about(element.body, at, wrench)
             bodies.between(element.to, element.body, at, wrench)
             axes = k.rotation(element.body if isinstance(element, Distance) else element.to)
             if not isinstance(element, Distance):
                 axes = axes @ element.to_at.rotation()
-            found[name] = Load(wrench[..., 0, :], wrench[..., 0, :0], at, axes, wrench[..., 1:, :])
+            found[name] = Link(wrench, at, axes)
         else:
             joint, freedom = model.joints[element.joint], getattr(element, "freedom", 0)
-            ends = ends_of(k, joint)
-            push = _unit(joint, ends, freedom)[..., None, :] * lam[..., first, :, None]
-            none = push[..., 0, :0]
-            found[name] = Load(push[..., 0, :], none, ends.point, _axes(k, joint), push[..., 1:, :])
+            push = _unit(k, joint, freedom)[..., None, :] * lam[..., first, :, None]
+            n = bodies.table.joint[joint.name]
+            found[name] = Link(push, bodies.ends.point[..., n, :], bodies.ends.axes[..., n, :, :])
     return found
 
 
-def _unit(joint: Joint, ends: Ends, freedom: int) -> np.ndarray:
+def _unit(k: Kinematics, joint: Joint, freedom: int) -> np.ndarray:
     """(…, 6) A unit torque about the axis of a freedom that turns, a unit force along that of one that shifts."""
-    axis, none = freedom_axes(ends, joint)[freedom], np.zeros_like(ends.point)
+    axis = freedom_axes(ends_of(k, joint), joint)[freedom]
     turns = FREEDOMS[joint.kind][freedom][0] < SHIFT
-    return np.concatenate([axis, none] if turns else [none, axis], axis=-1)
+    return np.concatenate([axis, np.zeros_like(axis)] if turns else [np.zeros_like(axis), axis], axis=-1)
 
 
-def _axes(k: Kinematics, joint: Joint) -> np.ndarray:
-    return k.rotation(joint.child) @ joint.child_at.rotation()
-
-
-def _own(system: System, joint: Joint, ends: Ends, ledger: np.ndarray) -> np.ndarray:
+def _forces_of_cuts(system: System, k: Kinematics, ledger: np.ndarray) -> dict[str, np.ndarray]:
     """(…, 6) What motors, springs, dampers, friction and stops of a joint that closes a loop do to its child."""
-    total = np.zeros((*ends.point.shape[:-1], 6))
-    for row, freedom in system.forces.at_cuts.get(joint.name, ()):
-        whole = freedom < 0
-        total += ledger[..., row, :6] if whole else ledger[..., row, :1] * _unit(joint, ends, freedom)
-    return total
+    found: dict[str, np.ndarray] = {}
+    for name, forces in system.forces.at_cuts.items():
+        joint = system.model.joints[name]
+        found[name] = np.zeros((*ledger.shape[:-2], 6))
+        for row, freedom in forces:
+            whole = freedom < 0
+            found[name] += ledger[..., row, :6] if whole else ledger[..., row, :1] * _unit(k, joint, freedom)
+    return found
 
 
-def _split(joint: Joint, ends: Ends, k: Kinematics, wrench: np.ndarray) -> Load:
-    """The load of a joint, from all that it does to its child, (…, columns, 6), less what acts along its freedoms."""
-    wrench, along = wrench.copy(), []
-    for n in range(len(FREEDOMS[joint.kind])):
-        unit = _unit(joint, ends, n)
+def split(table: JointTable, ends: Ends, wrench: np.ndarray) -> np.ndarray:
+    """Takes what acts along freedoms off wrenches (…, joints, columns, 6); returns that of the first column."""
+    along = np.zeros((*wrench.shape[:-2], 6))
+    for n, freedoms in enumerate(table.freedoms):
+        own = freedoms.joints
+        frame = np.where(freedoms.on_child[:, None, None], ends.B[..., own, :, :], ends.A[..., own, :, :])
+        axis, turns = times(frame, freedoms.pick), freedoms.turns[:, None]
+        unit = np.concatenate([turns * axis, (1.0 - turns) * axis], axis=-1)
         motion = unit.copy()
-        if joint.kind == "screw":
-            motion[..., 3:] = joint.pitch * unit[..., :3]
-        force = (motion[..., None, :] * wrench).sum(axis=-1)
-        wrench -= force[..., None] * unit[..., None, :]
-        along.append(force[..., 0])
-    forces = np.stack(along, axis=-1) if along else wrench[..., 0, :0]
-    return Load(wrench[..., 0, :], forces, ends.point, _axes(k, joint), wrench[..., 1:, :])
-
-
-def _in_order(system: System, found: dict[str, Load]) -> dict[str, Load]:
-    """Joints as they were written, then couplings and constraints."""
-    return {name: found[name] for name in (*system.model.joints, *found) if name in found}
+        motion[..., 3:] += freedoms.pitch[:, None] * unit[..., :3]
+        part = wrench[..., own, :, :]
+        force = (motion[..., None, :] * part).sum(axis=-1)
+        wrench[..., own, :, :] = part - force[..., None] * unit[..., None, :]
+        if wrench.shape[-2]:
+            along[..., own, n] = force[..., 0]
+    return along

@@ -265,11 +265,13 @@ class Planned:
         self.no_time = np.zeros(1)
 
     def choose(self, q: np.ndarray, signals: np.ndarray) -> None:
-        system = self.system
-        self.plan = plan_at(system, q, signals)
+        self.follow(plan_at(self.system, q, signals))
+
+    def follow(self, plan: Plan) -> None:
+        system, self.plan = self.system, plan
         rows = kinematics_rows(system) + block_rows(system) + 2 + 3 * system.forces.signals
-        rows += work_rows(system, self.plan) + self.more_rows()
-        packed = system.forces.packed, live_rows(system).packed, pack_plan(self.plan)
+        rows += work_rows(system, plan) + self.more_rows()
+        packed = system.forces.packed, live_rows(system).packed, pack_plan(plan)
         self.memory = make_memory(system, rows, self.lanes, *packed)
 
     def more_rows(self) -> int:

@@ -9,13 +9,14 @@ Differs  inward, mu = r - S.P with P the sum of d mu of those outboard; outward,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels.blocks import (
     checksum,
     gather,
     scatter,
-    split_wrench,
     states_per_block,
     take_block,
     target,
@@ -24,14 +25,15 @@ from ..kernels.blocks import (
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import place_and_move, take_kinematics
-from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take
+from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
-from ..kernels.spatial import axpy, dot, load6
+from ..kernels.spatial import axpy, dot, load6, store6
 from ..system.system import System
 from .fronts import load_at6, places, put_at6
 from .live_rows import live_rows
+from .loads import project
 from .newton_euler import balance
-from .reduction import Planned, solve, solve_planned, take_reduced
+from .reduction import Planned, accelerations, solve, solve_planned, take_reduced
 from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MOVE, ROOT, TAKE, unpack_plan
 
 
@@ -120,40 +122,68 @@ def lacks(m, k, tau, wrench, udot, f, x, r):
         put(r, j, get(r, j) - get(tau, j))
 
 
-@entry
-def loads(memory, q, u, forces, signals, lam, health, start, stop):
-    """lam of live rows in the states start to stop, and of each how well the plan serves it.
+@kernel
+def take_off(m, E, k, w, lam, f, r):
+    """r - C' lam, in the place of r"""
+    for n in range(6 * m.nb):
+        put(f, n, 0.0)
+    for n in range(E.nr):
+        e = E.element[n]
+        for side, i in enumerate((E.body[e], E.to[e])):
+            store6(f, i, axpy(-get(lam, n), load6(w, 2 * n + side), load6(f, i)))
+    project(m, k, f, r)
 
-    Returns 0 if all is well, else not a number.
+
+@kernel
+def badly_held(E, plan):
+    """How many rows no freedom is well suited to: redundant ones, and those that may be nearly so"""
+    count = E.nr
+    for n in range(plan.count):
+        op = plan.steps[COLUMNS * n]
+        if op in (DEPENDENT, TAKE) and plan.rise[n] == np.inf:
+            count -= 1
+    return count
+
+
+@entry
+def loads(memory, q, u, rest, signals, out, health, start, stop):
+    """lam of live rows, then rest - C' lam, and how many rows are badly held, of the states start to stop.
+
+    Also how well the plan serves each. Returns 0 if all is well, else not a number.
     """
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
     E, end = unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
-    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or lam.shape[-1] != E.nr or signals.shape[-1] != 1 + 3 * F.ns:
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or rest.shape[-1] != m.nu or out.shape[-1] != E.nr + m.nu + 1:
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = take_block(m, buffer, n, rest)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
-    l_block, n = take(buffer, n, E.nr)
+    o_block, n = take(buffer, n, out.shape[-1])
     h_block, n = take(buffer, n, 1)
-    r, n = take(buffer, n, m.nu)
     f, n = take(buffer, n, 6 * m.nb)
-    a, n = take(buffer, n, 6 * m.nb)
     own = take_reduced(m, F, E, buffer, n)
+    bad = badly_held(E, plan)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
         place_and_move(m, coordinates, speeds, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out, worst = target(lam, l_block), target(health, h_block)
-        put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, block.out))
-        lacks(m, k, tau, wrench, block.out, f, a, r)
-        loads_of_rows(k, plan, own.w, r, out)
-        scatter(out, s, lam)
+        r = gather(rest, s, block.x)
+        result, worst = target(out, o_block), target(health, h_block)
+        lam, n = take(result, 0, E.nr)
+        left, n = take(result, n, m.nu)
+        well = solve(m, F, E, k, plan, now, coordinates, speeds, r, view(r, m.nu, 0), own, block.out)
+        loads_of_rows(k, plan, own.w, r, lam)
+        for j in range(m.nu):
+            put(left, j, get(r, j))
+        take_off(m, E, k, own.x.w, lam, f, left)
+        put(worst, 0, well)
+        put(result, n, 0.0 * well + bad)
+        scatter(result, s, out)
         scatter(worst, s, health)
-        total += checksum(out) + unit_check(k)
+        total += checksum(result) + unit_check(k)
     return total
 
 
@@ -163,15 +193,24 @@ class PlannedLoads(Planned):
     sweep = staticmethod(loads)
 
     def more_rows(self) -> int:
-        return self.system.nu + 12 * self.system.nb + live_rows(self.system).count
+        return self.system.nu + 6 * self.system.nb + live_rows(self.system).count + 1
 
 
-def loads_of(system: System, q: np.ndarray, u: np.ndarray, forces: np.ndarray, signals: np.ndarray) -> np.ndarray:
-    """lam of all rows, (nr) or (B, nr), under forces (tau, and then wrenches if any) of one state or a batch."""
-    live = live_rows(system)
-    found = np.zeros((*q.shape[:-1], live.count))
-    workspace = PlannedLoads(system, 1 if q.ndim == 1 else LANES)
-    solve_planned(workspace, q, u, forces, signals, found, 0, 1 if q.ndim == 1 else q.shape[0])
+def loads_of(
+    system: System, q: np.ndarray, u: np.ndarray, rest: np.ndarray, signals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one state or a batch: lam of all rows, (nr), that take the rest, (nu); what they leave of it; and how many
+    live rows are redundant or may be nearly so, not a number if the sweep fails. Rows that nothing moves take nothing.
+    """
+    live, one = live_rows(system), q.ndim == 1
+    found = np.zeros((*q.shape[:-1], live.count + system.nu + 1))
+    waiting: list[Any] = system.ready.setdefault((loads, q.ndim), [])
+    planned = waiting.pop() if waiting else PlannedLoads(system, 1 if one else LANES)
+    others: list[Any] = system.ready.get(accelerations, [])
+    if planned.plan is None and others and others[-1].plan is not None:
+        planned.follow(others[-1].plan)
+    solve_planned(planned, q, u, rest, signals, found, 0, 1 if one else q.shape[0])
+    waiting.append(planned)
     lam = np.zeros((*q.shape[:-1], system.constraints.count))
-    lam[..., live.kept] = found
-    return lam
+    lam[..., live.kept] = found[..., : live.count]
+    return lam, found[..., live.count : -1], np.where(np.isfinite(found).all(axis=-1), found[..., -1], np.nan)

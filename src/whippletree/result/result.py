@@ -198,7 +198,7 @@ class Result:
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
         if name == "closure" and self.system.constraints.count:
-            return np.abs(rows_of(self.system, self.q, self.u, self.t).g).max(axis=1)
+            return np.abs(rows_of(self.system, self.q, self.u, self.t, matrix=False).g).max(axis=1)
         if name not in TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
         if name == "momentum":
