@@ -8,11 +8,11 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
 from whippletree.dynamics.loads import tiled_signals
-from whippletree.integrate.accelerate import CODES
+from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.integrate.task import make_task
 from zoo import random_state, tree
 
-ALGORITHMS = [name for name in wt.ALGORITHMS if name in CODES]  # those that are compiled
+ALGORITHMS = [*TREES, *LOOPS]  # those that are compiled
 COMPILED = [name for name, module in wt.INTEGRATORS.items() if getattr(module, "RESUMES", True)]
 
 
@@ -47,7 +47,7 @@ def test_batch_of_states_allocates_like_one_block(system, algorithm):
     q, u, tau = random_state(system, np.random.default_rng(0), most)
     wt.forward_dynamics(system, q, u, tau, algorithm=algorithm)  # compiles for batches
     udot, memory = np.empty_like(u), module.workspace(system, wt.LANES)
-    inputs = (q, u, tau, tiled_signals(system, 0.0, q)) if "constraints" in module.SUPPORTS else (q, u, tau)
+    inputs = (q, u, tau, tiled_signals(system, 0.0, q)) if "loops" in module.SUPPORTS else (q, u, tau)
     runs = [
         allocations(lambda stop=stop: module.accelerations(memory, *inputs, udot, 0, stop)) for stop in (wt.LANES, most)
     ]
@@ -74,4 +74,6 @@ def test_steps_allocate_nothing(system, integrator, algorithm):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_kernels_are_compiled_without_a_memory_manager(algorithm):
     """With it off, Numba refuses to compile anything that allocates."""
-    assert wt.ALGORITHMS[algorithm].accelerations.targetoptions["_nrt"] is False
+    module = wt.ALGORITHMS[algorithm]
+    compiled = module.sweep if algorithm == "reduction" else module.accelerations
+    assert compiled.targetoptions["_nrt"] is False

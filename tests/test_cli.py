@@ -370,7 +370,7 @@ def test_json_of_a_model(command):
     told = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
     assert len(told["cut_joints"]) == 1
     assert told["mobility"]["loops"]["rock"]["rank"] == 2
-    assert told["algorithm"] == "multipliers"
+    assert told["algorithm"] == "reduction"
     told = json.loads(command("explain", PENDULUM, "--json")[1])
     assert (told["algorithm"], told["mobility"]) == ("articulated", None)
     assert told["tree"] == {"hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}}

@@ -28,6 +28,7 @@ ROOMS = [
     "cli_progress",
     "cli",
     "cli_results",
+    "cli_bench",
     "cli_studies",
     "__main__",
 ]

@@ -93,8 +93,80 @@ def test_a_plan_that_does_not_serve_is_made_again():
     np.testing.assert_allclose(batch, expected, rtol=1e-9)
 
 
-def test_runs_say_that_reduction_is_not_for_them_yet():
+def test_a_run_goes_through_the_flat_pose_on_its_branch():
+    """Twice a turn every loop loses rank; bars stay parallel, and what was chosen anew is told."""
     system = parallelograms(2)
-    with pytest.raises(wt.ModelError, match="reduction") as caught:
-        wt.simulate(system, 0.1, algorithm="reduction")
-    assert "multipliers" in str(caught.value)
+    q, u = leaning(system, 0.0, 1.0)
+    run = wt.simulate(system, 3.0, q=q, u=u)
+    assert run.attrs["algorithm"] == "reduction"
+    signs, _ = leaning(system, 1.0, 0.0)
+    assert run.q[-1, 0] > 2 * np.pi
+    np.testing.assert_allclose(run.q, run.q[:, :1] * signs, atol=1e-9)
+    energy = run["energy"]
+    assert np.abs(energy - energy[0]).max() < 1e-7 * run["energy.kinetic"].max()
+    assert run["closure"].max() < 1e-12
+    first = run.switches[0]
+    assert set(first.was) != set(first.now)
+    assert first.loop in system.cut_joints
+    # near the first of these poses
+    assert abs(np.cos(run.q[np.searchsorted(run.t, first.t), 0])) < 0.2
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "scipy-DOP853"])
+def test_runs_by_reduction_equal_those_by_multipliers(integrator):
+    system = parallelograms(2)
+    q, u = leaning(system, 0.3, 0.4)
+    step = {"step": 2e-3} if integrator == "rk4" else {}
+    runs = [
+        wt.simulate(system, 0.4, q=q, u=u, algorithm=algorithm, integrator=integrator, **step)
+        for algorithm in ("reduction", "multipliers")
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=2e-8)  # of the tolerance 1e-8
+
+
+def test_a_run_that_was_stopped_goes_on_with_its_plan(tmp_path):
+    """To the same bits, behind a pose where dependents were chosen anew, and with the same log of that."""
+    system, path = parallelograms(2), tmp_path / "run.nc"
+    q, u = leaning(system, 0.0, 1.0)
+    whole = wt.simulate(system, 2.0, q=q, u=u)
+    assert whole.switches
+
+    def stop(reached):
+        if reached > 1.2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wt.simulate(system, 2.0, q=q, u=u, output=path, progress=stop)
+    rest = wt.simulate(system, 2.0, q=q, u=u, output=path, resume=True)
+    assert np.array_equal(rest.q, whole.q)
+    assert rest.switches == whole.switches
+
+
+def test_a_plan_of_a_singular_pose_does_not_serve_others():
+    """Rows that seem redundant where all bars lie level are not so elsewhere, and this is noticed."""
+    system = parallelograms(3)
+    wt.forward_dynamics(system, *leaning(system, np.pi / 2, 0.0), algorithm="reduction")
+    q, u = leaning(system, 0.5, 0.3)
+    udot = wt.forward_dynamics(system, q, u, algorithm="reduction")
+    np.testing.assert_allclose(udot[0], exact(3, 0.5, 0.3), rtol=1e-9)
+
+
+def test_rows_that_nothing_moves_are_left_out():
+    from whippletree.dynamics.live_rows import live_rows
+
+    system = parallelograms(3)
+    live = live_rows(system)
+    assert (system.constraints.count, live.count) == (15, 6)
+    assert {system.constraints.what[r] for r in live.kept} == {"displacement along x", "displacement along y"}
+
+
+def test_forces_of_loops_from_the_sweep():
+    """C' lam is what the motion needs beside tau, for all families; the rows' lam of a single loop is the shortest."""
+    from whippletree.dynamics.constraint_forces import multipliers_of
+
+    for family in FAMILIES:
+        system, q, u, tau = random_loops(np.random.default_rng([9, 5]), family)
+        if system.features <= reduction.SUPPORTS:
+            udot = wt.forward_dynamics(system, q, u, tau, algorithm="multipliers")
+            held = multipliers_of(system, q, u, udot, tau)
+            assert np.abs(held.left).max() < 1e-9 * (1 + np.abs(held.rest).max())

@@ -215,8 +215,9 @@ def test_loops_stay_closed_and_equal_simulate(integrator):
     )
     for k, state in enumerate(starts):
         run = wt.simulate(
-            system, 20 * STEP, q=state.q, u=state.u, tau=tau, integrator=integrator, step=STEP, output_step=STEP
-        )
+            system, 20 * STEP, q=state.q, u=state.u, tau=tau, integrator=integrator, step=STEP, output_step=STEP,
+            algorithm="multipliers",
+        )  # fmt: skip
         assert np.array_equal(Q[k], run.q)
         assert np.array_equal(U[k], run.u)
         assert run["closure"].max() < 1e-13

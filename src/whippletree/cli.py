@@ -235,52 +235,6 @@ def cite(
     print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator)))
 
 
-@app.command(short_help="Time the dynamics beside other engines.")
-def bench(
-    family: Annotated[
-        str,
-        typer.Argument(
-            metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling; of loops: ladder, tower, lattice, stewart",
-        ),
-    ],
-    sizes: Annotated[
-        str | None,
-        typer.Option("--sizes", "--bodies", metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots"),
-    ] = None,
-    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake,exudyn")] = "",
-    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture of cost against size")] = None,
-) -> None:
-    """Time the dynamics side by side with other engines, after checking that they agree.
-
-    \b
-    whippletree bench chain --bodies 8:128 --against pinocchio,mujoco
-    whippletree bench ladder --sizes 4:256 --against pinocchio,mujoco --plot growth.svg
-    """
-    from . import bench as measure
-    from .bench import report
-    from .files.whole_file import writable
-    from .result.plot import picture_path
-
-    if output is not None:
-        writable(output, "the numbers")
-    if plot is not None:
-        writable(picture_path(plot), "the picture")
-    with compiling(f"bench {family}"):
-        results = measure.run(
-            family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
-        )
-    report.table(results)
-    written = [report.save(results, output)] if output is not None else []
-    written += report.plot(results, plot) if plot is not None else []
-    if written:
-        say("wrote " + ", ".join(map(str, written)))
-
-
 def _values(given: list[str], option: str) -> dict[str, list[float]]:
     """Joint names and numbers from ``joint=1`` or ``joint=1,0,0``."""
     values: dict[str, list[float]] = {}
@@ -366,6 +320,6 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
-    from . import cli_results, cli_studies  # noqa: F401, their commands add themselves
+    from . import cli_bench, cli_results, cli_studies  # noqa: F401, their commands add themselves
 
     app(prog_name="whippletree")

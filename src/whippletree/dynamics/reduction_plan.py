@@ -133,7 +133,7 @@ class Planner:
             if j in self.driven or moved <= NOTHING * group.scale:
                 continue
             touched = True
-            share = moved / max(moved, *(_size(group.first @ self.S[n]) for n in self.near(i, j, group.base)))
+            share = moved / max(moved, *(_size(group.own @ self.S[n]) for n in self.near(i, j, group.base)))
             if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
@@ -147,7 +147,8 @@ class Planner:
             self.program.append((KEPT, i, j))
         else:
             pivot = float(np.sum((chosen.own @ S) ** 2))
-            self.program.append((DEPENDENT, i, j, chosen.element, pivot, most < WELL))
+            could = max(_size(chosen.first @ self.S[n]) for n in self.near(i, j, chosen.base))
+            self.program.append((DEPENDENT, i, j, chosen.element, pivot, pivot < (WELL * could) ** 2))
             self.substitute(front, chosen, lambda g: g.own @ S)
             owner = self.owner[self.table.rows(chosen.element).start]
             self.dependents[owner].append(j)

@@ -13,7 +13,7 @@ Differs  quaternions are made unit in every new y before its derivative is taken
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +29,12 @@ from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
 from .stabilize import PROJECTION
-from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, Control, control, first_step, scale_of
+from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
+from .tableau import Tableau
 from .task import Failure, Task
 
 MOST_STEPS = 2_000_000  # from one output to the next
-SHORTEST = 1 / 64  # of the last calm step: near poses where loops lose rank shorter ones would only follow roundings
+SHORTEST = 1 / 2  # of the last calm step: near poses where loops lose rank shorter ones would only follow roundings
 LOOPS = 4.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for hours
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
@@ -43,27 +44,6 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM = range(6, 15)
 HEAD = 2 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN = range(5)
-
-
-class Tableau(NamedTuple):
-    """A method. Its last stage is taken at the new y, and is the first of the next step."""
-
-    stages: int
-    extra: int  # more stages, for dense output only
-    rows: int  # of D
-    A: np.ndarray  # (stages + extra, stages + extra)  row s: weights of the stages before s; the last stage's is b
-    C: np.ndarray  # (stages + extra)
-    E: np.ndarray  # (2, stages)  weights of the two error estimates; the second only tempers the first, and may be zero
-    D: np.ndarray  # (rows, stages + extra)  weights of the last rows of the interpolant
-    margin: float  # errors are held this far below the tolerance
-    control: Control
-
-
-def make_tableau(A: Any, C: Any, E: Any, D: Any, extra: int, margin: float, steps: Control) -> Tableau:
-    """From rows; those of A end before their diagonal."""
-    full = [(*row, *(0,) * (len(C) - len(row))) for row in A]
-    a, c, e, d = (np.array(x, float).ravel() for x in (full, C, E, D))
-    return Tableau(len(C) - extra, extra, len(D), a, c, e, d, margin, steps)
 
 
 @inline

@@ -17,9 +17,9 @@ from ..dynamics import articulated, multipliers, reduction, reduction_loads
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import evaluate_signals
 from ..kernels.kinematics import place_and_move
-from ..kernels.lanes import get, inline, kernel, numbers_at, put, take, view
+from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.manifold import advance
-from ..kernels.outside import address_of
+from ..kernels.outside import address_of, numbers_at
 from ..kernels.spatial import axpy, load6, store6
 from .accelerate import TREES, Mechanism, open_all, open_parts, open_plan
 

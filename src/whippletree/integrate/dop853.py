@@ -7,8 +7,9 @@ Differs  as adaptive.py says: quaternions are made unit in every new state. The 
          needs are taken where a kept state lies in the step.
 """
 
-from .adaptive import Run, make_tableau
+from .adaptive import Run
 from .step_size import Control
+from .tableau import make_tableau
 from .task import Task
 
 ADAPTIVE = True

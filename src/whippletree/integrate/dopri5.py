@@ -6,8 +6,9 @@ Symbols  A, C, E and D are the paper's a_ij, c_i, b_i - b^_i and the d_i of DOPR
 Differs  as adaptive.py says: quaternions are made unit in every new state, and errors held below the tolerance.
 """
 
-from .adaptive import Run, make_tableau
+from .adaptive import Run
 from .step_size import Control
+from .tableau import make_tableau
 from .task import Task
 
 ADAPTIVE = True

@@ -17,7 +17,7 @@ from .task import Failure, Task
 # step began; then y = (q, u, work) now, and as it was then
 ROW, STEP, FROM, EVERY, LENGTH, SINCE = range(6)
 HEAD = 6
-GOING, NOT_FINITE, PLAN = range(3)
+GOING, NOT_FINITE, PLAN = 0, 1, -1  # methods have more of their own
 
 
 @kernel

@@ -276,7 +276,7 @@ def view(typing_context: Any, buffer: Any, start: Any, count: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         array_type = sig.args[0]
         source = context.make_array(array_type)(context, builder, args[0])
-        return _borrow(context, builder, array_type, source.data, args[1], args[2])
+        return borrow(context, builder, array_type, source.data, args[1], args[2])
 
     return buffer(buffer, types.intp, types.intp), generate
 
@@ -289,20 +289,9 @@ def view_integers(typing_context: Any, buffer: Any, start: Any, count: Any) -> A
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         source = context.make_array(sig.args[0])(context, builder, args[0])
         data = builder.bitcast(source.data, ir.IntType(64).as_pointer())
-        return _borrow(context, builder, integers, data, args[1], args[2])
+        return borrow(context, builder, integers, data, args[1], args[2])
 
     return integers(buffer, types.intp, types.intp), generate
-
-
-@intrinsic
-def numbers_at(typing_context: Any, pointer: Any, count: Any) -> Any:
-    """So many doubles behind a pointer, borrowed."""
-    numbers = types.Array(types.float64, 1, "C")
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _borrow(context, builder, numbers, args[0], ir.Constant(args[1].type, 0), args[1])
-
-    return numbers(pointer, types.intp), generate
 
 
 @inline
@@ -311,7 +300,8 @@ def take(buffer, start, count):
     return view(buffer, start, count), start + count
 
 
-def _borrow(context: Any, builder: Any, array_type: Any, data: Any, start: Any, count: Any) -> Any:
+def borrow(context: Any, builder: Any, array_type: Any, data: Any, start: Any, count: Any) -> Any:
+    """An array over rows of data that somebody else owns."""
     word = start.type
     width = ir.Constant(word, 1 if array_type.ndim == 1 else LANES)
     eight = ir.Constant(word, 8)
@@ -337,8 +327,7 @@ LINE = 8  # doubles in a cache line
 def aligned(count: int) -> np.ndarray:
     """Zeroed doubles that start on a cache line, so that no register is loaded from two."""
     raw = np.zeros(count + LINE)
-    skip = -raw.ctypes.data % (8 * LINE) // 8
-    return raw[skip : skip + count]
+    return raw[(skip := -raw.ctypes.data % (8 * LINE) // 8) : skip + count]
 
 
 @intrinsic
@@ -356,6 +345,6 @@ def scratch(typing_context: Any, memory: Any, used: Any, states: Any) -> Any:
         start = builder.mul(builder.udiv(builder.add(args[1], ir.Constant(word, LINE - 1)), line), line)
         width = ir.Constant(word, 1 if result.ndim == 1 else LANES)
         rows = builder.udiv(builder.sub(source.nitems, start), width)
-        return _borrow(context, builder, result, builder.gep(source.data, [start]), ir.Constant(word, 0), rows)
+        return borrow(context, builder, result, builder.gep(source.data, [start]), ir.Constant(word, 0), rows)
 
     return result(memory, types.intp, states), generate

@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from .blocks import ALWAYS
-from .lanes import LANES, OPTIONS, in_cache_folder
+from .lanes import LANES, OPTIONS, borrow, in_cache_folder
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -108,6 +108,17 @@ def address_of(solver: Callable[..., float]) -> int:
 
 
 _kept: list[Any] = []
+
+
+@intrinsic
+def numbers_at(typing_context: Any, pointer: Any, count: Any) -> Any:
+    """So many doubles behind a pointer, borrowed."""
+    numbers = types.Array(types.float64, 1, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return borrow(context, builder, numbers, args[0], ir.Constant(args[1].type, 0), args[1])
+
+    return numbers(pointer, types.intp), generate
 
 
 @intrinsic

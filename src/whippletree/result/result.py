@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from .columns import (
     joint_quantity,
 )
 from .held import held_along
+from .records import Occurrence, Switch
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,29 +40,6 @@ if TYPE_CHECKING:
     from ..system.system import System
 
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
-
-
-class Occurrence(NamedTuple):
-    """An event that happened."""
-
-    name: str
-    t: float  # s
-    q: np.ndarray  # (nq)  before a function changed it
-    u: np.ndarray  # (nu)
-
-
-class Switch(NamedTuple):
-    """Reduction has chosen other joints of a loop to depend on the rest."""
-
-    t: float  # s
-    loop: str  # the joint that closes it
-    was: tuple[str, ...]
-    now: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> list[Switch]:
-        """From the attribute of a file."""
-        return [cls(float(t), loop, tuple(was), tuple(now)) for t, loop, was, now in json.loads(text)]
 
 
 class Result:

@@ -1,0 +1,58 @@
+"""The command that times the library. Parse, call the library, print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .cli import app
+from .cli_progress import compiling, say
+
+
+@app.command(short_help="Time the dynamics beside other engines.")
+def bench(
+    family: Annotated[
+        str,
+        typer.Argument(
+            metavar="FAMILY",
+            help="chain, tree, robot, batch, rollout, simulate, scaling; of loops: ladder, tower, lattice, stewart",
+        ),
+    ],
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", "--bodies", metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots"),
+    ] = None,
+    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake,exudyn")] = "",
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture of cost against size")] = None,
+) -> None:
+    """Time the dynamics side by side with other engines, after checking that they agree.
+
+    \b
+    whippletree bench chain --bodies 8:128 --against pinocchio,mujoco
+    whippletree bench ladder --sizes 4:256 --against pinocchio,mujoco --plot growth.svg
+    """
+    from . import bench as measure
+    from .bench import report
+    from .files.whole_file import writable
+    from .result.plot import picture_path
+
+    if output is not None:
+        writable(output, "the numbers")
+    if plot is not None:
+        writable(picture_path(plot), "the picture")
+    with compiling(f"bench {family}"):
+        results = measure.run(
+            family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
+        )
+    report.table(results)
+    written = [report.save(results, output)] if output is not None else []
+    written += report.plot(results, plot) if plot is not None else []
+    if written:
+        say("wrote " + ", ".join(map(str, written)))
