@@ -41,7 +41,7 @@ def compare(one, many):
     assert abs(many[2] - one[2]) < 1000
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "reduction"])  # it has a number for each state
 def test_batch_of_states_allocates_like_one_block(system, algorithm):
     module, most = wt.ALGORITHMS[algorithm], 100 * wt.LANES
     q, u, tau = random_state(system, np.random.default_rng(0), most)
