@@ -1,0 +1,94 @@
+"""Mass points of a structure and the modal integrals over them, consistent to second order in deformation.
+
+A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned by
+``theta = psi eta``. Points are nodes with lumped masses, or the Gauss points of an element with weights as masses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Mass points: ``r`` (n, 3), ``mass`` (n), ``inertia`` (n, 3, 3), ``phi`` and ``psi`` (n, 3, nm), ``Q`` (n, 3, nm, nm)."""
+
+    r: np.ndarray
+    mass: np.ndarray
+    inertia: np.ndarray
+    phi: np.ndarray
+    psi: np.ndarray
+    Q: np.ndarray
+
+    @staticmethod
+    def make(r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None) -> Points:
+        """Points from array-likes; what is left out is zero."""
+        r, mass, phi = (np.asarray(x, dtype=float) for x in (r, mass, phi))
+        n, nm = len(r), phi.shape[2]
+        shapes = ((inertia, (n, 3, 3)), (psi, (n, 3, nm)), (Q, (n, 3, nm, nm)))
+        inertia, psi, Q = (np.zeros(s) if x is None else np.asarray(x, dtype=float) for x, s in shapes)
+        return Points(r, mass, inertia, phi, psi, Q)
+
+    def integrals(self) -> dict[str, Any]:
+        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`."""
+        m, r, phi, Q = self.mass, self.r, self.phi, self.Q
+        h1, h2 = np.einsum("n,nia->ia", m, phi), np.einsum("n,niab->iab", m, Q)
+        # second moments int rho rho dm, and their derivatives: J = tr(P) 1 - P
+        P0 = np.einsum("n,ni,nj->ij", m, r, r)
+        P1 = np.einsum("n,ni,nja->aij", m, r, phi)
+        P2 = np.einsum("n,nia,njb->abij", m, phi, phi) + np.einsum("n,ni,njab->abij", m, r, Q)
+        # cross: (x × y)_i = e_ijk x_j y_k
+        Cr1 = np.einsum("ijk,abjk->aib", LEVI, np.einsum("n,nja,nkb->abjk", m, phi, phi))
+        Cr1 += np.einsum("ijk,n,nj,nkab->aib", LEVI, m, r, Q, optimize=True)
+        got = {
+            "mass": float(m.sum()),
+            "h0": m @ r,
+            "h1": h1,
+            "h2": h2,
+            "J0": moment(P0),
+            "J1": moment(P1 + P1.swapaxes(-1, -2)),
+            "J2": moment(P2 + P2.swapaxes(-1, -2)),
+            "Ct0": h1.copy(),
+            "Ct1": h2.transpose(1, 0, 2).copy(),
+            "Cr0": np.einsum("ijk,n,nj,nka->ia", LEVI, m, r, phi, optimize=True),
+            "Cr1": Cr1,
+            "Mff": np.einsum("n,nia,nib->ab", m, phi, phi),
+        }
+        got["J2"] = 0.5 * (got["J2"] + got["J2"].swapaxes(0, 1))
+        for name, value in self._rotary().items():
+            got[name] = got[name] + value
+        return got
+
+    def _rotary(self) -> dict[str, np.ndarray]:
+        """What rotary inertias add: R I R' with R = 1 + theta~ + theta~^2 / 2, omega = theta' + theta × theta' / 2."""
+        I, psi = self.inertia, self.psi
+        T = np.einsum("ijk,nka->naji", LEVI, psi)  # T[n, a] = psi_a~ : T x = psi_a × x
+        TI = np.einsum("naij,njk->naik", T, I)
+        turned = TI + TI.swapaxes(-1, -2)  # d(R I R')/d eta_a
+        J2 = np.einsum("naij,njk,nblk->abil", T, I, T, optimize=True)
+        J2 = J2 + J2.swapaxes(0, 1)
+        half = 0.5 * np.einsum("naij,nbjk,nkl->abil", T, T, I, optimize=True)
+        half = half + half.swapaxes(0, 1)
+        Cr1 = np.einsum("naij,njb->aib", turned, psi)
+        Cr1 += 0.5 * np.einsum("nij,najk,nkb->aib", I, T, psi, optimize=True)
+        return {
+            "J0": I.sum(axis=0),
+            "J1": turned.sum(axis=0),
+            "J2": J2 + half + half.swapaxes(-1, -2),
+            "Cr0": np.einsum("nij,nja->ia", I, psi),
+            "Cr1": Cr1,
+            "Mff": np.einsum("nia,nij,njb->ab", psi, I, psi, optimize=True),
+        }
+
+
+LEVI = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    LEVI[_i, _j, _k], LEVI[_i, _k, _j] = 1.0, -1.0
+
+
+def moment(P: np.ndarray) -> np.ndarray:
+    """Moments of inertia from second moments: tr(P) 1 - P, over leading axes."""
+    return np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - P
