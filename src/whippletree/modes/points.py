@@ -1,7 +1,7 @@
 """Mass points of a structure and the modal integrals over them, consistent to second order in deformation.
 
-A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned by
-``theta = psi eta``. Points are nodes with lumped masses, or the Gauss points of an element with weights as masses.
+A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned
+by ``theta = psi eta``. Points are nodes with lumped masses, or the Gauss points of an element with weights as masses.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Mass points: ``r`` (n, 3), ``mass`` (n), ``inertia`` (n, 3, 3), ``phi`` and ``psi`` (n, 3, nm), ``Q`` (n, 3, nm, nm)."""
+    """Mass points and how the modes move them."""
 
-    r: np.ndarray
-    mass: np.ndarray
-    inertia: np.ndarray
-    phi: np.ndarray
-    psi: np.ndarray
-    Q: np.ndarray
+    r: np.ndarray  # (n, 3)
+    mass: np.ndarray  # (n)
+    inertia: np.ndarray  # (n, 3, 3)
+    phi: np.ndarray  # (n, 3, nm)
+    psi: np.ndarray  # (n, 3, nm)
+    Q: np.ndarray  # (n, 3, nm, nm)
 
     @staticmethod
     def make(r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None) -> Points:
