@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,15 @@ def beam(
 
     ``section`` is a "rectangle" (``height`` along the beam's y, ``width`` along its z), "circle" (``radius``), "tube"
     (outer ``radius`` and ``wall``) or "general" (``A``, ``Iy``, ``Iz``). The torsion constant ``J``, shear factors
-    ``ky``, ``kz`` and distances of the outer fibre ``cy``, ``cz`` (bending) and ``ct`` (torsion: stress = torque ct / J)
-    follow from a named section and may be given. A list instead of a number is a taper: values at equal distances from
-    base to tip, straight between them. ``E``, ``G`` (or Poisson's ratio ``nu``) and ``rho`` are steel's if left out.
+    ``ky``, ``kz`` and distances of the outer fibre ``cy``, ``cz`` (bending) and ``ct`` (torsion: the stress is torque
+    times ct / J) follow from a named section and may be given. A list instead of a number is a taper: values at equal
+    distances from base to tip, straight between them. ``E``, ``G`` (or Poisson's ratio ``nu``) and ``rho`` are steel's
+    if left out.
 
-    The beam's y is ``up``, made perpendicular to the axis. ``theory`` is "euler-bernoulli" or "timoshenko" (with shear);
-    ``rotary=False`` leaves out the rotary inertia of bending. ``deforms`` says in which ways it deforms: "axial",
-    "torsion", "bending_y", "bending_z". ``stations`` are more nodes by name, in metres from the base. Elements have
-    polynomials of ``degree``: 8 of degree 7 give ten modes of a uniform beam to 8 digits.
+    The beam's y is ``up``, made perpendicular to the axis. ``theory`` is "euler-bernoulli" or, with shear,
+    "timoshenko"; ``rotary=False`` leaves out the rotary inertia of bending. ``deforms`` says in which ways the beam
+    deforms: "axial", "torsion", "bending_y", "bending_z". ``stations`` are more nodes by name, in metres from the base.
+    Elements are polynomials of ``degree``: 8 of degree 7 give the first five modes of a uniform beam to 10 digits.
 
     >>> beam(1.0, section="tube", radius=0.02, wall=0.002, elements=2)
     Structure(3 nodes, 54 coordinates)
@@ -160,7 +162,7 @@ def _nodes(
         named[s] = str(name)
     fixed = sorted({*named, *(k * length for k in cut.kinks)})
     ends = [0.0]
-    for a, b in zip(fixed, fixed[1:], strict=False):
+    for a, b in pairwise(fixed):
         parts = max(1, round((b - a) / length * elements))
         ends += [a + (b - a) * k / parts for k in range(1, parts)] + [b]
     names = [named.get(s, f"n{k}") for k, s in enumerate(ends)]

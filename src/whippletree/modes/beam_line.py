@@ -1,7 +1,7 @@
 """The line of a beam: second-order displacements, strains and loads along it.
 
-A section at x stands at r and is turned by R = exp θ~; with the axis e, strains are Γ = R'r' - e and κ, R κ~ = R'. Modes
-give θ, Γ and κ = θ' of first order. Second-order parts θ2 and Q keep those of strain zero:
+A section at x stands at r and is turned by R = exp θ~; with the axis e, strains are Γ = R'r' - e and κ, R κ~ = R'.
+Modes give θ, Γ and κ = θ' of first order. Second-order parts θ2 and Q keep those of strain zero:
     θ2_ab' = (θ_a × θ_b' + θ_b × θ_a') / 2
     Q_ab'  = (θ_a × (θ_b × e) + θ_b × (θ_a × e)) / 2 + θ2_ab × e + θ_a × Γ_b + θ_b × Γ_a
 In a plane this is the foreshortening -∫ φ_a' φ_b' dx; torsion with bending, and stretch with bending, are there too.

@@ -73,9 +73,10 @@ class Choice:
                     "modes: none is below the frequency", expected=f"at least the first: {first}", got=self.frequency
                 )
             return taken
-        return self._by_share(shares)
+        return self._by_share(shares, float(self.participation or 0.0))
 
-    def _by_share(self, shares: np.ndarray) -> np.ndarray:
+    @staticmethod
+    def _by_share(shares: np.ndarray, enough: float) -> np.ndarray:
         """In each direction the modes that hold most of it, until they hold enough."""
         taken: set[int] = set()
         for d, share in enumerate(shares.T):
@@ -83,14 +84,14 @@ class Choice:
             held = np.cumsum(share[order])
             if held[-1] < HAS_MASS:
                 continue
-            if held[-1] < self.participation:
+            if held[-1] < enough:
                 raise ModelError(
                     f"modes: participation cannot be reached in {DIRECTIONS[d]}",
                     expected=f"at most {held[-1]:.4f}, with all modes of the structure",
-                    got=self.participation,
+                    got=enough,
                     hint="more elements move more of the mass",
                 )
-            taken |= set(order[: int(np.searchsorted(held, self.participation)) + 1].tolist())
+            taken |= set(order[: int(np.searchsorted(held, enough)) + 1].tolist())
         return np.array(sorted(taken), dtype=int)
 
 

@@ -1,4 +1,4 @@
-"""Beam elements of any degree: shape functions of displacement, turn and strain as matrices on the element's coordinates.
+"""Beam elements of any degree: displacement, turn and strain as matrices on the coordinates of the element.
 
 Axes      x along the beam, y and z across; coordinates of an element are [u v w θx θy θz] of its two ends, then the
           amplitudes of bubbles: functions that leave the ends where they are (a hierarchic basis of Legendre integrals)

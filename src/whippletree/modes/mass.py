@@ -63,8 +63,8 @@ class MatrixMass:
     """A mass matrix between the motions [x y z θx θy θz] of all nodes, (6 nn, 6 nn).
 
     Displacements of the deformed body are interpolated as the matrix does it. This is exact where all three directions
-    have the same interpolation, as in solid elements; where nodes have rotary inertia that is coupled between nodes, its
-    turning with the deformation is left out.
+    have the same interpolation, as in solid elements; of rotary inertia that is coupled between nodes, the turning with
+    the deformation is left out.
     """
 
     r: np.ndarray
@@ -76,14 +76,14 @@ class MatrixMass:
         MR = self.M @ R
         whole = R.T @ MR
         flat = shapes.reshape(6 * nn, nm)
-        turned = np.zeros((nn, 6, 3, nm))  # e_d × phi
-        turned[:, :3] = np.einsum("idk,nka->nida", LEVI, shapes[:, :3])
-        turned = turned.reshape(6 * nn, 3 * nm)
-        MF, MT = self.M @ flat, (self.M @ turned).reshape(6 * nn, 3, nm)
+        around = np.zeros((nn, 6, 3, nm))  # e_d × phi
+        around[:, :3] = np.einsum("idk,nka->nida", LEVI, shapes[:, :3])
+        turned = around.reshape(6 * nn, 3, nm)
+        MF, MT = self.M @ flat, (self.M @ around.reshape(6 * nn, 3 * nm)).reshape(6 * nn, 3, nm)
         Ct0, Cr0 = MR[:, :3].T @ flat, MR[:, 3:].T @ flat
         J1 = np.einsum("xd,xea->ade", R[:, 3:], MT)
-        J2 = np.einsum("xda,xeb->abde", turned.reshape(6 * nn, 3, nm), MT, optimize=True)
-        Cr1 = np.einsum("xda,xb->adb", turned.reshape(6 * nn, 3, nm), MF, optimize=True)
+        J2 = np.einsum("xda,xeb->abde", turned, MT, optimize=True)
+        Cr1 = np.einsum("xda,xb->adb", turned, MF, optimize=True)
         h2 = np.zeros((3, nm, nm))
         J2 = J2 + J2.swapaxes(-1, -2)
         if second is not None and second.moments is not None:

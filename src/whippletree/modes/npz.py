@@ -1,4 +1,4 @@
-"""Modes and matrices as ``.npz``: arrays and nothing else. Files are data: no pickles, no more than they say they hold."""
+"""Modes and matrices as ``.npz``: arrays and nothing else. Files are data: no pickles, no more than they say."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def _beam(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> BeamRec
     given = about["section"]
     values = {str(k): tuple(map(float, v)) for k, v in given["values"].items()}
     shape = check.known(given["shape"], SHAPES, "section")
-    section = Section(shape, *(float(given[k]) for k in ("length", "E", "G", "rho")), values)
+    length, E, G, rho = (float(given[k]) for k in ("length", "E", "G", "rho"))
+    section = Section(shape, length, E, G, rho, values)
     ends = check.numbers(data["beam_ends"], (None,), "beam_ends")
     return BeamRecovery(ends, check.numbers(data["beam_strains"], (len(ends) - 1, None, 6, n), "beam_strains"), section)
 

@@ -1,14 +1,16 @@
 """The same modes in a frame that is fixed to a node, to second order in eta.
 
-Symbols   R0, ρ0 the node's turn and place in the old frame; o the place of the new frame's origin, which the node carries
-          rigidly: o = ρ0 - R0 r0; O = ∂o/∂eta; G: the node's angular velocity is G eta'
-A point at ρ is at R0'(ρ - o) in the new frame. All integrals follow from those in the old frame by that alone, so no mass
-points are needed. A polynomial is a tuple of its orders: (X0, X1[a], X2[a, b]) for X0 + sum eta_a X1 + sum eta_a eta_b X2 / 2.
+Symbols   R0, ρ0 the node's turn and place in the old frame; o the place of the new frame's origin, which the node
+          carries rigidly: o = ρ0 - R0 r0; O = ∂o/∂eta; G: the node's angular velocity is G eta'
+
+A point at ρ is at R0'(ρ - o) in the new frame. All integrals follow from those in the old frame by that alone, so no
+mass points are needed. A polynomial X0 + sum eta_a X1_a + sum eta_a eta_b X2_ab / 2 is the tuple (X0, X1, X2).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +36,7 @@ def referenced(modes: Modes, to: str) -> Modes:
     k = modes.node(to)
     if modes.inboard == to:
         return modes
-    change = _integrals(modes, k) | _nodes(modes, k)
+    change: dict[str, Any] = _integrals(modes, k) | _nodes(modes, k)
     made = replace(modes, inboard=to, recipe=None, **change)
     return made.ruthless() if modes.fidelity == "ruthless" else made
 
@@ -103,10 +105,10 @@ def _integrals(modes: Modes, k: int) -> dict[str, np.ndarray]:
     O0, G0 = O[0], G[0]
     mixed = modes.Ct0.T @ O0 + modes.Cr0.T @ G0 - O0.T @ np.einsum("ijk,jb,k->ib", LEVI, G0, modes.h0)
     Mff = modes.Mff + m * O0.T @ O0 + G0.T @ modes.J0 @ G0 - mixed - mixed.T
-    h, J = _product(back, from_o), _product(_product(back, Jo), R)
-    Ct, Cr = _product(back[:2], Ct_new), _product(back[:2], Cr_new)
-    orders = {"h0": h[0][:, 0], "h1": h[1][..., 0].T, "h2": h[2][..., 0].transpose(2, 0, 1)}
-    orders |= {"J0": J[0], "J1": J[1], "J2": J[2], "Ct0": Ct[0], "Ct1": Ct[1], "Cr0": Cr[0], "Cr1": Cr[1], "Mff": Mff}
+    hB, JB = _product(back, from_o), _product(_product(back, Jo), R)
+    CtB, CrB = _product(back[:2], Ct_new), _product(back[:2], Cr_new)
+    orders = {"h0": hB[0][:, 0], "h1": hB[1][..., 0].T, "h2": hB[2][..., 0].transpose(2, 0, 1), "Mff": Mff}
+    orders |= dict(zip(("J0", "J1", "J2", "Ct0", "Ct1", "Cr0", "Cr1"), (*JB, *CtB, *CrB), strict=True))
     return {name: np.ascontiguousarray(x).reshape(getattr(modes, name).shape) for name, x in orders.items()}
 
 

@@ -13,9 +13,9 @@ DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 class Report:
     """Shares of a choice of modes.
 
-    ``mass`` is the effective mass (moment of inertia) of each mode in the six directions of the frame, over that of the
-    whole, (nm, 6); ``flexibility`` what the modes give of the static displacement of each named node under a unit load
-    on it, in x, y, z. NaN where there is nothing to share. ``next_frequency`` (rad/s) is that of the first mode left out.
+    ``mass`` (nm, 6) is the effective mass (moment of inertia) of each mode along and about x, y, z, over that of the
+    whole; ``flexibility`` what the modes give of the static displacement of each outboard node under a unit load on it,
+    in x, y, z. NaN where there is nothing to share. ``next_frequency`` (rad/s) is that of the first mode left out.
     """
 
     frequencies: np.ndarray

@@ -1,8 +1,8 @@
 """Second-order displacements of modes: what keeps the second order of strain zero, or as small as it can be.
 
-Of the strain E1(u) + E2(u, u) of a structure that is held at a node, a displacement u2 = eta Q eta / 2 makes the second
-order least: K u2 = -∫ E1' σ(E2), so that its component along a unit load e is -V' Kgeo(K^-1 e) V / 2, with the geometric
-stiffness Kgeo of the stresses under that load.
+Of the strain E1(u) + E2(u, u) of a structure that is held at a node, a displacement u2 = eta Q eta / 2 makes the
+second order least: K u2 = -∫ E1' σ(E2), so that its component along a unit load e is -V' Kgeo(K^-1 e) V / 2, with the
+geometric stiffness Kgeo of the stresses under that load.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Properties:
 
 @dataclass(frozen=True)
 class Section:
-    """A named section; each dimension is a list of values at equal distances from base to tip, straight between them."""
+    """A named section; each dimension is a list of values at equal distances from base to tip."""
 
     shape: str
     length: float

@@ -1,4 +1,4 @@
-"""Linear algebra of structures: parts held, static displacements, lowest modes. Small systems dense, large ones sparse."""
+"""Linear algebra of structures: static displacements and lowest modes. Small systems dense, large ones sparse."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def part(matrix: Matrix, rows: np.ndarray, columns: np.ndarray) -> Matrix:
 def solver(K: Matrix) -> Callable[[np.ndarray], np.ndarray]:
     """K^-1 for a positive definite K; a mechanism is refused."""
     if isinstance(K, np.ndarray):
-        size = np.sqrt(np.diag(K)) if len(K) and np.diag(K).min() > 0.0 else None
-        if size is None and len(K):
+        if not len(K):
+            return lambda F: F
+        if np.diag(K).min() <= 0.0:
             raise mechanism()
+        size = np.sqrt(np.diag(K))
         try:
-            factor = scipy.linalg.cho_factor(K / size / size[:, None]) if len(K) else None
+            factor = scipy.linalg.cho_factor(K / size / size[:, None])
         except np.linalg.LinAlgError:
             raise mechanism() from None
-        if factor is None:
-            return lambda F: F
         if np.diag(factor[0]).min() ** 2 < 1e-14:  # a pivot of rounding beside ones
             raise mechanism()
         return lambda F: (scipy.linalg.cho_solve(factor, (F.T / size).T).T / size).T

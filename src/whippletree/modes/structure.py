@@ -112,6 +112,6 @@ class Structure:
         from .choose import Choice
         from .make import modes
 
-        given = {"inboard": inboard, "outboard": outboard, "count": count, "frequency": frequency}
+        given: dict[str, Any] = {"inboard": inboard, "outboard": outboard, "count": count, "frequency": frequency}
         given |= {"participation": participation, "fidelity": fidelity, "damping": damping, "nodes": nodes}
         return modes(self, kind, Choice.of(kind, count, frequency, participation), given)
