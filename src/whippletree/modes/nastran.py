@@ -107,8 +107,9 @@ def _read(path: str | os.PathLike[str], what: str, reader: Callable[[str], Any])
 
 
 def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None) -> tuple[tuple[Any, Any], np.ndarray]:
-    tables = _read(path, "DMIG cards", lambda file: bulk.rddmig(file, follow_includes=False))
-    tables = {str(k).upper(): v for k, v in (tables or {}).items()}
+    cards = any(line[:4].upper() == "DMIG" for line in Path(path).read_text("utf-8", "replace").splitlines())
+    read = _read(path, "DMIG cards", lambda file: bulk.rddmig(file, follow_includes=False)) if cards else {}
+    tables = {str(k).upper(): v for k, v in read.items()}
     mass, stiffness = _named(tables, M, K, path)
     index = mass.index.union(stiffness.index)
     both = [

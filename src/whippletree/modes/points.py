@@ -1,8 +1,8 @@
 """Mass points of a structure and the modal integrals over them, consistent to second order in deformation.
 
 A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned
-by ``theta = psi eta + eta psi2 eta / 2``. Points are nodes with lumped masses, or the Gauss points of elements with weights
-as masses.
+by ``theta = psi eta + eta psi2 eta / 2``. Points are nodes with lumped masses, or the Gauss points of elements,
+with weights as masses.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from . import check
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,14 @@ class Points:
         r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None, psi2: Any = None
     ) -> Points:
         """Points from array-likes; what is left out is zero."""
-        r, mass, phi = (np.asarray(x, dtype=float) for x in (r, mass, phi))
-        n, nm = len(r), phi.shape[2]
-        shapes = ((inertia, (n, 3, 3)), (psi, (n, 3, nm)), (Q, (n, 3, nm, nm)), (psi2, (n, 3, nm, nm)))
-        inertia, psi, Q, psi2 = (np.zeros(s) if x is None else np.asarray(x, dtype=float) for x, s in shapes)
+        r = check.numbers(r, (None, 3), "places of nodes")
+        n = len(r)
+        mass, phi = check.numbers(mass, (n,), "mass"), check.numbers(phi, (n, 3, None), "phi")
+        nm = phi.shape[2]
+        more = {"inertia": (inertia, (n, 3, 3)), "psi": (psi, (n, 3, nm))}
+        more |= {"Q": (Q, (n, 3, nm, nm)), "psi2": (psi2, (n, 3, nm, nm))}
+        made = (np.zeros(shape) if x is None else check.numbers(x, shape, name) for name, (x, shape) in more.items())
+        inertia, psi, Q, psi2 = made
         return Points(r, mass, inertia, phi, psi, Q, psi2)
 
     def integrals(self) -> dict[str, Any]:
