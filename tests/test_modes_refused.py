@@ -231,6 +231,7 @@ def test_solids_that_are_none(tmp_path):
         wt.solid(tmp_path / "a.vtk", **MATERIAL, attach={"base": [0]})
 
 
+@pytest.mark.filterwarnings("ignore:Output4 file has matrix name")
 def test_nastran_files_that_are_none(tmp_path):
     op4 = pytest.importorskip("pyyeti.nastran.op4")
     grid = tmp_path / "a.bdf"

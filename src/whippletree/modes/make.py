@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .second import second_order
 from .solve import lowest, not_rigid, part, solver
 from .structure import Structure
 
-DEFAULTS = {"fidelity": "full", "damping": 0.0}
+USUAL = {"kind": "cantilever", "fidelity": "full", "damping": 0.0}
 
 
 def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]) -> Modes:
@@ -25,8 +26,7 @@ def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]
     check.known(kind, KINDS, "kind of modes")
     fidelity = check.known(given["fidelity"], FIDELITIES, "fidelity")
     base = structure.node(structure.names[0] if given["inboard"] is None else given["inboard"])
-    outboard = given["outboard"] or ()
-    ends = [structure.node(name) for name in ([outboard] if isinstance(outboard, str) else outboard)]
+    ends = [structure.node(name) for name in check.names(given["outboard"] or (), "modes: outboard nodes")]
     if not ends and len(structure.names) > 1:
         ends = [len(structure.names) - 1 if base != len(structure.names) - 1 else 0]
     if fidelity == "stiffened" and structure.geometric is None and structure.line is None:
@@ -35,11 +35,9 @@ def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]
     squares, V, report = held.chosen(kind, choice, ends)
     keep = _kept(structure, base, ends, given["nodes"])
     made = _made(held, kind, fidelity, squares, V, keep, _ratios(given["damping"], len(squares)))
-    told = {k: v for k, v in {"kind": kind, **given}.items() if v is not None and v != DEFAULTS.get(k)}
-    recipe = None if structure.recipe is None else structure.recipe | told
-    object.__setattr__(made, "report", report)
-    object.__setattr__(made, "recipe", recipe)
-    return made
+    told = {k: np.asarray(v).tolist() for k, v in {"kind": kind, **given}.items() if v is not None}
+    told = {k: v for k, v in told.items() if v != USUAL.get(k)}
+    return replace(made, report=report, recipe=None if structure.recipe is None else structure.recipe | told)
 
 
 class Held:
@@ -177,7 +175,7 @@ def _kept(structure: Structure, base: int, ends: list[int], given: str | Sequenc
     if given is None or given == "all":
         asked = list(range(0 if given == "all" else structure.mesh, len(structure.names)))
     else:
-        asked = [structure.node(name) for name in ([given] if isinstance(given, str) else given)]
+        asked = [structure.node(name) for name in check.names(given, "modes: nodes")]
     return np.array(sorted({base, *ends, *asked}))
 
 
