@@ -37,8 +37,6 @@ class Arrays(NamedTuple):
     nu: Any  # length of u
     nq: Any  # length of q
     nc: Any  # number of components: what hangs together once ground is taken away
-    header: Any  # (COUNTS)  these four; then of flexible bodies: address of what solves them (outside.call_flexible), how
-    # many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one
     parent: Any  # (nb)     parent[i] < i
     kind: Any  # (nb)       joint kind, see KIND
     position: Any  # (nb+1) first row of q
@@ -57,6 +55,8 @@ class Arrays(NamedTuple):
     armature: Any  # (nu)
     resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
     gravity: Any  # (3)
+    header: Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
+    # how many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one
 
 
 def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
@@ -117,7 +117,7 @@ def unpack(packed):
     resist, n = take(packed, n, nu)
     gravity, n = take(packed, n, 3)
     system = Arrays(
-        nb, nu, nq, nc, counts, parent, kind, position, dof, component, up, first,
-        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity,
+        nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
+        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity, counts,
     )  # fmt: skip
     return system, n + counts[FLEXIBLE]
