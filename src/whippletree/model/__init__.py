@@ -18,7 +18,7 @@ from .pose import Pose
 
 __all__ = [
     "CONSTRAINT_KINDS", "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "TREES", "Body", "Bushing",
-    "Constraint", "Coupling", "Custom", "Distance", "Drag", "Flexible", "Force", "Frame", "Function", "Gear", "Joint", "Limits",
-    "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine", "Spring",
-    "Step", "Table", "Visual", "Wrench", "pose",
+    "Constraint", "Coupling", "Custom", "Distance", "Drag", "Flexible", "Force", "Frame", "Function", "Gear", "Joint",
+    "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine",
+    "Spring", "Step", "Table", "Visual", "Wrench", "pose",
 ]  # fmt: skip

@@ -328,12 +328,11 @@ def _joined_to_ground(model: Model) -> None:
             if name not in reached:
                 reached.add(name)
                 waiting.append(name)
-    for b in (*model.bodies.values(), *model.flexibles.values()):
-        if b.name not in reached:
-            alone = not neighbours[b.name]
+    for name, b in (model.bodies | model.flexibles).items():  # type: ignore[operator]
+        if name not in reached:
+            alone = not neighbours[name]
             raise ModelError(
-                f"body '{b.name}' is "
-                + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
+                f"body '{name}' is " + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
                 where=b.where,
-                hint=f"let it float: joint('{b.name}_free', 'free', 'ground', '{b.name}')",
+                hint=f"let it float: joint('{name}_free', 'free', 'ground', '{name}')",
             )

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+
+from ..errors import ModelError, nearest
+from . import check
+from .points import Points
+from .recovery import BeamRecovery
+from .report import Report
 
 KINDS = ("cantilever", "free", "craig-bampton")
 FIDELITIES = ("ruthless", "full", "stiffened")
@@ -25,8 +32,10 @@ class Modes:
     - ``Ct = Ct0 + sum eta_a Ct1_a`` between the origin's velocity and eta', ``Cr = Cr0 + sum eta_a Cr1_a`` between
       omega and eta', and ``Mff`` between eta' and eta'.
 
-    ``K`` and ``D`` are stiffness and damping of eta; ``frequencies`` (rad/s) are those of the structure the modes were
-    taken from, and zero where a mode has none.
+    ``K`` and ``D`` are stiffness and damping of eta. ``frequencies`` (rad/s) are those of the structure as the modes
+    were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``.
+    ``psi2`` is the second order of the turn, ``psi eta + eta psi2 eta / 2``, which :meth:`referenced` needs.
+    ``report`` says what was left out, and ``beam`` recovers the loads and stresses of beams.
     """
 
     kind: str
@@ -52,7 +61,23 @@ class Modes:
     psi: np.ndarray  # (nn, 3, nm)
     Q: np.ndarray  # (nn, 3, nm, nm)
     inboard: str
-    report: dict[str, Any] = field(default_factory=dict)
+    psi2: np.ndarray  # (nn, 3, nm, nm)
+    strain: np.ndarray  # (nm)
+    report: Report | None = field(default=None, compare=False)
+    beam: BeamRecovery | None = field(default=None, compare=False)
+    recipe: dict[str, Any] | None = field(default=None, compare=False)  # what a model file says to make the same
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Modes):
+            return NotImplemented
+        compared = [f.name for f in fields(self) if f.compare]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        span = f"{self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} rad/s" if self.count else "none"
+        return f"Modes({self.count} {self.kind}, {self.fidelity}, {span}, nodes {', '.join(self.nodes[:4])}...)"
 
     @property
     def count(self) -> int:
@@ -61,7 +86,45 @@ class Modes:
 
     def node(self, name: str) -> int:
         """The place of a node in ``nodes``."""
+        if name not in self.nodes:
+            raise ModelError(f"node '{str(name)[:80]}' is not known", hint=nearest(str(name), self.nodes))
         return self.nodes.index(name)
+
+    def displacements(self, eta: Any) -> np.ndarray:
+        """What the nodes move by in the body's frame: (..., nn, 3) for eta (..., nm)."""
+        eta = np.asarray(eta, dtype=float)
+        first = np.einsum("kia,...a->...ki", self.phi, eta)
+        return first + 0.5 * np.einsum("kiab,...a,...b->...ki", self.Q, eta, eta)
+
+    def stresses(self, eta: Any, at: Any = None) -> dict[str, np.ndarray]:
+        """Loads and stresses in a beam; see :meth:`BeamRecovery.stresses`. ``at`` is in metres along the beam."""
+        if self.beam is None:
+            raise ModelError("stresses are recovered for beams only", expected="modes made by wt.beam(...)")
+        return self.beam.stresses(eta, at)
+
+    def referenced(self, to: str) -> Modes:
+        """The same motion seen from a frame fixed to another node, to second order in eta."""
+        from .reference import referenced
+
+        return referenced(self, to)
+
+    def ruthless(self) -> Modes:
+        """The same without every term that depends on the deformation, (B1) of the paper."""
+        names = ("h1", "h2", "J1", "J2", "Ct1", "Cr1", "Q", "psi2")
+        return replace(self, fidelity="ruthless", **{k: np.zeros_like(getattr(self, k)) for k in names})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the arrays as ``.npz``, for :meth:`load` and for ``file = "..."`` in a model file."""
+        from .npz import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Modes:
+        """Modes that :meth:`save` wrote."""
+        from .npz import load
+
+        return load(path)
 
     @staticmethod
     def from_nodes(
@@ -79,19 +142,27 @@ class Modes:
         kind: str = "cantilever",
         fidelity: str = "full",
     ) -> Modes:
-        """Modes from nodal data: places (nn, 3), masses (nn), inertias (nn, 3, 3), ``phi`` and ``psi`` (nn, 3, nm)."""
-        from .points import Points
+        """Modes from nodal data: places (nn, 3), masses (nn), inertias (nn, 3, 3), ``phi`` and ``psi`` (nn, 3, nm).
 
-        points = Points.make(r, mass, phi, inertia=inertia, psi=psi, Q=Q)
-        names = tuple(nodes) if nodes is not None else tuple(f"n{k}" for k in range(len(points.r)))
+        ``Q`` (nn, 3, nm, nm) are second-order displacements, which "stiffened" needs. Modes of kind "free" are
+        re-referenced to the inboard node; in those of other kinds it must not move.
+        """
+        from .reference import finished
+
+        points, names = Points.make(r, mass, phi, inertia=inertia, psi=psi, Q=Q), check.node_names(nodes, len(r))
+        first = names[0] if inboard is None else check.known(inboard, names, "inboard node")
+        check.known(kind, KINDS, "kind of modes")
+        check.known(fidelity, FIDELITIES, "fidelity")
+        if fidelity == "stiffened" and Q is None:
+            raise check.no_second_order("the nodal data have no Q")
         integrals = points.integrals()
-        stiffness = np.asarray(K, dtype=float)
-        damping = np.zeros_like(stiffness) if D is None else np.asarray(D, dtype=float)
-        squares = np.linalg.eigvals(np.linalg.solve(integrals["Mff"], stiffness)).real
+        stiffness = check.stiffness(K, points.phi.shape[2])
+        damping = np.zeros_like(stiffness) if D is None else check.symmetric(D, len(stiffness), "damping")
+        frequencies = check.independent(integrals["Mff"], stiffness)
         made = Modes(
-            kind,
-            "full" if fidelity == "ruthless" else fidelity,
-            np.sqrt(np.maximum(np.sort(squares), 0.0)),
+            kind=kind,
+            fidelity=fidelity,
+            frequencies=frequencies,
             **integrals,
             K=stiffness,
             D=damping,
@@ -100,13 +171,8 @@ class Modes:
             phi=points.phi,
             psi=points.psi,
             Q=points.Q,
-            inboard=inboard if inboard is not None else names[0],
+            inboard="",
+            psi2=np.zeros_like(points.Q),
+            strain=check.slopes(points.r, points.phi),
         )
-        return made.ruthless() if fidelity == "ruthless" else made
-
-    def ruthless(self) -> Modes:
-        """The same without every term that depends on the deformation."""
-        from dataclasses import replace
-
-        gone = {k: np.zeros_like(getattr(self, k)) for k in ("h1", "h2", "J1", "J2", "Ct1", "Cr1", "Q")}
-        return replace(self, fidelity="ruthless", **gone)
+        return finished(made, first, fidelity)
