@@ -24,6 +24,10 @@ def of_quaternion(q):
     return ((w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * skew(v)) / (w * w + v @ v)
 
 
+def cayley(t):
+    return np.eye(3) + (skew(t) + skew(t) @ skew(t) / 2) / (1 + t @ t / 4)
+
+
 def quaternion_rate(q, w):
     return 0.5 * np.concatenate([[-(q[1:] @ w)], q[0] * w + np.cross(q[1:], w)])
 
@@ -110,8 +114,10 @@ class Reference:
             moved = modes.phi[k] @ rate + np.einsum("iab,a,b->i", modes.Q[k], eta, rate)
             t, dt = modes.psi[k] @ eta, modes.psi[k] @ rate
             s = 1 / (1 + t @ t / 4)
-            turn = np.eye(3) + s * (skew(t) + skew(t) @ skew(t) / 2)
-            w = dt if modes.fidelity == "ruthless" else s * (dt + np.cross(t, dt) / 2)
+            turn, w = cayley(t), s * (dt + np.cross(t, dt) / 2)
+            if modes.fidelity == "ruthless":  # constant columns: it turns by psi eta', which cayley(t) follows nearly
+                turn, w = cayley(t.real) + 1j * skew(t.imag) @ cayley(t.real), dt
+                turn = turn if np.iscomplexobj(t) else turn.real
             there = frame.at(np.eye(3), place)
             there = Frame(there.R, there.p, there.V + np.concatenate([w, moved]))
             found[f"{name}/{node}"] = there.at(turn, np.zeros(3))
