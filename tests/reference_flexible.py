@@ -112,7 +112,8 @@ class Reference:
         for k, node in enumerate(modes.nodes):
             place = modes.r[k] + modes.phi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", modes.Q[k], eta, eta)
             moved = modes.phi[k] @ rate + np.einsum("iab,a,b->i", modes.Q[k], eta, rate)
-            t, dt = modes.psi[k] @ eta, modes.psi[k] @ rate
+            t = modes.psi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", modes.psi2[k], eta, eta)
+            dt = modes.psi[k] @ rate + np.einsum("iab,a,b->i", modes.psi2[k], eta, rate)
             s = 1 / (1 + t @ t / 4)
             turn, w = cayley(t), s * (dt + np.cross(t, dt) / 2)
             if modes.fidelity == "ruthless":  # constant columns: it turns by psi eta', which cayley(t) follows nearly

@@ -3,7 +3,7 @@
 A flexible body deforms by ``eta`` in a frame B that its inboard node carries. With the velocity v of B its kinetic energy
 is a polynomial (:class:`whippletree.modes.Modes`), and what its own motion takes at eta'' = 0 and x = 0 (kinematics.py)
 follows from it: ``p' + v x* p`` with p = dT/dv for the body, ``d/dt dT/deta' - dT/deta + K eta + D eta'`` for its modes.
-A node is at ``r + phi eta + eta Q eta / 2`` and turned by the Cayley rotation of ``psi eta`` in B.
+A node is at ``r + phi eta + eta Q eta / 2`` in B and turned by the Cayley rotation of ``psi eta + eta psi2 eta / 2``.
 
 Of a ruthless body the modal mass is constant and its forces have no eta and no eta' but in K and D, [jain1992] (B1);
 nodes move by columns that are constant in B, about where the node is.
@@ -177,6 +177,12 @@ def cayley(t, s):
 
 
 @inline
+def turn_rate(t, s, rate):
+    """omega = s (t' + t x t' / 2)"""
+    return scale3(s, axpy3(0.5, cross(t, rate), rate))
+
+
+@inline
 def bent(N, Q, n, a, y, first):
     """Sum over b of Q_ab y_b"""
     total = scale3(get(y, first), at3(N, Q + 3 * a * n))
@@ -192,6 +198,7 @@ def place_node(m, x, k, P, q, u, f, node, R, o):
     N, at = x.numbers, x.data[node]
     phi, psi, T = at + 3, at + 3 + 3 * n, at + 3 + 6 * n
     Q = T + 6 * r
+    psi2 = Q + 3 * n * n
     ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
     zero = 0.0 * R[0]
     none = (zero, zero, zero)
@@ -201,31 +208,31 @@ def place_node(m, x, k, P, q, u, f, node, R, o):
         rho, theta = axpy3(eta, shape, rho), axpy3(eta, at3(N, psi + 3 * a), theta)
         if second:
             rho = axpy3(0.5 * eta, bent(N, Q, n, a, q, j), rho)
+            theta = axpy3(0.5 * eta, bent(N, psi2, n, a, q, j), theta)
     s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
     here = add3(o, mul33(R, rho))
     store9(k.R, node, matmul(R, cayley(theta, s)))
     store3(k.o, node, here)
-    turning, moved, bend, rate = none, none, none, none
+    turning, moved, bend, rate, curl = none, none, none, none, none
     for a in range(n):
         turn, shift = add3(none, at3(N, psi + 3 * a)), add3(none, at3(N, phi + 3 * a))
-        y = zero
-        if moving:
-            y = get(u, l + a)
-            rate = axpy3(y, turn, rate)
-        if not ruthless:
-            turn = scale3(s, axpy3(0.5, cross(theta, turn), turn))
+        y = get(u, l + a) if moving else zero
         if second:
-            shift = add3(shift, bent(N, Q, n, a, q, j))
+            turn, shift = add3(turn, bent(N, psi2, n, a, q, j)), add3(shift, bent(N, Q, n, a, q, j))
             if moving:
-                bend = axpy3(y, bent(N, Q, n, a, u, l), bend)
+                bend, curl = axpy3(y, bent(N, Q, n, a, u, l), bend), axpy3(y, bent(N, psi2, n, a, u, l), curl)
+        rate = axpy3(y, turn, rate)
+        if not ruthless:
+            turn = turn_rate(theta, s, turn)
         put6(P, x.column[node] + 6 * a, motion_column(R, here, turn, shift))
         turning, moved = axpy3(y, turn, turning), axpy3(y, shift, moved)
     for c in range(r):
         put6(P, x.column[node] + 6 * (n + c), motion_column(R, here, at3(N, T + 6 * c), at3(N, T + 6 * c + 3)))
     if moving:
         v, vJ = load6(k.v, f), motion_column(R, here, turning, moved)
-        slow = zero if ruthless else -0.5 * s * dot3(theta, rate)  # of omega, at theta'' = 0
-        late = motion_column(R, here, scale3(slow, turning), add3(bend, cross(moved, turning)))
+        slow = zero if ruthless else -0.5 * s * dot3(theta, rate)
+        curl = axpy3(slow, turning, turn_rate(theta, s, curl))  # omega' at eta'' = 0
+        late = motion_column(R, here, curl, add3(bend, cross(moved, turning)))
         store6(k.v, node, add(v, vJ))
         store6(k.b, node, add(add(load6(k.b, f), cross_motion(v, vJ)), late))
     place_inertia(m, k, node, load9(k.R, node), here)

@@ -61,7 +61,7 @@ class SystemFlexible:
                 parts, inner = _constants(edge.modes, nodes)
                 n, r = edge.modes.count, len(inner[0]) if inner else 0
                 body.interface = r
-                second = bool(edge.modes.Ct1.any() or any(edge.modes.Q[edge.modes.node(x)].any() for x in nodes))
+                second = edge.modes.Ct1.any() or any(edge.modes.Q[k].any() or edge.modes.psi2[k].any() for k in map(edge.modes.node, nodes))
                 ruthless = edge.modes.fidelity == "ruthless"
                 integers["flags"][i] = RUTHLESS if ruthless else SECOND if second else 0
                 integers["nodes"][i], integers["rank"][i] = len(nodes), r
@@ -125,5 +125,5 @@ def _node(modes: Modes, node: str, T: np.ndarray | None, second: bool) -> list[n
     k = modes.node(node)
     parts = [modes.r[k], modes.phi[k].T, modes.psi[k].T, np.zeros(0) if T is None else T]
     if second:
-        parts.append(np.transpose(modes.Q[k], (1, 2, 0)))
+        parts += [np.transpose(modes.Q[k], (1, 2, 0)), np.transpose(modes.psi2[k], (1, 2, 0))]
     return [np.ascontiguousarray(part, float) for part in parts]
