@@ -10,6 +10,7 @@ In a plane this is the foreshortening -∫ φ_a' φ_b' dx; torsion with bending,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -40,12 +41,19 @@ class BeamLine:
         at_nodes, at_points = [(Q, turn)], []
         for e in range(ne):
             found = self._along(V, e, np.append(self.gauss, 1.0), Q, turn)
-            at_points.append(found[0][:-1])
+            at_points.append((found[0][:-1], found[1][:-1]))
             Q, turn = found[0][-1], found[1][-1]
             at_nodes.append((Q, turn))
         nodes_Q, nodes_turn = (np.stack(x) for x in zip(*at_nodes, strict=True))
         k = int(np.argmin(abs(self.ends - float(self.axes[:, 0] @ held))))
-        return self._seen_from(k, nodes_Q, nodes_turn, np.concatenate(at_points))
+        points_Q, points_turn = (np.concatenate(x) for x in zip(*at_points, strict=True))
+        gauss_s = [a + 0.5 * (b - a) * (self.gauss + 1.0) for a, b in pairwise(self.ends)]
+        s = np.concatenate([self.ends, *gauss_s])
+        Q, turn = np.concatenate([nodes_Q, points_Q]), np.concatenate([nodes_turn, points_turn])
+        # less the rigid motion of node k, in the structure's axes
+        Q = Q - Q[k] - _cross_ab(turn[k], X) * (s - s[k])[:, None, None, None]
+        Q, turn = (np.einsum("ij,njab->niab", self.axes, x) for x in (Q, turn - turn[k]))
+        return Second(Q[: ne + 1], turn[: ne + 1], (Q[ne + 1 :], turn[ne + 1 :]))
 
     def _along(
         self, V: np.ndarray, e: int, xi: np.ndarray, Q: np.ndarray, turn: np.ndarray
@@ -70,17 +78,6 @@ class BeamLine:
         moved = np.einsum("pq,pqiab->piab", w, bent) + _cross_ab(twice, X)
         return Q + moved, turn + grown
 
-    def _seen_from(self, k: int, Q: np.ndarray, turn: np.ndarray, points: np.ndarray) -> Second:
-        """Less the rigid motion of node k, in the structure's axes."""
-        gauss_s = np.concatenate(
-            [a + 0.5 * (b - a) * (self.gauss + 1.0) for a, b in zip(self.ends, self.ends[1:], strict=False)]
-        )
-        lever = _cross_ab(turn[k][None], X)
-        Q_nodes = Q - Q[k] - lever * (self.ends - self.ends[k])[:, None, None, None]
-        Q_points = points - Q[k] - lever * (gauss_s - self.ends[k])[:, None, None, None]
-        turned = (np.einsum("ij,njab->niab", self.axes, x) for x in (Q_nodes, turn - turn[k], Q_points))
-        return Second(*turned)
-
     def strains(self, V: np.ndarray, xi: np.ndarray) -> np.ndarray:
         """Of the modes, at points xi of every element: (elements, len(xi), 6, nm)."""
         lengths = np.diff(self.ends)
@@ -92,7 +89,8 @@ class BeamLine:
         nodes, weights = legendre.leggauss(self.element.degree + 1)
         P = legendre.legvander(nodes, self.element.degree)
         fit = (P * weights[:, None]).T * (np.arange(self.element.degree + 1) + 0.5)[:, None]
-        return BeamRecovery(self.ends, np.einsum("kp,epia->ekia", fit, self.strains(V, nodes)), self.section)
+        strains = np.einsum("kp,epia->ekia", fit, self.strains(V, nodes))
+        return BeamRecovery(self.ends, strains, self.section, self.element.shear)
 
     def largest(self, V: np.ndarray) -> np.ndarray:
         """The largest strain at the outer fibre, of each mode."""
@@ -123,5 +121,5 @@ def _both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _cross_ab(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of components (n, 3, nm, nm) with one vector."""
+    """Of components (..., 3, nm, nm) with one vector."""
     return np.cross(x, y[:, None, None], axis=-3)

@@ -17,7 +17,6 @@ from .second import second_order
 from .solve import lowest, not_rigid, part, solver
 from .structure import Structure
 
-FEW_NODES = 200  # all of them are kept; of larger structures only those that are asked for
 DEFAULTS = {"fidelity": "full", "damping": 0.0}
 
 
@@ -149,7 +148,7 @@ def _made(
     if kind == "free" and not floating:  # the second order is found in the frame of the inboard node
         V = V - held.rigid @ structure.shapes(V)[base]
     shapes = structure.shapes(V)
-    second = second_order(held, V) if fidelity == "stiffened" else None
+    second = second_order(held, V, keep) if fidelity == "stiffened" else None
     nm, frequencies = len(squares), check.sensible(np.sqrt(squares))
     strain = check.slopes(structure.r, shapes[:, :3]) if structure.strain is None else structure.strain(V)
     nothing = np.zeros((len(keep), 3, nm, nm))
@@ -174,13 +173,11 @@ def _made(
     return finished(made, name, fidelity)
 
 
-def _kept(structure: Structure, base: int, ends: list[int], given: Sequence[str] | None) -> np.ndarray:
-    if given is not None:
-        asked = [structure.node(name) for name in given]
-    elif len(structure.names) <= FEW_NODES:
-        asked = list(range(len(structure.names)))
+def _kept(structure: Structure, base: int, ends: list[int], given: str | Sequence[str] | None) -> np.ndarray:
+    if given is None or given == "all":
+        asked = list(range(0 if given == "all" else structure.mesh, len(structure.names)))
     else:
-        asked = [k for k, name in enumerate(structure.names) if not name.isdecimal()]
+        asked = [structure.node(name) for name in ([given] if isinstance(given, str) else given)]
     return np.array(sorted({base, *ends, *asked}))
 
 

@@ -17,7 +17,7 @@ class Second:
 
     Q: np.ndarray  # (nn, 3, nm, nm)
     psi2: np.ndarray
-    points: np.ndarray | None = None
+    points: tuple[np.ndarray, np.ndarray] | None = None  # Q and psi2
     moments: tuple[np.ndarray, np.ndarray] | None = None  # int Q (3, nm, nm); int r Q (3, 3, nm, nm)
 
 
@@ -39,7 +39,8 @@ class NodalMass:
         Q = 0.5 * (twice + twice.swapaxes(-1, -2))
         if second is not None:
             Q = Q + second.Q + np.einsum("ijk,njab,nk->niab", LEVI, second.psi2, c)
-        return Points(self.r + c, self.mass, self.inertia, at, psi, Q).integrals()
+        psi2 = np.zeros_like(Q) if second is None else second.psi2
+        return Points(self.r + c, self.mass, self.inertia, at, psi, Q, psi2).integrals()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,8 @@ class PointMass:
 
     def integrals(self, V: np.ndarray, shapes: np.ndarray, second: Second | None) -> dict[str, Any]:
         phi, psi = self.N @ V, self.T @ V
-        Q = None if second is None else second.points
-        return Points.make(self.r, self.mass, phi, inertia=self.inertia, psi=psi, Q=Q).integrals()
+        Q, psi2 = (None, None) if second is None or second.points is None else second.points
+        return Points.make(self.r, self.mass, phi, inertia=self.inertia, psi=psi, Q=Q, psi2=psi2).integrals()
 
 
 @dataclass(frozen=True, eq=False)

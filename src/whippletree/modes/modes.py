@@ -155,6 +155,7 @@ class Modes:
         check.known(fidelity, FIDELITIES, "fidelity")
         if fidelity == "stiffened" and Q is None:
             raise check.no_second_order("the nodal data have no Q")
+        check.masses(points.mass, points.inertia)
         integrals = points.integrals()
         stiffness = check.stiffness(K, points.phi.shape[2])
         damping = np.zeros_like(stiffness) if D is None else check.symmetric(D, len(stiffness), "damping")

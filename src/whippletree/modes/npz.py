@@ -51,6 +51,7 @@ def to_bytes(modes: Modes) -> bytes:
     data = {f.name: getattr(modes, f.name) for f in fields(modes) if isinstance(getattr(modes, f.name), np.ndarray)}
     if modes.beam is not None:
         section = modes.beam.section
+        about["shear"] = modes.beam.shear
         about["section"] = {f.name: getattr(section, f.name) for f in fields(section)}
         data |= {"beam_ends": modes.beam.ends, "beam_strains": modes.beam.strains}
     if modes.report is not None:
@@ -116,7 +117,8 @@ def _beam(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> BeamRec
     length, E, G, rho = (float(given[k]) for k in ("length", "E", "G", "rho"))
     section = Section(shape, length, E, G, rho, values)
     ends = check.numbers(data["beam_ends"], (None,), "beam_ends")
-    return BeamRecovery(ends, check.numbers(data["beam_strains"], (len(ends) - 1, None, 6, n), "beam_strains"), section)
+    strains = check.numbers(data["beam_strains"], (len(ends) - 1, None, 6, n), "beam_strains")
+    return BeamRecovery(ends, strains, section, bool(about["shear"]))
 
 
 def _report(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> Report | None:

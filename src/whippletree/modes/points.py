@@ -1,7 +1,8 @@
 """Mass points of a structure and the modal integrals over them, consistent to second order in deformation.
 
 A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned
-by ``theta = psi eta``. Points are nodes with lumped masses, or the Gauss points of an element with weights as masses.
+by ``theta = psi eta + eta psi2 eta / 2``. Points are nodes with lumped masses, or the Gauss points of elements,
+with weights as masses.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from . import check
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +25,22 @@ class Points:
     phi: np.ndarray  # (n, 3, nm)
     psi: np.ndarray  # (n, 3, nm)
     Q: np.ndarray  # (n, 3, nm, nm)
+    psi2: np.ndarray  # (n, 3, nm, nm)
 
     @staticmethod
-    def make(r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None) -> Points:
+    def make(
+        r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None, psi2: Any = None
+    ) -> Points:
         """Points from array-likes; what is left out is zero."""
-        r, mass, phi = (np.asarray(x, dtype=float) for x in (r, mass, phi))
-        n, nm = len(r), phi.shape[2]
-        shapes = ((inertia, (n, 3, 3)), (psi, (n, 3, nm)), (Q, (n, 3, nm, nm)))
-        inertia, psi, Q = (np.zeros(s) if x is None else np.asarray(x, dtype=float) for x, s in shapes)
-        return Points(r, mass, inertia, phi, psi, Q)
+        r = check.numbers(r, (None, 3), "places of nodes")
+        n = len(r)
+        mass, phi = check.numbers(mass, (n,), "mass"), check.numbers(phi, (n, 3, None), "phi")
+        nm = phi.shape[2]
+        more = {"inertia": (inertia, (n, 3, 3)), "psi": (psi, (n, 3, nm))}
+        more |= {"Q": (Q, (n, 3, nm, nm)), "psi2": (psi2, (n, 3, nm, nm))}
+        made = (np.zeros(shape) if x is None else check.numbers(x, shape, name) for name, (x, shape) in more.items())
+        inertia, psi, Q, psi2 = made
+        return Points(r, mass, inertia, phi, psi, Q, psi2)
 
     def integrals(self) -> dict[str, Any]:
         """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`."""
@@ -64,16 +74,17 @@ class Points:
 
     def _rotary(self) -> dict[str, np.ndarray]:
         """What rotary inertias add: R I R' with R = 1 + theta~ + theta~^2 / 2, omega = theta' + theta × theta' / 2."""
-        I, psi = self.inertia, self.psi
+        I, psi, psi2 = self.inertia, self.psi, self.psi2
         T = np.einsum("ijk,nka->naji", LEVI, psi)  # T[n, a] = psi_a~ : T x = psi_a × x
         TI = np.einsum("naij,njk->naik", T, I)
         turned = TI + TI.swapaxes(-1, -2)  # d(R I R')/d eta_a
         J2 = np.einsum("naij,njk,nblk->abil", T, I, T, optimize=True)
         J2 = J2 + J2.swapaxes(0, 1)
         half = 0.5 * np.einsum("naij,nbjk,nkl->abil", T, T, I, optimize=True)
-        half = half + half.swapaxes(0, 1)
+        half = half + half.swapaxes(0, 1) + np.einsum("ijk,nkab,nil->abjl", LEVI, psi2, I, optimize=True)
         Cr1 = np.einsum("naij,njb->aib", turned, psi)
         Cr1 += 0.5 * np.einsum("nij,najk,nkb->aib", I, T, psi, optimize=True)
+        Cr1 += np.einsum("nij,njab->aib", I, psi2)
         return {
             "J0": I.sum(axis=0),
             "J1": turned.sum(axis=0),

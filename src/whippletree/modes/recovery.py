@@ -24,6 +24,7 @@ class BeamRecovery:
     ends: np.ndarray  # of the elements, (elements + 1), m along the beam
     strains: np.ndarray
     section: Section
+    shear: bool  # whether the beam shears: Timoshenko's does
 
     def strain(self, at: np.ndarray) -> np.ndarray:
         """The six strains of each mode at places along the beam: (len(at), 6, nm)."""
@@ -35,9 +36,9 @@ class BeamRecovery:
     def stresses(self, eta: Any, at: Any = None) -> dict[str, np.ndarray]:
         """Loads (N, N m) and stresses (Pa) at places ``at`` (m along the beam; the ends of elements if left out).
 
-        The loads ``axial``, ``shear_y`` ... ``bending_z`` and, at the outer fibre, ``axial_stress``,
-        ``bending_stress``, ``torsion_stress`` and ``von_mises``, each (..., len(at)) for eta (..., nm). Shear by
-        bending, which is zero at the outer fibre, is not in the stresses.
+        The loads ``axial``, ``shear_y``, ``shear_z`` (of Timoshenko beams), ``torsion``, ``bending_y``, ``bending_z``
+        and, at the outer fibre, ``axial_stress``, ``bending_stress``, ``torsion_stress`` and ``von_mises``, each
+        (..., len(at)) for eta (..., nm). Shear by bending, which is zero at the outer fibre, is not in the stresses.
         """
         s = self.ends if at is None else np.atleast_1d(np.asarray(at, dtype=float))
         if not np.isfinite(s).all() or s.min() < self.ends[0] or s.max() > self.ends[-1]:
@@ -47,8 +48,13 @@ class BeamRecovery:
                 got=f"{s.min():g} to {s.max():g}",
             )
         section = self.section.at(s)
-        loads = np.einsum("sia,...a->...si", section.stiffness()[..., None] * self.strain(s), np.asarray(eta, float))
-        found = {name: loads[..., i] for i, name in enumerate(LOADS)}
+        if np.isnan(section.cy + section.cz + section.ct).any():
+            raise ModelError(
+                "stresses: the outer fibre of a general section is not known", expected="cy, cz and ct of the beam"
+            )
+        stiffness = np.nan_to_num(section.stiffness())  # no shear factor where there is no shear
+        loads = np.einsum("sia,...a->...si", stiffness[..., None] * self.strain(s), np.asarray(eta, float))
+        found = {name: loads[..., i] for i, name in enumerate(LOADS) if self.shear or "shear" not in name}
         axial = loads[..., 0] / section.A
         bending = abs(loads[..., 5]) * section.cy / section.Iz + abs(loads[..., 4]) * section.cz / section.Iy
         if section.round:  # bending about both axes adds as a vector

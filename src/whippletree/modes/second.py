@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .mass import MatrixMass, Second
+from .mass import MatrixMass, NodalMass, Second
 
 if TYPE_CHECKING:
     from .make import Held
 
 
-def second_order(held: Held, V: np.ndarray) -> Second:
-    """Of modes V that are held at the inboard node."""
+def second_order(held: Held, V: np.ndarray, keep: np.ndarray) -> Second:
+    """Of modes V that are held at the inboard node: of the nodes to keep, and of those that have mass."""
     s, nm = held.structure, V.shape[1]
     if s.line is not None:
         return s.line.second_order(V, s.r[held.base])
     nn = len(s.r)
     along = np.zeros((6 * nn, nm, nm))
-    for row in np.unique(s.T.nonzero()[0]):
+    moving = np.unique(s.T.nonzero()[0])
+    for row in moving if isinstance(s.mass, NodalMass) else moving[np.isin(moving // 6, keep)]:
         along[row] = _component(held, V, s.T[[row]].toarray()[0])
     parts = along.reshape(nn, 6, nm, nm)
     moments = _moments(held, V, s.mass) if isinstance(s.mass, MatrixMass) else None

@@ -39,6 +39,7 @@ class Structure:
     geometric: Geometric | None = None
     line: BeamLine | None = None
     strain: Callable[[np.ndarray], np.ndarray] | None = None
+    mesh: int = 0  # so many nodes, the first, belong to a mesh and are not kept in modes unless asked for
     recipe: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -90,7 +91,7 @@ class Structure:
         participation: float | None = None,
         fidelity: str = "full",
         damping: float | Sequence[float] = 0.0,
-        nodes: Sequence[str] | None = None,
+        nodes: str | Sequence[str] | None = None,
     ) -> Modes:
         """Modes of the structure, seen from its node ``inboard`` (the first, if left out).
 
@@ -100,7 +101,7 @@ class Structure:
         share ``participation`` of the mass in all directions. ``damping`` is a damping ratio, one number or one for
         each mode. ``fidelity`` is "ruthless" (no term depends on the deformation), "full", or "stiffened" (with
         second-order displacements, so that loads stiffen). ``nodes`` are kept in the modes beside the inboard and
-        outboard ones: if left out, all of them, or of a large structure those that were gathered.
+        outboard ones: names or "all"; if left out, all of them, but of a solid mesh only those that were gathered.
 
         >>> from whippletree.modes import beam
         >>> modes = beam(length=2.0, section="circle", radius=0.01, E=70e9, rho=2700.0).modes(count=4, damping=0.01)
