@@ -28,7 +28,7 @@ class LiveRows:
         c = system.constraints
         arrays = {name: array.copy() for name, array in c.arrays.items()}
         alive = np.ones(c.count, bool)
-        if system.cut_joints:
+        if system.cut_joints and not system.flexible:  # modes move all there is
             alive = _movable(system)
         for e in range(len(system.cut_joints)):
             rows = slice(c.row[e], c.row[e + 1])

@@ -14,15 +14,16 @@ from ..dynamics import articulated, composite, multipliers, reduction
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
+from ..dynamics.sweep_work import take_work, work_rows
 from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces, spread_given
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.manifold import coordinate_rates
-from ..kernels.outside import call_policy, call_solver
+from ..kernels.outside import HOLD, call_flexible, call_policy, call_solver
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
@@ -75,7 +76,7 @@ def mechanism_memory(
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
     else:
-        trees = {"articulated": 33 * nb + 8 * nu, "composite": 22 * nb + nu + nu * nu}
+        trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
@@ -149,7 +150,7 @@ def ask(call, t, q, u, total):
 def load(p, t, q, u):
     """All forces at a state but those of given motions, into ``total`` and ``wrench``; returns the power of those that
     store no energy"""
-    power = get(p.k.v, 0)  # of ground: zero
+    power = get(p.k.defect, 1)  # of modes: zero without any
     for j in range(p.m.nu):
         put(p.total, j, get(p.tau, j))
     ask(p.call, t, q, u, p.total)
@@ -183,6 +184,8 @@ def hold(p):
     for i in range(1, m.nb):
         pushed = mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), load6(p.y, i))
         store6(p.wrench, i, sub(load6(p.wrench, i), pushed))
+        if m.kind[i] == MODES:
+            call_flexible(HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
 
 
 @kernel
@@ -211,7 +214,7 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
         return lambda algorithm, x, p, t, q, u, udot, n: call_solver(algorithm[0], x.memory, x.buffer, t, q, u, udot)
 
     def by_articulated(algorithm, x, p, t, q, u, udot, n):
-        w, _ = articulated.take_work(p.m, x.buffer, n)
+        w, _ = take_work(p.m, x.buffer, n)
         articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
@@ -220,7 +223,7 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             c, _ = composite.take_work(p.m, x.buffer, n)
             composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
         else:
-            w, _ = articulated.take_work(p.m, x.buffer, n)
+            w, _ = take_work(p.m, x.buffer, n)
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
