@@ -252,7 +252,7 @@ def test_what_is_left_out_is_reported():
     text = str(m.report)
     assert "3 of " in text
     assert "effective mass left out: z 13.4 %" in text
-    assert "static flexibility of 'tip' left out: z 0.14 %" in text
+    assert "static flexibility of 'tip' left out: z 0.144 %" in text
 
 
 def test_damping_ratio():

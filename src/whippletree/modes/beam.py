@@ -69,7 +69,7 @@ def beam(
     Elements are polynomials of ``degree``: 8 of degree 7 give the first five modes of a uniform beam to 10 digits.
 
     >>> beam(1.0, section="tube", radius=0.02, wall=0.002, elements=2)
-    Structure(3 nodes, 54 coordinates)
+    Structure(3 nodes, 58 coordinates)
     """
     given = {k: v for k, v in locals().items() if v is not None}
     length = positive(length, "beam: length")
