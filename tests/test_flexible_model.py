@@ -1,5 +1,7 @@
 """Flexible bodies in models and in TOML: names of nodes, round trips, and what is wrong with line and key."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -243,3 +245,42 @@ def test_a_file_of_modes_takes_no_choice(tmp_path, modes):
     modes.save(tmp_path / "arm.npz")
     with pytest.raises(ModelError, match="flexible body 'arm': a file of modes takes no count"):
         written(tmp_path, '[flexible.arm]\nfile = "arm.npz"\ncount = 3\n' + JOINT)
+
+
+# ---- models
+
+MODELS = Path(__file__).parents[1] / "models"
+SIZES = {  # coordinates of joints, then of modes
+    "rotating_beam": (1, 5),
+    "flexible_arm": (2, 14),
+    "flexible_slider_crank": (3, 4),
+    "flexible_four_bar": (3, 18),
+    "spacecraft": (9, 8),
+    "flexible_chain": (10, 50),
+}
+
+
+@pytest.mark.parametrize(("name", "sizes"), SIZES.items())
+def test_our_models_compile(name, sizes):
+    system = files.load(MODELS / f"{name}.toml").compile()
+    assert system.nq == sum(sizes)
+
+
+@pytest.mark.parametrize("name", ["flexible_slider_crank", "flexible_four_bar"])
+def test_our_loops_are_closed_where_nothing_is_deformed(name):
+    """Both ends of the joint that is cut are at one place at q = 0: by poses of rigid links of the same lengths."""
+    model = files.load(MODELS / f"{name}.toml")
+    rigid = wt.Model(name, gravity=model.gravity)
+    length = {f"{x}/tip": float(f.modes.r[-1, 0]) for x, f in model.flexibles.items()}
+    for body in (*model.bodies, *model.flexibles):
+        rigid.body(body, mass=1.0, inertia=(1.0, 1.0, 1.0))
+    for j in model.joints.values():
+        poses = {}
+        for key, end in (("at", j.parent), ("child_at", j.child)):
+            pose = getattr(j, key)
+            x, y, z = pose.position
+            poses[key] = wt.pose((x + length.get(end, 0.0), y, z), quaternion=pose.quaternion)
+        rigid.joint(j.name, j.kind, j.parent.split("/")[0], j.child.split("/")[0], axis=j.axis, **poses)
+    system = rigid.compile()
+    gap = wt.assemble(system, np.zeros(system.nq)).q
+    np.testing.assert_allclose(gap, 0.0, atol=1e-9)

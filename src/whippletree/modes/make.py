@@ -58,26 +58,22 @@ class Held:
         if kind == "craig-bampton":
             squares, V, rest = self._craig_bampton(choice, ends)
             return squares, V, self._report(squares, V, *rest, ends)
-        squares, V = self._cantilever(choice.wanted)
-        if kind == "free":
-            squares, V = self._free(choice.wanted, float(squares[0]))
+        squares, V = self._free(choice) if kind == "free" else self._cantilever(choice.wanted, choice.limit)
         shares = self._shares(V) if kind == "cantilever" else np.full((len(squares), 6), np.nan)
         taken = choice.take(squares, shares)
         left = np.delete(squares, taken)
         after = float(np.sqrt(left[0])) if len(left) else np.nan
-        return (
-            squares[taken],
-            _signed(V[:, taken]),
-            self._report(squares[taken], V[:, taken], len(squares), after, ends),
-        )
+        available = len(squares) if isinstance(self.K, np.ndarray) else len(self.inner)
+        squares, V = squares[taken], _signed(V[:, taken])
+        return squares, V, self._report(squares, V, available, after, ends)
 
-    def _cantilever(self, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-        squares, v = lowest(self.K, self.M, 0.0, wanted)
+    def _cantilever(self, wanted: int, limit: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        squares, v = lowest(self.K, self.M, 0.0, wanted, limit)
         V = np.zeros((self.structure.K.shape[0], len(squares)))
         V[self.inner] = v
         return squares, V
 
-    def _free(self, wanted: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    def _free(self, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
         if not len(self.columns):
             raise ModelError(
                 "free modes need a structure that is free",
@@ -86,7 +82,8 @@ class Held:
             )
         size = abs(self.rigid).max(axis=0)
         rank = int(np.linalg.matrix_rank(self.rigid / np.where(size > 0.0, size, 1.0), tol=1e-9))
-        squares, V = lowest(self.structure.K, self.structure.M, shift, wanted + rank)
+        shift = float(self._cantilever(1)[0][0])  # of the size of the first elastic ones
+        squares, V = lowest(self.structure.K, self.structure.M, shift, choice.wanted + rank, choice.limit)
         return not_rigid(squares, V, rank, shift)
 
     def _craig_bampton(self, choice: Choice, ends: list[int]) -> tuple[np.ndarray, np.ndarray, tuple[int, float]]:
@@ -101,7 +98,7 @@ class Held:
         coupling = part(s.K, inner, outer)
         coupling = coupling if isinstance(coupling, np.ndarray) else coupling.toarray()
         static[inner] = -solver(K)(coupling)
-        squares, v = lowest(K, M, 0.0, choice.wanted)
+        squares, v = lowest(K, M, 0.0, choice.wanted, choice.limit)
         taken = choice.take(squares, np.zeros((len(squares), 6)))
         fixed = np.zeros((n, len(taken)))
         fixed[inner] = v[:, taken]
@@ -110,7 +107,7 @@ class Held:
         found, mix = lowest(0.5 * (k + k.T), 0.5 * (m + m.T), 0.0, len(m))
         left = np.delete(squares, taken)
         after = float(np.sqrt(left[0])) if len(left) else np.nan
-        return found, _signed(basis @ mix), (len(outer) + len(squares), after)
+        return found, _signed(basis @ mix), (len(self.inner), after)
 
     def _shares(self, V: np.ndarray) -> np.ndarray:
         """Effective mass of each mode in six directions, over that of the whole: (nm, 6)."""
