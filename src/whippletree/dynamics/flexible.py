@@ -13,6 +13,8 @@ Differs  a body's frame is fixed to its inboard node, so that H_f = [1, 0] and m
          Upsilon = Y T, Omega = T' T.
 """
 
+import math
+
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import FACTORS
 from ..kernels.modal_layout import LOADED, constants_of
@@ -91,7 +93,7 @@ def eliminate_modes(m, x, k, P, w, E, f):
                     put(E, ab, get(E, ab) + dot(V, at6(P, first + 6 * b)))  # D_f
     for a in range(size - 1, -1, -1):
         row = at + a * size
-        U, d = load6(w.U, j + a), 1.0 / get(E, row + a)
+        U, d = load6(w.U, j + a), 1.0 / (get(E, row + a) + m.resist[j + a])
         put(w.d, j + a, d)
         R = sub_outer(R, d, U)  # P_R = P_rr - g mu'
         for b in range(a):
@@ -242,3 +244,34 @@ def hold_modes(m, x, P, y, total, f):
     for a in range(m.dof[f + 1] - m.dof[f]):
         l = m.dof[f] + a
         put(total, l, get(total, l) - dot(at6(P, x.column[f] + 6 * a), load6(y, f)))
+
+
+# ---------------------------------------------------------------- modes that follow their loads at once
+
+
+@kernel
+def settle(m, x, E, left, q, f):
+    """eta -= K^-1 left, among the modes that resist acceleration without end; ``left``: what would hold them still"""
+    n, l, at = m.dof[f + 1] - m.dof[f], m.dof[f], x.work[f]
+    K, rest = constants_of(x, f, n).K, at + n * n
+    for a in range(n):
+        still = m.resist[l + a] == math.inf
+        put(E, rest + a, get(left, l + a) if still else 0.0 * get(left, l + a))
+        for b in range(a + 1):
+            both = still and m.resist[l + b] == math.inf
+            put(E, at + a * n + b, x.numbers[K + a * n + b] if both else (1.0 if a == b else 0.0))
+    for a in range(n - 1, -1, -1):  # K = L' D L
+        d = 1.0 / get(E, at + a * n + a)
+        put(E, at + a * n + a, d)
+        for b in range(a):
+            g = d * get(E, at + a * n + b)
+            put(E, rest + b, get(E, rest + b) - g * get(E, rest + a))
+            for c in range(b + 1):
+                put(E, at + b * n + c, get(E, at + b * n + c) - g * get(E, at + a * n + c))
+    for a in range(n):
+        s = get(E, rest + a)
+        for b in range(a):
+            s = s - get(E, at + a * n + b) * get(E, rest + b)
+        put(E, rest + a, s * get(E, at + a * n + a))
+        j = m.position[f] + a
+        put(q, j, get(q, j) - get(E, rest + a))

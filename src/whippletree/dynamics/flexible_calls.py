@@ -27,6 +27,7 @@ from ..kernels.outside import (
     PRESS,
     PRESS_ALONE,
     PUSH,
+    SETTLE,
     SURVEY,
     address_of,
     numbers_at,
@@ -79,6 +80,8 @@ def solve(op, i, n, m, x, k, P, a, b, c, d, e):
         flexible_paths.fill_innovations(m, x, k, P, w, E, b)
     elif op == SURVEY:
         flexible_paths.survey_modes(m, x, k, P, a, b, i, load3(k.point, m.component[i]), c)
+    elif op == SETTLE:
+        flexible.settle(m, x, E, b, c, i)
     return 0.0
 
 

@@ -29,6 +29,8 @@ from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
+from .quasi_static import quasi_static_rows, quasi_static_system, settle
+from .small_strain import SmallStrain
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .task import Failure, Task, make_task
 from .times import output_rows, positive
@@ -63,6 +65,7 @@ def simulate(
     stabilization: str = "projection",
     alpha: float | None = None,
     beta: float | None = None,
+    quasi_static: float | Mapping[str, float] | None = None,
     rtol: float = RTOL,
     atol: float = ATOL,
     step: float | None = None,
@@ -85,6 +88,8 @@ def simulate(
     ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
     run). ``stabilization`` says how loops are kept closed: by "projection" after every step; by "baumgarte", whose
     ``alpha`` and ``beta`` (1/s, 20 each if not given) let gaps die out as g'' + 2 alpha g' + beta^2 g = 0; or "none".
+    Modes of flexible bodies that are faster than ``quasi_static`` (rad/s; a number, or a dict from bodies to numbers)
+    have no inertia of their own and follow their loads at once, so that steps need not be as short as they swing.
     ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
     :class:`Event`; what happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number
     that also has ``steps``, those taken so far, and ``until``.
@@ -105,6 +110,12 @@ def simulate(
     if integrator not in INTEGRATORS:
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
     method = INTEGRATORS[integrator]
+    system = quasi_static_system(system, quasi_static)
+    if quasi_static is not None and method is generalized_alpha:
+        raise ModelError(
+            "integrator 'generalized_alpha' takes all modes with their inertia",
+            hint="leave out quasi_static: its steps may be longer than fast modes swing, and damp them",
+        )
     how = make_stabilization(system, stabilization, alpha, beta)
     name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm)
     require_multipliers(how, name)
@@ -124,6 +135,8 @@ def simulate(
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
+    _settle(task, tau, task.t[:1], task.y[None, : system.nq], task.y[None, system.nq : -1])
+    task.Q[0], task.U[0] = task.y[: system.nq], task.y[system.nq : -1]
     run = method.begin(task)
     watched = tuple(events)
     if watched:
@@ -178,6 +191,7 @@ def _to_the_end(
     try:
         _march(task, run, progress, users, checkpoint)
         rows = _rows_of(task, run)
+        _settle(task, tau, *rows[:3])
         udot = _accelerations(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
@@ -222,13 +236,23 @@ def _occurrences(run: Any) -> list[Occurrence]:
 
 def _accelerations(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
     """u' of rows under the forces given; None if the model alone tells them."""
-    if tau is None and not task.system.forces.callbacks:
+    if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
         return None
+    return forward_dynamics(task.system, Q, U, _forces(task, tau, t, Q, U), t=t, algorithm=task.algorithm)
+
+
+def _forces(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Joint forces given, of rows."""
     force = np.tile(task.tau, (t.size, 1))
     if callable(tau):
         for at, q, u, row in zip(t, Q, U, force, strict=True):
             tau(float(at), q.copy(), u.copy(), row)
-    return forward_dynamics(task.system, Q, U, force, t=t, algorithm=task.algorithm)
+    return force
+
+
+def _settle(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
+    """Quasi-static modes, in rows, where their loads hold them."""
+    settle(task.system, t, Q, U, lambda: _forces(task, tau, t, Q, U), task.algorithm)
 
 
 def _march(
@@ -239,7 +263,7 @@ def _march(
     checkpoint: Checkpoint | None,
 ) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
-    steps = FIRST_STEPS
+    steps, strains = FIRST_STEPS, SmallStrain(task)
     chunk = min(CHUNK_SECONDS, checkpoint.every) if checkpoint else CHUNK_SECONDS
     while run.row < task.t.size:
         begun = clock.perf_counter()
@@ -249,6 +273,7 @@ def _march(
                 raise _raised(run, user)
         if failure:
             raise _failed(task, failure, run.row - 1)
+        strains.look(run.row)
         spent = max(clock.perf_counter() - begun, 1e-6)
         steps = max(1, int(min(4.0, chunk / spent) * steps))
         if progress:
@@ -285,6 +310,7 @@ def _so_far(task: Task, run: Any, tau: Any) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
     rows = _rows_of(task, run)
     try:
+        _settle(task, tau, *rows[:3])
         udot = _accelerations(task, tau, *rows[:3])
     except Exception:
         udot = None

@@ -58,7 +58,8 @@ class SystemFlexible:
             if edge.joint.kind == "modes":
                 nodes = [e.node for e in takewhile(lambda e: e.joint.kind == "node", topology.edges[i:])]
                 body = self.bodies[owner] = FlexibleBody(owner, i, edge.modes)
-                parts, inner = _constants(edge.modes, nodes)
+                held = np.isinf(arrays["resist"][arrays["dof"][i] : arrays["dof"][i + 1]]).any()
+                parts, inner = _constants(edge.modes, nodes, turned=not held)
                 n, r = edge.modes.count, len(inner[0]) if inner else 0
                 body.interface = r
                 second = edge.modes.Ct1.any() or any(edge.modes.Q[k].any() or edge.modes.psi2[k].any() for k in map(edge.modes.node, nodes))
@@ -93,8 +94,11 @@ def _six(J: np.ndarray) -> np.ndarray:
     return J[..., UPPER[0], UPPER[1]]
 
 
-def _constants(modes: Modes, nodes: list[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """As :class:`whippletree.kernels.modal_layout.Constants`; and T of each node, if there are interface modes."""
+def _constants(modes: Modes, nodes: list[str], turned: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """As :class:`whippletree.kernels.modal_layout.Constants`; and T of each node, if there are interface modes.
+
+    Not ``turned``: modes stay as they are, because some of them are held.
+    """
     Ct, Cr = np.asarray(modes.Ct0).T, np.asarray(modes.Cr0).T
     parts = [modes.K, modes.D, modes.Mff, Ct, Cr, _six(modes.J1), modes.h0, _six(modes.J0)]
     if modes.fidelity != "ruthless":
@@ -107,7 +111,7 @@ def _constants(modes: Modes, nodes: list[str]) -> tuple[list[np.ndarray], list[n
     A = np.linalg.inv(np.linalg.cholesky(modes.Mff)).T  # Mff^-1 = A A'
     V = A.T @ np.hstack([*ends, seen])
     Q = _span(V)
-    if Q.shape[1] >= n:
+    if Q.shape[1] >= n or not turned:
         return [np.ascontiguousarray(part, float) for part in parts], []
     L, Y = A @ (np.eye(n) - Q @ Q.T) @ A.T, A @ Q
     parts += [L, Y, Y.T @ seen]
