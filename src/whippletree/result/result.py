@@ -271,30 +271,59 @@ class Result:
         """Read a file that :meth:`save` wrote."""
         return load_result(path)
 
-    def plot(self, *names: str, path: str | os.PathLike[str] | None = None) -> Figure:
+    def displacements(self, body: str) -> np.ndarray:
+        """(T, nodes, 3) What the nodes of a flexible body, in the order of its ``modes.nodes``, move by in its frame."""
+        from .deformation import displacements
+
+        return displacements(self, body)
+
+    def node_positions(self, body: str) -> np.ndarray:
+        """(T, nodes, 3) Where all nodes of a flexible body are in the world, also those that nothing names."""
+        from .deformation import node_positions
+
+        return node_positions(self, body)
+
+    def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
+        """Loads (N, N m) and stresses (Pa) in a flexible beam at places ``at`` (m along it), (T, places) each.
+
+        ``axial``, ``torsion``, ``bending_y``, ``bending_z`` and more, and at the outer fibre ``bending_stress``,
+        ``von_mises`` and others, as :meth:`Modes.stresses` names them; places are the ends of elements if left out.
+        """
+        from .deformation import stresses
+
+        return stresses(self, body, at)
+
+    def plot(self, *names: str, path: str | os.PathLike[str] | None = None, scale: float = 1.0) -> Figure:
         """Draw names over time, one axes per unit; without names the mechanism, its coordinates and energies.
 
         ``path`` (.svg, .png or .pdf) writes the picture. Without it the figure is one of pyplot,
-        so a notebook shows it, and ``matplotlib.pyplot.show()`` does.
+        so a notebook shows it, and ``matplotlib.pyplot.show()`` does. The mechanism's flexible bodies are drawn
+        deformed ``scale`` times as much as they are.
         """
         from .plot import plot
 
-        return plot(self, names, path)
+        return plot(self, names, path, scale=scale)
 
-    def animate(self, path: str | os.PathLike[str], *, progress: Callable[[float], None] | None = None) -> None:
+    def animate(
+        self, path: str | os.PathLike[str], *, scale: float = 1.0, progress: Callable[[float], None] | None = None
+    ) -> None:
         """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
 
-        ``progress`` is called with the share that is done.
+        Flexible bodies are drawn deformed ``scale`` times as much as they are. ``progress`` is called with the share
+        that is done.
         """
         from .animation import animate
 
-        animate(self, path, progress)
+        animate(self, path, progress, scale)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references."""
+    def report(self, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
+        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references.
+
+        Flexible bodies are drawn deformed ``scale`` times as much as they are.
+        """
         from .report import report
 
-        report(self, path)
+        report(self, path, scale)
 
     def __repr__(self) -> str:
         span = f"{self.t.size} times from {self.t[0]:g} to {self.t[-1]:g} s" if self.t.size else "no times"
