@@ -1,4 +1,4 @@
-"""Runs of flexible bodies: what they keep, what they tend to, what can be read and drawn, and what is said of bad input."""
+"""Runs of flexible bodies: what they keep and tend to, what can be read and drawn, and what is said of bad input."""
 
 import json
 import re

@@ -23,7 +23,8 @@ def test_clamped_beam():
     np.testing.assert_allclose(found, np.array(REF["clamped_free"]["omega"], float), rtol=TOLERANCE["modes_rel"])
 
 
-@pytest.mark.parametrize("tip, first", [(0, 5e-7), (5, 2.2e-4)])  # of the first frequency with 5 modes, by P10's own values
+# the error of the first frequency with 5 modes, by P10's own values
+@pytest.mark.parametrize(("tip", "first"), [(0, 5e-7), (5, 2.2e-4)])
 def test_a_hub_and_its_beam_swing_as_galerkin_has_it_and_tend_to_exact_roots_from_above(tip, first):
     exact = np.array(REF["hub_pivot_free"][f"Jh50_tip{tip}"]["omega"], float)
     before = np.full(5, np.inf)
@@ -58,7 +59,7 @@ def test_step_torque_on_the_hub():
         assert run["pivot.q"][k] == pytest.approx(theta, rel=TOLERANCE["step_rel"])
         assert run["end.position.y"][k] == pytest.approx(y, rel=TOLERANCE["step_rel"] + theta**2)
     assert np.abs(run["energy.balance"]).max() < 1e-9 * run["energy"].max()
-    assert run["energy.elastic"][-1] == pytest.approx(0.5 * (run["arm.q"][-1] ** 2) @ p10(3).frequencies**2, rel=1e-6)
+    assert run["energy.elastic"][-1] == pytest.approx(0.5 * (run["arm.q"][-1] ** 2) @ p10(3).frequencies ** 2, rel=1e-6)
 
 
 def test_linear_response_to_a_step_torque_is_that_of_the_exact_beam():

@@ -28,7 +28,7 @@ def quasi_static_system(system: System, above: float | Mapping[str, float] | Non
     if system.constraints.count:
         raise ModelError(
             f"quasi_static: '{system.name}' has loops or constraints, whose forces on modes are not known beforehand",
-            hint="leave quasi_static out, and take integrator='BDF' or 'Radau' for stiff modes",
+            hint="leave quasi_static out, and take fewer modes",
         )
     bodies = system.flexible.bodies
     each = above if isinstance(above, Mapping) else dict.fromkeys(bodies, above)

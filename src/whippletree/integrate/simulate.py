@@ -29,7 +29,8 @@ from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
-from .quasi_static import quasi_static_rows, quasi_static_system, settle
+from .quasi_static import quasi_static_system
+from .rows import accelerations_of, rows_of, settle_start
 from .small_strain import SmallStrain
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .task import Failure, Task, make_task
@@ -135,8 +136,7 @@ def simulate(
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
-    _settle(task, tau, task.t[:1], task.y[None, : system.nq], task.y[None, system.nq : -1])
-    task.Q[0], task.U[0] = task.y[: system.nq], task.y[system.nq : -1]
+    settle_start(task, tau)
     run = method.begin(task)
     watched = tuple(events)
     if watched:
@@ -190,9 +190,8 @@ def _to_the_end(
     result = None
     try:
         _march(task, run, progress, users, checkpoint)
-        rows = _rows_of(task, run)
-        _settle(task, tau, *rows[:3])
-        udot = _accelerations(task, tau, *rows[:3])
+        rows = rows_of(task, run, tau)
+        udot = accelerations_of(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
         if checkpoint:
@@ -217,42 +216,8 @@ def _keep(checkpoint: Checkpoint, error: BaseException) -> None:
         error.add_note(note)
 
 
-def _rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
-    stopped, nq = getattr(run, "stopped", None), task.system.nq
-    if not stopped:
-        n = run.row
-        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
-    _, t, y = stopped
-    n = int(np.searchsorted(task.t, t, side="left"))
-    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
-    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
-    return t_, Q, U, W
-
-
 def _occurrences(run: Any) -> list[Occurrence]:
     return getattr(run, "occurrences", [])
-
-
-def _accelerations(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
-    """u' of rows under the forces given; None if the model alone tells them."""
-    if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
-        return None
-    return forward_dynamics(task.system, Q, U, _forces(task, tau, t, Q, U), t=t, algorithm=task.algorithm)
-
-
-def _forces(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray:
-    """Joint forces given, of rows."""
-    force = np.tile(task.tau, (t.size, 1))
-    if callable(tau):
-        for at, q, u, row in zip(t, Q, U, force, strict=True):
-            tau(float(at), q.copy(), u.copy(), row)
-    return force
-
-
-def _settle(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
-    """Quasi-static modes, in rows, where their loads hold them."""
-    settle(task.system, t, Q, U, lambda: _forces(task, tau, t, Q, U), task.algorithm)
 
 
 def _march(
@@ -308,10 +273,9 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any, tau: Any) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    rows = _rows_of(task, run)
+    rows = rows_of(task, run, tau)
     try:
-        _settle(task, tau, *rows[:3])
-        udot = _accelerations(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3])
     except Exception:
         udot = None
     attrs = _attrs(task, run, tau, False)

@@ -27,9 +27,10 @@ class SmallStrain:
             strain = np.abs(task.Q[first:row, task.system.q_index(name)]) @ body.modes.strain
             if (strain > LIMIT).any():
                 k = int(np.argmax(strain > LIMIT))
+                time = task.t[first + k]
                 warnings.warn(
-                    f"flexible body '{name}' strains by up to {strain[k]:.2g} at t = {task.t[first + k]:.4g} s: its modes are"
-                    f" those of small strains, to {LIMIT:g}",
+                    f"flexible body '{name}' strains by up to {strain[k]:.2g} at t = {time:.4g} s: "
+                    f"its modes are those of small strains, to {LIMIT:g}",
                     ModelWarning,
                     stacklevel=5,
                 )

@@ -40,7 +40,8 @@ def animate(
 ) -> None:
     """Write the moving mechanism: sticks from joint to joint, discs at mass centres, the path of the last body.
 
-    Flexible bodies are drawn deformed ``scale`` times as much as they are. ``progress`` is called with the share that is done.
+    Flexible bodies are drawn deformed ``scale`` times as much as they are.
+    ``progress`` is called with the share that is done.
     """
     target = animation_path(path)
     if len(run) < 2:

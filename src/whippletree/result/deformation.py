@@ -63,7 +63,7 @@ def exaggerated(run: Result, scale: float) -> Result:
     return Result(run.system, run.t, q, run.u, attrs=run.attrs)
 
 
-def lines(run: Result, name: str) -> np.ndarray:
+def flexible_sticks(run: Result, name: str) -> np.ndarray:
     """(sticks, 2, T, 3) The centre line of a beam; of other bodies sticks from the inboard node to those in use."""
     modes, at = modes_of(run, name)[0], node_positions(run, name)
     if modes.beam is not None:

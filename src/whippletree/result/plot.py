@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from .deformation import exaggerated, lines, mass_centre
+from .deformation import exaggerated, flexible_sticks, mass_centre
 from .result import Result
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def plot(
 ) -> Figure:
     """Draw ``names`` over time; without names the mechanism beside its coordinates and energies.
 
-    Flexible bodies are drawn deformed ``scale`` times as much as they are. Without a path the figure is one of pyplot, unless it is not to be shown.
+    Flexible bodies are drawn deformed ``scale`` times as much as they are.
+    Without a path the figure is one of pyplot, unless it is not to be shown.
     """
     from matplotlib import rc_context
 
@@ -196,7 +197,7 @@ def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
             if end != start:
                 sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
     rigid = np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
-    return np.concatenate([rigid, *(lines(run, name)[:, :, moments] for name in model.flexibles)])
+    return np.concatenate([rigid, *(flexible_sticks(run, name)[:, :, moments] for name in model.flexibles)])
 
 
 def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:

@@ -272,7 +272,7 @@ class Result:
         return load_result(path)
 
     def displacements(self, body: str) -> np.ndarray:
-        """(T, nodes, 3) What the nodes of a flexible body, in the order of its ``modes.nodes``, move by in its frame."""
+        """(T, nodes, 3) What the nodes of a flexible body, as ``modes.nodes`` has them, move by in its frame."""
         from .deformation import displacements
 
         return displacements(self, body)
@@ -286,8 +286,7 @@ class Result:
     def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
         """Loads (N, N m) and stresses (Pa) in a flexible beam at places ``at`` (m along it), (T, places) each.
 
-        ``axial``, ``torsion``, ``bending_y``, ``bending_z`` and more, and at the outer fibre ``bending_stress``,
-        ``von_mises`` and others, as :meth:`Modes.stresses` names them; places are the ends of elements if left out.
+        As :meth:`Modes.stresses` names them: ``axial``, ``bending_y``, ``bending_stress``, ``von_mises`` and more.
         """
         from .deformation import stresses
 
@@ -297,8 +296,7 @@ class Result:
         """Draw names over time, one axes per unit; without names the mechanism, its coordinates and energies.
 
         ``path`` (.svg, .png or .pdf) writes the picture. Without it the figure is one of pyplot,
-        so a notebook shows it, and ``matplotlib.pyplot.show()`` does. The mechanism's flexible bodies are drawn
-        deformed ``scale`` times as much as they are.
+        so a notebook shows it. Flexible bodies are drawn deformed ``scale`` times as much as they are.
         """
         from .plot import plot
 
@@ -309,18 +307,14 @@ class Result:
     ) -> None:
         """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
 
-        Flexible bodies are drawn deformed ``scale`` times as much as they are. ``progress`` is called with the share
-        that is done.
+        ``scale`` is as in :meth:`plot`. ``progress`` is called with the share that is done.
         """
         from .animation import animate
 
         animate(self, path, progress, scale)
 
     def report(self, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
-        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references.
-
-        Flexible bodies are drawn deformed ``scale`` times as much as they are.
-        """
+        """Write one HTML page: motion (deformed ``scale`` times), energy balance, model, tree, method, references."""
         from .report import report
 
         report(self, path, scale)
