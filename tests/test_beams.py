@@ -169,6 +169,15 @@ def test_slender_timoshenko_is_euler_bernoulli():
     np.testing.assert_allclose(one, two, rtol=1e-5)
 
 
+def test_timoshenko_without_rotary_inertia():
+    """Then only shear lowers the frequencies; turns have no mass, and no mode is lost or made up by that."""
+    stout = {"section": "rectangle", "height": 0.2, "width": 0.1, "theory": "timoshenko", "deforms": ["bending_y"]}
+    for kind in ("cantilever", "free"):
+        with_, without = (wt.beam(1.0, **stout, rotary=r).modes(kind, count=3).frequencies for r in (True, False))
+        assert (with_ < without).all()
+        np.testing.assert_allclose(with_, without, rtol=0.1)
+
+
 def test_tapered_wedge():
     """A truncated wedge, clamped at its thick end, by its Bessel functions.
 

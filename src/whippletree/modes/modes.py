@@ -33,7 +33,8 @@ class Modes:
       omega and eta', and ``Mff`` between eta' and eta'.
 
     ``K`` and ``D`` are stiffness and damping of eta. ``frequencies`` (rad/s) are those of the structure as the modes
-    were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``.
+    were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``
+    (where only nodes are known, the largest difference of displacements over the distance of successive nodes).
     ``psi2`` is the second order of the turn, ``psi eta + eta psi2 eta / 2``, which :meth:`referenced` needs.
     ``report`` says what was left out, and ``beam`` recovers the loads and stresses of beams.
     """
@@ -77,7 +78,8 @@ class Modes:
 
     def __repr__(self) -> str:
         span = f"{self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} rad/s" if self.count else "none"
-        return f"Modes({self.count} {self.kind}, {self.fidelity}, {span}, nodes {', '.join(self.nodes[:4])}...)"
+        nodes = ", ".join(self.nodes[:4]) + (" ..." if len(self.nodes) > 4 else "")
+        return f"Modes({self.count} {self.kind}, {self.fidelity}, {span}, nodes {nodes})"
 
     @property
     def count(self) -> int:
