@@ -61,7 +61,7 @@ class Paths:
             for i in {int(c.body[e]), int(c.to[e])} if c.kind[e] == COUPLE else ():
                 over[i] += 1
         most = max(range(1, self.system.nb), key=lambda i: over[i], default=0)
-        return (over[most], self.system.joints[most - 1]) if most and over[most] > 0 else (0, "")
+        return (over[most], self.system.carriers[most - 1]) if most and over[most] > 0 else (0, "")
 
     def groups(self, elements: list[int]) -> list[list[int]]:
         """Elements that share joints, directly or through others."""

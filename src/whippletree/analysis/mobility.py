@@ -28,7 +28,7 @@ from ..integrate.motion import advance
 from ..system.frames import joint_frame
 from ..system.system import System
 from .loop_paths import Paths
-from .point import FREEDOMS
+from .point import freedoms_of
 
 DENSE = 400  # rows of a group whose singular values are taken
 MOST_OPEN = 1000  # rows: closing more takes minutes
@@ -255,8 +255,8 @@ def _pivots(C: np.ndarray, rank: int, columns: np.ndarray) -> list[int]:
 
 def _freedoms(system: System) -> list[str]:
     """The joint, and which of its freedoms where it has several."""
-    kinds = ((joint, system.model.joints[joint].kind) for joint in system.joints)
-    return [f"{joint}.{label}" if label else joint for joint, kind in kinds for label, _ in FREEDOMS[kind]]
+    freedoms = ((joint, label) for joint in system.joints for label, _ in freedoms_of(system, joint))
+    return [f"{joint}.{label}" if label else joint for joint, label in freedoms]
 
 
 def direction(system: System, r: int) -> str:

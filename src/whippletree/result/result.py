@@ -120,7 +120,7 @@ class Result:
             return self._totals[name]
         owner, _, what = name.rpartition(".")
         if what in self._joints.get(owner, ()):
-            return joint_quantity(self.system.model.joints[owner].kind, what)
+            return joint_quantity(self.system, owner, what)
         if what in PLACES and owner in self.places:
             return PLACES[what]
         if what == "reaction" and owner in self._holders:

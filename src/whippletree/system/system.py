@@ -28,7 +28,8 @@ class System:
     nb, nq, nu : number of system bodies (ground included, welded bodies counted once), length of q and of u.
     bodies : names of the model's bodies, ``"ground"`` first; with flexible bodies and those of their nodes that are used.
     joints : names of the joints of the spanning tree, in the order of q and u. A flexible body is among them by its own
-        name, with its modes as coordinates, and so are its nodes, which have none.
+        name, with its modes as coordinates.
+    carriers : of system bodies 1, 2, ... the joint that carries each, or the flexible body or node that it is.
     cut_joints : names of the joints that close loops.
     q0 : (nq) neutral configuration: zeros, and identity quaternions.
     gravity : (3) m/s^2, world axes.
@@ -53,7 +54,8 @@ class System:
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
         self.nq, self.nu = int(arrays["position"][-1]), int(arrays["dof"][-1])
         self.bodies: tuple[str, ...] = tuple(rigid_names(model))
-        self.joints: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
+        self.carriers: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
+        self.joints: tuple[str, ...] = tuple(e.joint.name for e in topology.edges if e.joint.kind != "node")
         self.cut_joints: tuple[str, ...] = tuple(joint.name for joint in topology.cuts)
         self.flexible = SystemFlexible(topology, arrays) if model.flexibles else None
         flexible = (self.flexible.packed, self.flexible.motion, self.flexible.work) if self.flexible else NO_FLEXIBLE
@@ -65,7 +67,7 @@ class System:
         self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
-        self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
+        self._carried = {name: i for i, name in enumerate(self.carriers, start=1)}
         self.forces = SystemForces(self)
         self.constraints = SystemConstraints(self)
         # memory that waits for its next use: of one state, and of batches
@@ -102,6 +104,11 @@ class System:
         if joint in self.model.joints:
             return 0  # welded: no rows
         raise ModelError(f"joint '{joint}' is not known", hint=nearest(joint, self.joints))
+
+    def joint_kind(self, joint: str) -> str:
+        """Its kind; that of a flexible body is ``"modes"``."""
+        i = self._carried.get(joint)
+        return self.topology.edges[i - 1].joint.kind if i else self.model.joints[joint].kind
 
     def place(self, name: str) -> tuple[int, np.ndarray, np.ndarray]:
         """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there."""
