@@ -353,6 +353,14 @@ def test_shear_load_of_a_timoshenko_beam():
     assert "shear_y" not in wt.beam(1.0, **ROUND).modes(count=1).stresses([0.1])
 
 
+def test_a_single_mode_takes_its_coordinate_over_time_as_results_have_it():
+    m = wt.beam(1.0, **ROUND, deforms=["bending_y"]).modes(count=1)
+    eta = np.linspace(0.0, 0.1, 5)
+    np.testing.assert_array_equal(m.displacements(eta), m.displacements(eta[:, None]))
+    assert m.stresses(eta, at=[0.0, 0.5])["von_mises"].shape == (5, 2)
+    assert m.displacements(0.1).shape == (9, 3)
+
+
 def test_strain_of_modes_is_that_of_the_outer_fibre():
     m = wt.beam(1.0, **ROUND, deforms=["bending_y"]).modes(count=3)
     s = np.linspace(0, 1, 2001)

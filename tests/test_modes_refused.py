@@ -131,6 +131,7 @@ MESSAGES = [
     (lambda: wt.beam(1.0, A=1, Iy=1, Iz=1, theory="timoshenko"), "beam: shear factors are missing"),
     (lambda: wt.beam(1.0, A=1, Iy=1, Iz=1).modes().stresses(np.ones(6)), "stresses: the outer fibre", "cy, cz and ct"),
     (lambda: SHORT.modes().stresses(np.ones(6), at=2.0), "stresses: a place is not on the beam", "expected: 0 to 1 m"),
+    (lambda: nodal().displacements([1.0, 1.0, 1.0]), "eta has the wrong length", "expected: 2, one for each mode"),
     (lambda: nodal().stresses([1.0, 1.0]), "stresses are recovered for beams only"),
     # solids
     (lambda: wt.solid(3, **MATERIAL, attach={"a": [0]}), "solid: no mesh of solid elements", "got: 3"),

@@ -94,7 +94,7 @@ class Modes:
 
     def displacements(self, eta: Any) -> np.ndarray:
         """What the nodes move by in the body's frame: (..., nn, 3) for eta (..., nm)."""
-        eta = np.asarray(eta, dtype=float)
+        eta = self._coordinates(eta)
         first = np.einsum("kia,...a->...ki", self.phi, eta)
         return first + 0.5 * np.einsum("kiab,...a,...b->...ki", self.Q, eta, eta)
 
@@ -102,7 +102,16 @@ class Modes:
         """Loads and stresses in a beam; see :meth:`BeamRecovery.stresses`. ``at`` is in metres along the beam."""
         if self.beam is None:
             raise ModelError("stresses are recovered for beams only", expected="modes made by wt.beam(...)")
-        return self.beam.stresses(eta, at)
+        return self.beam.stresses(self._coordinates(eta), at)
+
+    def _coordinates(self, eta: Any) -> np.ndarray:
+        """eta (..., nm); of a single mode also without the last axis, as results have it."""
+        values = np.asarray(eta, dtype=float)
+        if self.count == 1 and values.shape[-1:] != (1,):
+            values = values[..., None]
+        if values.shape[-1:] != (self.count,):
+            raise ModelError("eta has the wrong length", expected=f"{self.count}, one for each mode", got=values.shape)
+        return values
 
     def referenced(self, to: str) -> Modes:
         """The same motion seen from a frame fixed to another node, to second order in eta."""
