@@ -132,14 +132,14 @@ class _Survey:
         self.system, self.q, self.rows = system, q, rows
         self.tolerance = rank_tolerance(system, rows)
         self.time = signals(system, 0.0)
-        S, wrenches = loop_geometry(system, system.constraints, q, self.time)
+        pose = loop_geometry(system, system.constraints, q, self.time)
         self.driven = np.zeros(system.nu, bool)
         self.driven[list(system.forces.motions)] = True
         self.C = rows.C[:, ~self.driven] if self.driven.any() else rows.C
-        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, S))
+        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, pose.S))
         c = system.constraints
         self.elements = [e for e in range(len(c.kind)) if c.row[e + 1] > c.row[e]]
-        self.own = {e: self.paths.rows_of(e, wrenches, self.driven) for e in self.elements}
+        self.own = {e: self.paths.rows_of(e, pose.w, self.driven) for e in self.elements}
 
     def slice(self, e: int) -> slice:
         row = self.system.constraints.row
@@ -151,7 +151,7 @@ class _Survey:
     def plan(self) -> Plan | None:
         if not self.system.features <= reduction.SUPPORTS:
             return None
-        return make_plan(self.system, *loop_geometry(self.system, live_rows(self.system), self.q, self.time))
+        return make_plan(self.system, loop_geometry(self.system, live_rows(self.system), self.q, self.time))
 
     def found(self, moved: bool) -> Mobility:
         system, c, plan = self.system, self.system.constraints, self.plan()

@@ -41,7 +41,7 @@ from ..system.system import System
 from . import articulated, sweep_work
 from .live_rows import live_rows
 
-SUPPORTS = {"trees", "flexible", "loops", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 

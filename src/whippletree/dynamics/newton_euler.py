@@ -30,7 +30,7 @@ from ..kernels.outside import CARRY, NEED, NEED_IN, call_flexible
 from ..kernels.spatial import add, axpy, dot, load3, load6, rigid_force, store6, sub
 from ..system.system import System
 
-SUPPORTS = {"trees", "flexible", "loops", "couplings", "lanes"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:

@@ -280,7 +280,7 @@ class Planned:
 
 def plan_at(system: System, q: np.ndarray, signals: np.ndarray) -> Plan:
     """A plan for a pose."""
-    return make_plan(system, *loop_geometry(system, live_rows(system), q, signals))
+    return make_plan(system, loop_geometry(system, live_rows(system), q, signals))
 
 
 def workspace(system: System, lanes: int = 1) -> Any:

@@ -255,7 +255,7 @@ def couple_row(E, x, r, n, q, u, value, rate, bend):
         put(x.w, 12 * r + s, 0.0)
 
 
-@kernel
+@inline  # a call would pass all arrays, which takes longer than the rows
 def joint_rows(m, E, k, x, n, value, rate, bend):
     """All rows of a joint that closes a loop"""
     c, pitch, drive, r = meet(m, E, k, n), E.numbers[NUMBERS * n + LENGTH], E.drive[n], E.row[n]
