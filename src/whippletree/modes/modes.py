@@ -113,6 +113,11 @@ class Modes:
             raise ModelError("eta has the wrong length", expected=f"{self.count}, one for each mode", got=values.shape)
         return values
 
+    def largest_strain(self, eta: Any) -> np.ndarray:
+        """The largest strain in the body, (...) for eta (..., nm): of a beam at its outer fibre, else a bound."""
+        eta = self._coordinates(eta)
+        return abs(eta) @ self.strain if self.beam is None else self.beam.largest(eta)
+
     def referenced(self, to: str) -> Modes:
         """The same motion seen from a frame fixed to another node, to second order in eta."""
         from .reference import referenced
