@@ -1,4 +1,4 @@
-"""Spin-up of a flexible beam on a hub, with and without stiffening by the centrifugal force (Kane, Ryan & Banerjee 1987).
+"""Spin-up of a flexible beam on a hub, with and without stiffening by the spin (Kane, Ryan & Banerjee 1987).
 
 The real beam lags by 0.57 m and comes back. Modes that are linear in space bend on without end, for spin pulls their
 mass outward; constant modal mass leaves out that pull and the stiffening alike, and is off by a tenth.
@@ -20,7 +20,7 @@ for fidelity, until in (("ruthless", 20.0), ("full", 9.0), ("stiffened", 20.0)):
     run = wt.simulate(m.compile(), until)
     tip = modes.displacements(run["beam.q"])[:, modes.node("tip"), 1]
     stress = modes.stresses(run["beam.q"], at=0.0)["bending_stress"]
-    print(f"{fidelity:10} tip from {tip.min():7.3f} to {tip.max():.3f} m, stress at the hub {stress.max() / 1e6:.1f} MPa")
+    print(f"{fidelity:10} tip from {tip.min():6.3f} to {tip.max():.3f} m, {stress.max() / 1e6:5.1f} MPa at the hub")
     axes.plot(run.t, tip, label=fidelity)
 
 axes.set(xlabel="time (s)", ylabel="deflection of the tip (m)", ylim=(-3, 0.5))
