@@ -33,6 +33,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
+from .fronts import places
 
 
 @inline
@@ -234,6 +235,26 @@ def carry_nodes(m, x, k, P, udot, f, a):
         for l in range(n):
             an = axpy(get(udot, j + l), at6(P, x.column[node] + 6 * l), an)
         store6(a, node, an)
+
+
+@kernel
+def add_modes(m, x, P, w, slots, tau, bias, f):
+    """M_m and the forces of a body's modes into its front of reduction.py: ``slots`` are the number of variables there,
+    and which of them each mode is"""
+    j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
+    B, C, fr, _ = places(0, slots[0])
+    M, e = constants_of(x, f, n).M, at6(P, forces + n)
+    for c in range(6):
+        put(w, 21 + c, get(w, 21 + c) - bias * e[c])
+    for a in range(n):
+        var, column = slots[1 + a], at6(P, x.column[f] + 6 * a)
+        for c in range(6):
+            put(w, B + 6 * var + c, get(w, B + 6 * var + c) + column[c])
+        put(w, fr + var, get(w, fr + var) + get(tau, j + a) - bias * get(P, forces + a))
+        for b in range(a + 1):
+            high, low = max(var, slots[1 + b]), min(var, slots[1 + b])
+            at = C + high * (high + 1) // 2 + low
+            put(w, at, get(w, at) + x.numbers[M + a * n + b])
 
 
 @kernel
