@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import ModelError
 from ..files.whole_file import whole_file
 from .result import Result
+from .sticks import mass_centres, masses, stick_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,8 +146,8 @@ def _draw(run: Result, axes: Axes) -> None:
     ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     centres = mass_centres(run, moments)
-    masses = np.array([b.mass for b in run.system.model.bodies.values()])
-    sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
+    weights = masses(run.system)
+    sizes = 60.0 * (weights / weights.max()) ** (2 / 3) if weights.any() else weights  # of spheres of equal density
     for m in range(moments.size):
         share = (m + 1) / moments.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
@@ -162,33 +163,6 @@ def _draw(run: Result, axes: Axes) -> None:
     axes.set_ylabel(f"{'xyz'[up]} (m)")
     axes.grid(alpha=0.3)
     axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
-
-
-def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
-    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre."""
-    model = run.system.model
-    held: dict[str, Any] = {}
-    points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
-    for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
-        points[joint.parent].append(joint.at.position)
-    for frame in model.frames.values():
-        points[frame.body].append(frame.at.position)
-    sticks = []
-    for body in model.bodies.values():
-        start = held.get(body.name, (0.0, 0.0, 0.0))
-        for end in (*points[body.name], body.com):
-            if end != start:
-                sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
-
-
-def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
-    return np.array([_world(run, b.name, b.com, moments) for b in run.system.model.bodies.values()])
-
-
-def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
-    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
 
 
 def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:
