@@ -54,23 +54,7 @@ def spun_beam(fidelity, count=3):
     return m
 
 
-def spun_links(count):
-    """The same beam as rigid links on springs: nonlinear, and inextensible"""
-    m, h = wt.Model("spin-up of links", gravity=(0, 0, 0)), LENGTH / count
-    m.body("hub", mass=1.0, inertia=(1.0, 1.0, 1.0))
-    m.joint("pivot", "revolute", m.ground, "hub", axis="z")
-    m.force("spin", "motion", joint="pivot", position=spin_up())
-    inner, at = "hub", 0.0
-    for i in range(count):
-        m.body(f"link{i}", **wt.rod(mass=1.2 * h, length=h))
-        stiffness = 14000.0 / h * (2.0 if i == 0 else 1.0)  # from middle to middle; from the root to the first middle
-        m.joint(f"pin{i}", "revolute", inner, f"link{i}", axis="z", at=(at, 0, 0), stiffness=stiffness)
-        inner, at = f"link{i}", h
-    m.frame("tip", inner, at=(h, 0, 0))
-    return m
-
-
 def lag(run):
-    """How far the tip is from the line that turns with the pivot, and when that is most"""
+    """How far the tip is from the line that turns with the pivot"""
     angle, tip = run["pivot.q"], run["tip.position"]
     return tip[:, 1] * np.cos(angle) - tip[:, 0] * np.sin(angle)

@@ -1,5 +1,6 @@
 """Flexible bodies in models and in TOML: names of nodes, round trips, and what is wrong with line and key."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 import whippletree as wt
 from whippletree import files
-from whippletree.errors import ModelError
+from whippletree.errors import ModelError, ModelWarning
 from whippletree.files import toml
+from whippletree.integrate.strain import warn_of_strain
 from whippletree.model import check
 
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "elements": 2, "degree": 3}
@@ -284,3 +286,21 @@ def test_our_loops_are_closed_where_nothing_is_deformed(name):
     system = rigid.compile()
     gap = wt.assemble(system, np.zeros(system.nq)).q
     np.testing.assert_allclose(gap, 0.0, atol=1e-9)
+
+
+def test_a_strain_that_is_not_small_is_told_once(modes):
+    """With body, time and strain; what simulate calls when a run is done."""
+    system = arm(modes).compile()
+    t, q = np.linspace(0, 2, 5), np.zeros((5, 3))
+    rows = system.q_index("arm")
+    q[3:, rows.start] = 0.012 / modes.strain[0], 0.05 / modes.strain[0]
+    with pytest.warns(ModelWarning) as told:
+        warn_of_strain(system, t, q)
+    assert len(told) == 1
+    assert str(told[0].message) == (
+        "flexible body 'arm' is strained by more than 0.01 from t = 1.5 s on, at most by 0.05: "
+        "its modes are linear, and hold for small strain"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_strain(system, t[:3], q[:3])

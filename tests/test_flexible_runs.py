@@ -1,13 +1,12 @@
 """Runs of flexible bodies: what they keep and tend to, what can be read and drawn, and what is said of bad input."""
 
-import json
 import re
 
 import numpy as np
 import pytest
-from flexible_zoo import hub_and_beam, lag, p10, spun_beam
 
 import whippletree as wt
+from flexible_zoo import hub_and_beam, lag, p10, spun_beam
 from whippletree.errors import ModelWarning
 
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "E": 70e9, "rho": 2700.0}
@@ -185,26 +184,17 @@ def test_a_run_is_saved_with_its_modes(swung, tmp_path):
 # ---- pictures
 
 
-def scene(path):
-    return json.loads(re.search(r"const data = (.*);\n", path.read_text()).group(1))
-
-
 def test_drawings_show_the_beam_bent_by_a_factor(swung, tmp_path):
     from whippletree.result.deformation import exaggerated
-    from whippletree.result.plot import mass_centres, stick_ends
 
-    last = np.array([len(swung) - 1])
-    ends = stick_ends(swung, last)[:, :, 0]
-    line = swung.node_positions("arm")[-1]
-    np.testing.assert_allclose(ends[-1, 1], line[-1])  # to the tip, as it is bent
-    assert len(ends) == len(line) - 1  # hub and beam stand at one point: all sticks are the beam's
     more = exaggerated(swung, 5.0)
     np.testing.assert_allclose(more.displacements("arm"), 5.0 * swung.displacements("arm"))
     np.testing.assert_array_equal(more["pivot.q"], swung["pivot.q"])
-    assert np.linalg.norm(mass_centres(swung, last)[1, 0]) == pytest.approx(5.0, rel=1e-2)
+    moved = (more["arm/tip.position"] - swung["arm/tip.position"])[-1]  # and what is on the tip with it
+    turned = swung["arm.rotation"][-1] @ swung.displacements("arm")[-1, -1]
+    np.testing.assert_allclose(moved, 4.0 * turned, atol=1e-12)
     swung.animate(tmp_path / "five.html", scale=5.0)
     assert "deformations 5 times as large" in (tmp_path / "five.html").read_text()
-    assert scene(tmp_path / "five.html")["reach"] > 1.0
     swung.plot(path=tmp_path / "five.svg", scale=5.0)
     assert "deformations 5 times as large" in (tmp_path / "five.svg").read_text()
     swung.report(tmp_path / "five.html", scale=5.0)
@@ -220,12 +210,12 @@ def test_strains_past_the_small_are_told_once():
     system = hub_and_beam(3).compile()
     with pytest.warns(ModelWarning) as told:
         wt.simulate(system, 0.3, tau={"pivot": 20000.0}, output_step=0.01)
-    said = [str(w.message) for w in told]
-    assert len(said) == 1
+    assert len(told) == 1
     assert re.fullmatch(
-        r"flexible body 'arm' strains by up to 0\.02\d* at t = 0\.\d+ s: its modes are those of small strains, to 0\.02",
-        said[0],
+        r"flexible body 'arm' is strained by more than 0\.01 from t = 0\.\d+ s on, at most by 0\.\d+: .*",
+        str(told[0].message),
     )
+    assert told[0].filename == __file__
 
 
 def test_what_cannot_be_quasi_static_is_told(swung):
@@ -256,5 +246,5 @@ def test_what_cannot_be_quasi_static_is_told(swung):
 def test_what_is_no_flexible_body_is_told(swung):
     with pytest.raises(wt.ModelError, match="'hub' is no flexible body of 'hub and beam'"):
         swung.displacements("hub")
-    with pytest.raises(wt.ModelError, match="scale"):
+    with pytest.raises(wt.ModelError, match="scale of the deformation"):
         swung.animate("x.html", scale=-1.0)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import binascii
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ..errors import ModelError
@@ -34,8 +36,7 @@ FORMS = {"shape": _arguments(beam) | CHOICE, "file": CHOICE, "data": {}}
 def modes_of(table: dict[str, Any], label: str, find: Callable[[str], str]) -> Modes:
     """The modes that a table describes, its keys being known; ``find`` gives the path of a file."""
     if "shape" in table:
-        own = {k: v for k, v in table.items() if k not in CHOICE and k != "shape"}
-        return beam(**own).modes(**_choice(table))
+        return _beam_modes(json.dumps(table, default=str))
     if "file" in table:
         path = find(table["file"])
         content = arrays(path)
@@ -53,6 +54,14 @@ def modes_of(table: dict[str, Any], label: str, find: Callable[[str], str]) -> M
     except (ValueError, TypeError, binascii.Error):
         raise ModelError(f"{label}: data is no base64 text", expected="what save(model, ...) wrote") from None
     return from_arrays(arrays("data", raw), "data")
+
+
+@lru_cache(maxsize=32)
+def _beam_modes(text: str) -> Modes:
+    """Made once: the links of a chain are mostly the same."""
+    table = json.loads(text)
+    own = {k: v for k, v in table.items() if k not in CHOICE and k != "shape"}
+    return beam(**own).modes(**_choice(table))
 
 
 def _choice(table: dict[str, Any]) -> dict[str, Any]:

@@ -11,19 +11,17 @@ from .quasi_static import quasi_static_rows, settle
 from .task import Task
 
 
-def rows_of(task: Task, run: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
     stopped, nq = getattr(run, "stopped", None), task.system.nq
     if not stopped:
         n = run.row
-        rows = task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
-    else:
-        _, t, y = stopped
-        n = int(np.searchsorted(task.t, t, side="left"))
-        ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
-        rows = tuple(np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)  # type: ignore[assignment]
-    _settle(task, tau, *rows[:3])
-    return rows
+        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    _, t, y = stopped
+    n = int(np.searchsorted(task.t, t, side="left"))
+    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
+    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
+    return t_, Q, U, W
 
 
 def accelerations_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
@@ -36,11 +34,12 @@ def accelerations_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.n
 def settle_start(task: Task, tau: Any) -> None:
     """Quasi-static modes begin where their loads hold them."""
     q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
-    _settle(task, tau, task.t[:1], q[None], u[None])
+    settle_rows(task, tau, task.t[:1], q[None], u[None])
     task.Q[0], task.U[0] = q, u
 
 
-def _settle(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
+def settle_rows(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
+    """Quasi-static modes, in rows, go to where their loads hold them."""
     settle(task.system, t, Q, U, lambda: _forces(task, tau, t, Q, U), task.algorithm)
 
 

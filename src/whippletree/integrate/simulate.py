@@ -30,9 +30,9 @@ from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
 from .quasi_static import quasi_static_system
-from .rows import accelerations_of, rows_of, settle_start
-from .small_strain import SmallStrain
+from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
+from .strain import warn_of_strain
 from .task import Failure, Task, make_task
 from .times import output_rows, positive
 
@@ -190,10 +190,12 @@ def _to_the_end(
     result = None
     try:
         _march(task, run, progress, users, checkpoint)
-        rows = rows_of(task, run, tau)
+        rows = rows_of(task, run)
+        settle_rows(task, tau, *rows[:3])
         udot = accelerations_of(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+        warn_of_strain(task.system, result.t, result.q)
         if checkpoint:
             checkpoint.finish(result)
         return result
@@ -228,7 +230,7 @@ def _march(
     checkpoint: Checkpoint | None,
 ) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
-    steps, strains = FIRST_STEPS, SmallStrain(task)
+    steps = FIRST_STEPS
     chunk = min(CHUNK_SECONDS, checkpoint.every) if checkpoint else CHUNK_SECONDS
     while run.row < task.t.size:
         begun = clock.perf_counter()
@@ -238,7 +240,6 @@ def _march(
                 raise _raised(run, user)
         if failure:
             raise _failed(task, failure, run.row - 1)
-        strains.look(run.row)
         spent = max(clock.perf_counter() - begun, 1e-6)
         steps = max(1, int(min(4.0, chunk / spent) * steps))
         if progress:
@@ -273,8 +274,9 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any, tau: Any) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    rows = rows_of(task, run, tau)
+    rows = rows_of(task, run)
     try:
+        settle_rows(task, tau, *rows[:3])
         udot = accelerations_of(task, tau, *rows[:3])
     except Exception:
         udot = None

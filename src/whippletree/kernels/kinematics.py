@@ -72,6 +72,12 @@ def take_kinematics(m, buffer):
 
 
 @inline
+def modal_columns(m, k):
+    """What flexible bodies keep of their motion, which lies behind all the rest; and where it ends"""
+    return take(k.b, 6 * m.nb, m.header[MODAL_MOTION])
+
+
+@inline
 def place_ground(m, k):
     """Ground stands at the origin; a component's point is at its first joint until that joint moves it."""
     for n in range(9):

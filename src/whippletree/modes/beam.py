@@ -89,7 +89,7 @@ def beam(
     )
     axes = _axes(axis, up)
     line, n = _line(ends, shape, axes, cut)
-    M, K, mass = _matrices(line, n, rotary or theory == "timoshenko")
+    M, K, mass = _matrices(line, n, rotary)
     r = ends[:, None] * axes[:, 0]
     T = _motions(line, n)
     return Structure(

@@ -117,8 +117,7 @@ class Held:
 
     def _report(self, squares: np.ndarray, V: np.ndarray, available: int, after: float, ends: list[int]) -> Report:
         s = self.structure
-        still = np.array(abs(V[self.columns]).max(initial=0.0)) == 0.0
-        shares = self._shares(V) if still else np.full((len(squares), 6), np.nan)
+        shares = self._shares(V) if not V[self.columns].any() else np.full((len(squares), 6), np.nan)
         seen = s.shapes(V - self.rigid @ s.shapes(V)[self.base])
         flexibility = {}
         for k in ends:

@@ -39,13 +39,6 @@ def node_positions(run: Result, name: str) -> np.ndarray:
     return _carried(run, name, modes.r + modes.displacements(eta))
 
 
-def mass_centre(run: Result, name: str) -> np.ndarray:
-    """(T, 3) Of a flexible body, h(eta) / mass."""
-    modes, eta = modes_of(run, name)
-    h = modes.h0 + eta @ modes.h1.T + 0.5 * np.einsum("iab,ta,tb->ti", modes.h2, eta, eta)
-    return _carried(run, name, h[:, None] / modes.mass)[:, 0]
-
-
 def _carried(run: Result, name: str, points: np.ndarray) -> np.ndarray:
     """Points (T, n, 3) in the frame of a body, in the world."""
     turned = np.einsum("tij,tnj->tni", run[f"{name}.rotation"], points)
@@ -54,7 +47,7 @@ def _carried(run: Result, name: str, points: np.ndarray) -> np.ndarray:
 
 def exaggerated(run: Result, scale: float) -> Result:
     """The same motion with flexible bodies deformed so many times as much, and all that they carry carried along."""
-    scale = number(scale, "scale", low=0.0)
+    scale = number(scale, "scale of the deformation", low=0.0)
     if scale == 1.0 or not run.system.flexible:
         return run
     q = run.q.copy()
@@ -63,16 +56,5 @@ def exaggerated(run: Result, scale: float) -> Result:
     return Result(run.system, run.t, q, run.u, attrs=run.attrs)
 
 
-def flexible_sticks(run: Result, name: str) -> np.ndarray:
-    """(sticks, 2, T, 3) The centre line of a beam; of other bodies sticks from the inboard node to those in use."""
-    modes, at = modes_of(run, name)[0], node_positions(run, name)
-    if modes.beam is not None:
-        along = modes.r @ (modes.r[np.argmax(np.linalg.norm(modes.r - modes.r[0], axis=1))] - modes.r[0])
-        order = np.argsort(along)
-        ends = [(order[k], order[k + 1]) for k in range(len(order) - 1)]
-    else:
-        assert run.system.flexible
-        used = [modes.node(node) for node in run.system.flexible.bodies[name].nodes if node != modes.inboard]
-        first = modes.node(modes.inboard)
-        ends = [(first, k) for k in used or range(len(modes.nodes)) if k != first]
-    return np.array([[at[:, a], at[:, b]] for a, b in ends]).reshape(-1, 2, len(run), 3)
+def scaled_in_words(run: Result, scale: float) -> str:
+    return f", deformations {scale:g} times as large" if run.system.flexible and scale != 1.0 else ""

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..files.whole_file import whole_file
 from .animation import PITCH, YAW, disc_sizes, floor_lines, upward
-from .plot import PLAIN_TEXT, mass_centres, stick_ends
+from .plot import PLAIN_TEXT
 from .result import Result
+from .sticks import mass_centres, stick_ends
 
 MOST_FRAMES = 200
 FASTEST, SLOWEST = 25.0, 10.0  # frames in a second: smooth, and still a motion

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from .deformation import exaggerated, flexible_sticks, mass_centre
+from .deformation import exaggerated, scaled_in_words
 from .result import Result
+from .sticks import mass_centres, masses, stick_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +60,7 @@ def plot(
 ) -> Figure:
     """Draw ``names`` over time; without names the mechanism beside its coordinates and energies.
 
-    Flexible bodies are drawn deformed ``scale`` times as much as they are.
-    Without a path the figure is one of pyplot, unless it is not to be shown.
+    ``scale`` makes the deformation of flexible bodies larger. Without a path the figure is one of pyplot, unless it is not to be shown.
     """
     from matplotlib import rc_context
 
@@ -146,10 +146,6 @@ def _lines(axes: Axes, t: np.ndarray, unit: str, lines: Lines) -> None:
         axes.legend(drawn, [label for label, _ in lines], fontsize="x-small", frameon=False, **beside)
 
 
-def scaled_in_words(run: Result, scale: float) -> str:
-    return f", deformations {scale:g} times as large" if run.system.flexible and scale != 1.0 else ""
-
-
 def _draw(run: Result, axes: Axes, scaled: str) -> None:
     """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
     bodies = len(run.system.bodies) - 1
@@ -158,8 +154,8 @@ def _draw(run: Result, axes: Axes, scaled: str) -> None:
     ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     centres = mass_centres(run, moments)
-    masses = masses_of(run)
-    sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
+    weights = masses(run.system)
+    sizes = 60.0 * (weights / weights.max()) ** (2 / 3) if weights.any() else weights  # of spheres of equal density
     for m in range(moments.size):
         share = (m + 1) / moments.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
@@ -175,46 +171,6 @@ def _draw(run: Result, axes: Axes, scaled: str) -> None:
     axes.set_ylabel(f"{'xyz'[up]} (m)")
     axes.grid(alpha=0.3)
     axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark){scaled}", fontsize="small")
-
-
-def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
-    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre.
-
-    Flexible bodies are drawn as they are bent.
-    """
-    model = run.system.model
-    held: dict[str, Any] = {}
-    points: dict[str, list[Any]] = {name: [] for name in model.bodies}
-    for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
-        points.setdefault(joint.parent, []).append(joint.at.position)
-    for frame in model.frames.values():
-        points.setdefault(frame.body, []).append(frame.at.position)
-    sticks = []
-    for body in model.bodies.values():
-        start = held.get(body.name, (0.0, 0.0, 0.0))
-        for end in (*points[body.name], body.com):
-            if end != start:
-                sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
-    rigid = np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
-    return np.concatenate([rigid, *(flexible_sticks(run, name)[:, :, moments] for name in model.flexibles)])
-
-
-def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
-    """(bodies, moments, 3), rigid ones first."""
-    model = run.system.model
-    rigid = [_world(run, b.name, b.com, moments) for b in model.bodies.values()]
-    return np.array(rigid + [mass_centre(run, name)[moments] for name in model.flexibles])
-
-
-def masses_of(run: Result) -> np.ndarray:
-    """(bodies), in the order of :func:`mass_centres`."""
-    model = run.system.model
-    return np.array([b.mass for b in model.bodies.values()] + [b.modes.mass for b in model.flexibles.values()])
-
-
-def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
-    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
 
 
 def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:

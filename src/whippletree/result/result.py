@@ -284,10 +284,7 @@ class Result:
         return node_positions(self, body)
 
     def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
-        """Loads (N, N m) and stresses (Pa) in a flexible beam at places ``at`` (m along it), (T, places) each.
-
-        As :meth:`Modes.stresses` names them: ``axial``, ``bending_y``, ``bending_stress``, ``von_mises`` and more.
-        """
+        """(T, places) each: loads and stresses in a flexible beam ``at`` m along it, as :meth:`Modes.stresses` tells."""
         from .deformation import stresses
 
         return stresses(self, body, at)
