@@ -60,7 +60,8 @@ def plot(
 ) -> Figure:
     """Draw ``names`` over time; without names the mechanism beside its coordinates and energies.
 
-    ``scale`` makes the deformation of flexible bodies larger. Without a path the figure is one of pyplot, unless it is not to be shown.
+    ``scale`` makes the deformation of flexible bodies larger.
+    Without a path the figure is one of pyplot, unless it is not to be shown.
     """
     from matplotlib import rc_context
 

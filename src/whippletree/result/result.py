@@ -284,7 +284,7 @@ class Result:
         return node_positions(self, body)
 
     def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
-        """(T, places) each: loads and stresses in a flexible beam ``at`` m along it, as :meth:`Modes.stresses` tells."""
+        """(T, places) each: loads and stresses of a beam ``at`` m along it, as :meth:`Modes.stresses` has them."""
         from .deformation import stresses
 
         return stresses(self, body, at)
