@@ -72,10 +72,11 @@ def check_sweep(
     if not any(wanted):
         wanted = wanted._replace(end=default_names(_blank(system)))
     columns = wanted.columns(_blank(system))
-    times = _times(system, wanted, until, output_step)
+    rows = _rows(system, wanted, until, output_step)
+    _check_size(plan, columns, rows)
+    times = np.linspace(0.0, until, rows) if rows else np.zeros(0)
     step = None if output_step is None else positive(output_step, "output_step", until)
     runner = Runner(Recipe(source, targets, until, step, start, bool(assemble), dict(settings), wanted))
-    _check_size(plan, columns, times)
     _check_values(runner, plan, system)
     _begin(runner, plan)
     return Checked(runner, system, columns, times)
@@ -95,6 +96,10 @@ def _check_place(on: str | None, workers: int | None) -> None:
     least = 0 if on is None else 1
     if count < least:
         raise ModelError("workers are not a number of processes", expected=f"an integer >= {least}", got=shown(workers))
+    if on is not None:
+        from .dask_cluster import require_place
+
+        require_place(on, workers)
 
 
 def _source(model: Any, plan: Plan) -> tuple[Any, System]:
@@ -141,17 +146,17 @@ def _blank(system: System) -> Result:
     return Result(system, [0.0], [system.q0], [np.zeros(system.nu)], [0.0])
 
 
-def _times(system: System, keep: Keep, until: float, output_step: float | None) -> np.ndarray:
+def _rows(system: System, keep: Keep, until: float, output_step: float | None) -> int:
+    """Times of each path."""
     if not keep.paths:
-        return np.zeros(0)
+        return 0
     if output_step is None:
         raise ModelError("paths need the time between two rows", expected="an output_step (s)", got="none")
-    rows = output_rows(system, until, positive(output_step, "output_step", until))
-    return np.linspace(0.0, until, rows + 1)
+    return output_rows(system, until, positive(output_step, "output_step", until)) + 1
 
 
-def _check_size(plan: Plan, columns: Sequence[Column], times: np.ndarray) -> None:
-    numbers = sum(times.size if column.how == "path" else 1 for column in columns)
+def _check_size(plan: Plan, columns: Sequence[Column], rows: int) -> None:
+    numbers = sum(rows if column.how == "path" else 1 for column in columns)
     size = 8.0 * plan.runs * numbers
     if size > LARGEST_RESULT:
         raise ModelError(

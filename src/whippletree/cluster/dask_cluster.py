@@ -18,7 +18,7 @@ from ..errors import MissingExtra, ModelError, ModelWarning, SimulationError
 from .local import Job, cannot_load, environment, processors
 from .single import Outcome, Runner, lost
 
-ANSWER_WITHIN = 5.0  # s, for a scheduler to answer
+ANSWER_WITHIN = 3.0  # s, for a scheduler to answer
 WORKERS_WITHIN = 30.0  # s, for its first worker
 IN_FLIGHT = 8  # runs that the scheduler is given, for each thread of a worker
 
@@ -35,7 +35,7 @@ def run_on_dask(recipe: bytes, jobs: Iterable[Job], on: str, count: int | None) 
         first = next(waiting, None)
         if first is None:
             return
-        _compile_once_on_each_host(client, shared, first[1], on)
+        _compile_once_on_each_host(client, shared, first[1])
         yield from _outcomes(client, shared, [first], waiting, on)
 
 
@@ -114,44 +114,66 @@ def _version() -> str:
 # ---------------------------------------------------------------- the cluster
 
 
+def require_place(on: str, count: int | None) -> None:
+    """Complain at once where there is no Dask, or no scheduler that answers."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise MissingExtra("distributed", "cluster", "a sweep on a Dask cluster") from None
+    if on == "dask":
+        if os.name == "nt":
+            raise ModelError(
+                "a Dask cluster is not made on Windows",
+                hint="start 'dask scheduler' and 'dask worker ADDRESS', and give that address",
+            )
+        return
+    if count is not None:
+        raise ModelError("workers are for this machine", got=f"workers={count}, on='{on}'", hint="leave them out")
+    with _quiet(), _connected(on):
+        pass
+
+
+def _connected(on: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(on, timeout=ANSWER_WITHIN)
+    except Exception as e:  # what is not a scheduler may answer anything
+        raise ModelError(
+            f"no Dask scheduler answers at '{on}'",
+            got=" ".join(str(e).split())[:200] or type(e).__name__,
+            hint="start one with 'dask scheduler' and 'dask worker ADDRESS', or take 'dask' for a local cluster",
+        ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Workers come and go, and that is not for the user to read."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 @contextmanager
 def _client(on: str, count: int | None) -> Iterator[Any]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtra("dask.distributed", "cluster", "a sweep on a Dask cluster") from None
-    quiet = logging.getLogger("distributed")
-    before = quiet.level
-    quiet.setLevel(logging.CRITICAL)  # workers come and go, and that is its business
-    try:
-        if on == "dask":
-            with _cluster(count) as cluster, Client(cluster, timeout=WORKERS_WITHIN) as client:
+    from distributed import Client
+
+    with _quiet():
+        if on != "dask":
+            with _connected(on) as client:
                 yield client
             return
-        if count is not None:
-            raise ModelError("workers are for this machine", got=f"workers={count}, on='{on}'", hint="leave them out")
-        try:
-            client = Client(on, timeout=ANSWER_WITHIN)
-        except (OSError, TimeoutError, ValueError) as e:
-            raise ModelError(
-                f"the Dask scheduler '{on}' does not answer",
-                got=" ".join(str(e).split())[:200] or type(e).__name__,
-                hint="start one with 'dask scheduler' and 'dask worker ADDRESS', or take on='dask' for a local cluster",
-            ) from None
-        with client:
+        with _cluster(count) as cluster, Client(cluster, timeout=WORKERS_WITHIN) as client:
             yield client
-    finally:
-        quiet.setLevel(before)
 
 
 @contextmanager
 def _cluster(count: int | None) -> Iterator[Any]:
     """A scheduler and workers of their own on this machine; no script is imported again for them."""
-    if os.name == "nt":
-        raise ModelError(
-            "a Dask cluster cannot be made here: not on Windows",
-            hint="start 'dask scheduler' and 'dask worker ADDRESS', and give that address",
-        )
     from distributed.deploy.subprocess import SubprocessCluster
 
     with _environment():
@@ -203,7 +225,7 @@ def _require_this_version(client: Any, on: str) -> None:
         )
 
 
-def _compile_once_on_each_host(client: Any, shared: Any, values: tuple[Any, ...], on: str) -> None:
+def _compile_once_on_each_host(client: Any, shared: Any, values: tuple[Any, ...]) -> None:
     """One run begins on each host before all do: the others find the kernels on its disk."""
     hosts: dict[str, list[str]] = {}
     for address in client.nthreads():
@@ -212,9 +234,6 @@ def _compile_once_on_each_host(client: Any, shared: Any, values: tuple[Any, ...]
         client.submit(_begin, shared, values, workers=workers, allow_other_workers=True, pure=False)
         for workers in hosts.values()
     ]
-    try:
-        for refusal in client.gather(futures):
-            if refusal:
-                raise cannot_load(refusal)
-    except OSError as e:
-        raise SimulationError(f"the Dask scheduler '{on}' has gone", got=str(e)) from None
+    for refusal in client.gather(futures, errors="skip"):  # a run that kills its worker will tell itself
+        if refusal:
+            raise cannot_load(refusal)

@@ -17,57 +17,74 @@ if TYPE_CHECKING:
     from .study import Sweep
 
 COLORS = "viridis"
+LINE = "#0072B2"
 MOST_LINES = 40  # paths in one panel
+FEW = 100  # points that are marked
 
 
 def plot(study: Sweep, names: Sequence[str], path: str | os.PathLike[str] | None) -> Figure:
     """One panel for each variable."""
-    from ..result.plot import new_figure, picture_path, save_figure
+    from matplotlib import rc_context
+
+    from ..result.plot import PLAIN_TEXT, new_figure, picture_path, save_figure
 
     if path is not None:
         picture_path(path)
     kept = [str(name) for name in study.dataset if not str(name).startswith("failure_")]
     chosen = [study[name] for name in names or kept[:1]]
     for array in chosen:
-        if str(array.name) not in kept:
-            raise ModelError(f"'{array.name}' is a parameter or a list, and cannot be drawn", hint=f"as '{kept[0]}'")
-    figure = new_figure(len(chosen), path)
-    for axes, array in zip(figure.axes, chosen, strict=True):
-        _panel(figure, axes, array)
+        if array.name not in kept:
+            raise ModelError(f"'{array.name}' cannot be drawn", expected="one of " + ", ".join(kept[:12]))
+    with rc_context(PLAIN_TEXT):
+        figure = new_figure((6.4, 4.2 * len(chosen)), shown=path is None)
+        for n, array in enumerate(chosen, start=1):
+            _panel(figure, figure.add_subplot(len(chosen), 1, n), array)
+        figure.suptitle(study.dataset.attrs["title"])
     if path is not None:
         save_figure(figure, path)
     return figure
 
 
 def _panel(figure: Figure, axes: Any, array: xr.DataArray) -> None:
-    over = [str(dim) for dim in array.dims]
-    if "time" in over:
-        return _paths(axes, array)
-    if over == ["run"]:
-        return _points(figure, axes, array)
-    while len(over) > 2:
-        held = min(over, key=lambda dim: array.sizes[dim])
-        middle = array.sizes[held] // 2
-        axes.set_title(f"{axes.get_title()}  {held} = {array[held].values[middle]:.4g}".strip(), fontsize="small")
-        array = array.isel({held: middle})
-        over = [str(dim) for dim in array.dims]
-    if len(over) == 1:
-        axes.plot(array[over[0]].values, array.values, ".-" if array.size < 100 else "-")
-        axes.set(xlabel=_label(array[over[0]]), ylabel=_label(array))
-        return None
-    if array[over[0]].dtype.kind == "U" or array[over[1]].dtype.kind == "U":
-        raise ModelError(f"'{array.name}' cannot be drawn as a map", expected="two parameters that are numbers")
-    y, x = over
-    mesh = axes.pcolormesh(array[x].values, array[y].values, array.values, shading="nearest", cmap=COLORS)
+    if "time" in array.dims:
+        _paths(axes, array)
+    elif array.dims == ("run",):
+        _points(figure, axes, array)
+    else:
+        _grid(figure, axes, _of_two(axes, array))
+
+
+def _of_two(axes: Any, array: xr.DataArray) -> xr.DataArray:
+    """The array over its two longest parameters that are numbers; the title says where the others are held."""
+    drawn = sorted((dim for dim in array.dims if array[dim].dtype.kind == "f"), key=lambda dim: -array.sizes[dim])
+    drawn = [dim for dim in drawn[:2] if array.sizes[dim] > 1] or drawn[:1]
+    held = [dim for dim in array.dims if dim not in drawn]
+    at = {dim: array.sizes[dim] // 2 for dim in held}
+    title = ", ".join(
+        f"{dim} = {array[dim].values[at[dim]]:{'.4g' if array[dim].dtype.kind == 'f' else ''}}" for dim in held
+    )
+    axes.set_title(title, fontsize="small")
+    return array.isel(at)
+
+
+def _grid(figure: Figure, axes: Any, array: xr.DataArray) -> None:
+    if not array.dims:
+        raise ModelError(f"'{array.name}' cannot be drawn", expected="a parameter that is a number", got="only texts")
+    x = array[array.dims[0]]
+    axes.set(xlabel=_label(x), ylabel=_label(array))
+    if array.ndim == 1:
+        axes.plot(x.values, array.values, ".-" if array.size < FEW else "-", color=LINE)
+        return
+    y = array[array.dims[1]]
+    mesh = axes.pcolormesh(x.values, y.values, array.values.T, shading="nearest", cmap=COLORS)
     figure.colorbar(mesh, ax=axes, label=_label(array))
-    axes.set(xlabel=_label(array[x]), ylabel=_label(array[y]))
-    return None
+    axes.set_ylabel(_label(y))
 
 
 def _paths(axes: Any, array: xr.DataArray) -> None:
     rows = array.transpose("time", ...).values.reshape(array.sizes["time"], -1)
     chosen = np.unique(np.linspace(0, rows.shape[1] - 1, MOST_LINES).astype(int))
-    axes.plot(array["time"].values, rows[:, chosen], color="#0072B2", alpha=0.4, linewidth=0.8)
+    axes.plot(array["time"].values, rows[:, chosen], color=LINE, alpha=0.4, linewidth=0.8)
     axes.set(xlabel="time (s)", ylabel=_label(array))
 
 
@@ -84,4 +101,4 @@ def _points(figure: Figure, axes: Any, array: xr.DataArray) -> None:
 
 def _label(array: Any) -> str:
     unit = array.attrs.get("units")
-    return str(array.name).replace("$", r"\$") + (f" ({unit})" if unit else "")
+    return f"{array.name} ({unit})" if unit else str(array.name)
