@@ -60,6 +60,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         "equilibrium",
         "linearize",
         "modes",
+        "sweep",
     ):
         assert f"  {name} " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"

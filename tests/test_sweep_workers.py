@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.cluster import dask_cluster, local, sweep
+from whippletree.cluster import dask_cluster, dask_here, local, sweep
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = MODELS / "pendulum.toml"
@@ -191,23 +191,14 @@ def test_failures_on_a_cluster_are_kept_apart(cluster):
 
 
 def test_a_cluster_is_made_here(pendulum, whole):
-    before = dict(os.environ)
     study = wt.sweep(pendulum, VALUES, UNTIL, on="dask", workers=1)
     assert study.dataset.identical(whole.dataset)
-    assert dict(os.environ) == before
 
 
-def test_a_dask_run_that_kills_its_workers_is_given_up(cluster):
-    import dask
-
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        cluster.scheduler.allowed_failures = 1
-        study = wt.sweep(
-            deadly(os.getpid()), {"length": [0.5, 1.5], "q.hinge": [1.0]}, 1.0, on=cluster.scheduler_address
-        )
-    assert [f.parameters["length"] for f in study.failures] == [0.5]
-    assert "its worker died again and again" in study.failures[0].message
-    assert not study.complete
+def test_a_cluster_that_cannot_be_made(pendulum, monkeypatch):
+    monkeypatch.setattr(dask_here, "environment", lambda: {"PYTHONHOME": "/nowhere"})
+    with pytest.raises(wt.SimulationError, match=r"a Dask cluster cannot be started here\n  got: \S+"):
+        wt.sweep(pendulum, VALUES, UNTIL, on="dask", workers=1)
 
 
 def test_clusters_that_cannot_be_used(pendulum, monkeypatch, cluster):
@@ -249,3 +240,13 @@ def test_a_scheduler_without_workers(pendulum, monkeypatch):
         pytest.raises(wt.ModelError, match="has no workers\n  hint: start some with 'dask worker ADDRESS'"),
     ):
         wt.sweep(pendulum, {"q.hinge": [1.0]}, 1.0, on=empty.scheduler_address)
+
+
+def test_a_dask_run_that_kills_its_workers_is_given_up_alone(cluster):
+    """Dask blames what was waiting beside it too; these runs are made all the same."""
+    cluster.scheduler.allowed_failures = 0
+    values = {"length": [1.5, 1.6, 0.5, 1.7, 1.8], "q.hinge": [1.0]}
+    study = wt.sweep(deadly(os.getpid()), values, 1.0, on=cluster.scheduler_address)
+    assert [f.parameters["length"] for f in study.failures] == [0.5]
+    assert "its worker died again and again" in study.failures[0].message
+    assert not study.complete

@@ -6,21 +6,24 @@ import logging
 import os
 import pickle
 import threading
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
+from uuid import uuid4
 
 from .. import __version__
 from ..errors import MissingExtra, ModelError, ModelWarning, SimulationError
-from .local import Job, cannot_load, environment, processors
+from .dask_here import cluster
+from .local import Job, cannot_load
 from .single import Outcome, Runner, lost
 
 ANSWER_WITHIN = 3.0  # s, for a scheduler to answer
 WORKERS_WITHIN = 30.0  # s, for its first worker
-IN_FLIGHT = 8  # runs that the scheduler is given, for each thread of a worker
+IN_FLIGHT = 4  # tasks that the scheduler is given, for each thread of a worker
+TASK_SECONDS, MOST_AT_ONCE = 0.25, 256  # of computing in one task, and runs: a task costs the scheduler milliseconds
 
 _here = threading.local()  # the runner of each thread of a worker
 
@@ -30,48 +33,58 @@ def run_on_dask(recipe: bytes, jobs: Iterable[Job], on: str, count: int | None) 
     with _client(on, count) as client:
         _require_this_version(client, on)
         # a task and not scattered data: those would be lost with the worker that holds them
-        shared = client.submit(_same, recipe, key=f"sweep-{sha256(recipe).hexdigest()[:16]}-{os.getpid()}")
+        shared = client.submit(_same, recipe, key=f"sweep-{uuid4().hex}")
         waiting = iter(jobs)
         first = next(waiting, None)
         if first is None:
             return
         _compile_once_on_each_host(client, shared, first[1])
-        yield from _outcomes(client, shared, [first], waiting, on)
+        yield from _outcomes(client, shared, chain([first], waiting), on)
 
 
-def _outcomes(
-    client: Any, shared: Any, first: list[Job], waiting: Iterator[Job], on: str
-) -> Iterator[tuple[int, Outcome]]:
-    from distributed import as_completed
+def _outcomes(client: Any, shared: Any, jobs: Iterator[Job], on: str) -> Iterator[tuple[int, Outcome]]:
+    """Short runs travel several at a time.
 
-    runs: dict[str, int] = {}
+    When workers die again and again Dask blames all that was waiting there. Such runs come last, one by one.
+    """
+    from distributed import KilledWorker, as_completed
 
-    def submit(job: Job) -> Any:
-        future = client.submit(_run, shared, job[1], key=f"{shared.key}-{job[0]}", pure=False)
-        runs[future.key] = job[0]
-        return future
+    groups: dict[str, list[Job]] = {}
+    suspects: list[Job] = []
+
+    def submit(group: list[Job], word: str = "") -> Any:
+        key = f"{shared.key}-{group[0][0]}{word}"
+        groups[key] = group
+        return client.submit(_runs, shared, [values for _, values in group], key=key, pure=False)
 
     room = IN_FLIGHT * max(1, sum(client.nthreads().values()))
-    going = as_completed([submit(job) for job in [*first, *islice(waiting, room)]])
+    going = as_completed([submit([job]) for job in islice(jobs, room)])
+    count = 1
     for future in going:
-        outcome = _outcome(future, on)
-        run = runs.pop(future.key)
+        group, outcomes = groups.pop(future.key), list[Outcome]()
+        try:
+            seconds, outcomes = _answer(future, on)
+            count = max(1, min(MOST_AT_ONCE, int(TASK_SECONDS * len(group) / max(seconds, 1e-6))))
+        except KilledWorker:
+            suspects += group
+            group = []
         future.release()
-        for job in islice(waiting, 1):
-            going.add(submit(job))
-        yield run, outcome
+        if more := list(islice(jobs, count)):
+            going.add(submit(more))
+        yield from zip((run for run, _ in group), outcomes, strict=True)
+    for run, values in suspects:
+        try:
+            yield run, _answer(submit([(run, values)], "-alone"), on)[1][0]
+        except KilledWorker as e:
+            yield run, lost(f"its worker died again and again: {e}")
 
 
-def _outcome(future: Any, on: str) -> Outcome:
-    from distributed import KilledWorker
-
+def _answer(future: Any, on: str) -> tuple[float, list[Outcome]]:
     if future.status == "cancelled":
         raise SimulationError(f"the Dask scheduler '{on}' has given up the sweep or has gone")
     try:
-        outcome: Outcome = future.result()
-        return outcome
-    except KilledWorker as e:
-        return lost(f"its worker died again and again: {e}")
+        answer: tuple[float, list[Outcome]] = future.result()
+        return answer
     except (OSError, TimeoutError) as e:
         raise SimulationError(f"the Dask scheduler '{on}' has gone", got=str(e)) from None
 
@@ -92,8 +105,11 @@ def _runner(recipe: bytes) -> Runner:
     return runner
 
 
-def _run(recipe: bytes, values: tuple[Any, ...]) -> Outcome:
-    return _runner(recipe).attempt(values)
+def _runs(recipe: bytes, group: list[tuple[Any, ...]]) -> tuple[float, list[Outcome]]:
+    """The seconds it took, and what came of each run."""
+    runner, begun = _runner(recipe), time.perf_counter()
+    outcomes = [runner.attempt(values) for values in group]
+    return time.perf_counter() - begun, outcomes
 
 
 def _begin(recipe: bytes, values: tuple[Any, ...]) -> str:
@@ -160,44 +176,12 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _client(on: str, count: int | None) -> Iterator[Any]:
-    from distributed import Client
-
-    with _quiet():
-        if on != "dask":
-            with _connected(on) as client:
-                yield client
-            return
-        with _cluster(count) as cluster, Client(cluster, timeout=WORKERS_WITHIN) as client:
+    if on == "dask":
+        with cluster(count) as address, _client(address, None) as client:
             yield client
-
-
-@contextmanager
-def _cluster(count: int | None) -> Iterator[Any]:
-    """A scheduler and workers of their own on this machine; no script is imported again for them."""
-    from distributed.deploy.subprocess import SubprocessCluster
-
-    with _environment():
-        cluster = SubprocessCluster(
-            n_workers=count or processors(),
-            threads_per_worker=1,
-            dashboard_address=None,  # type: ignore[arg-type]
-            worker_kwargs={"dashboard": False, "memory_limit": 0},
-            silence_logs=logging.CRITICAL,
-        )
-    with cluster:
-        yield cluster
-
-
-@contextmanager
-def _environment() -> Iterator[None]:
-    """What processes started now inherit."""
-    before = dict(os.environ)
-    os.environ.update(environment())
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+        return
+    with _quiet(), _connected(on) as client:
+        yield client
 
 
 def _require_this_version(client: Any, on: str) -> None:
