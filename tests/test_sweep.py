@@ -1,5 +1,6 @@
 """Sweeps: values, paths into a model, what is kept, failures, the journal; each run as simulate makes it alone."""
 
+import errno
 import json
 import math
 from dataclasses import fields
@@ -10,7 +11,7 @@ import pytest
 import xarray as xr
 
 import whippletree as wt
-from whippletree.cluster import check, journal
+from whippletree.cluster import check, journal, sweep
 from whippletree.cluster.designs import make_plan
 from whippletree.cluster.single import DONE, FAILED, Outcome
 from whippletree.cluster.targets import ROOMS, changed, find_targets, leaves
@@ -400,8 +401,18 @@ def test_building_is_tried_for_some_seconds_only(monkeypatch):
     assert "mass must be positive" in study.failures[0].message
 
 
+def test_what_the_function_itself_raises_costs_one_run():
+    def build(length):
+        return rod_of(1.0 / (length - 2.0) + 2.0)
+
+    study = wt.sweep(build, {"length": [1.0, 2.0], "q.hinge": [1.0]}, 0.1)
+    (failure,) = study.failures
+    assert failure.parameters["length"] == 2.0
+    assert failure.message == "ZeroDivisionError: float division by zero"
+
+
 def test_joint_forces_may_be_swept_or_be_a_function(pendulum):
-    study = wt.sweep(pendulum, {"tau.hinge": [0.0, 2.0]}, 1.0, q=[0.3], u=[0.1], tau=[5.0])
+    study = wt.sweep(pendulum.compile(), {"tau.hinge": [0.0, 2.0]}, 1.0, q=[0.3], u=[0.1], tau=[5.0])
     alone = wt.simulate(pendulum.compile(), 1.0, q=[0.3], u=[0.1], tau=[2.0])
     assert study["hinge.q.end"][1] == alone["hinge.q"][-1]
 
@@ -483,6 +494,24 @@ def test_an_interrupted_sweep_goes_on(pendulum, whole, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["s.nc"]
     monkeypatch.setattr("whippletree.cluster.single.Runner.attempt", None)
     assert wt.sweep(pendulum, VALUES, 0.5, output=path, resume=True).dataset.identical(whole.dataset)
+
+
+def test_a_full_disk_is_said_and_does_not_hide_what_stopped_the_sweep(pendulum, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "write", lambda *_, **__: full_disk())
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            wt.sweep(pendulum, VALUES, 0.5, output=tmp_path / "s.nc", progress=stop_after(5))
+        assert stopped.value.__notes__[0] == "the result cannot be written: No space left on device"
+    monkeypatch.setattr(journal.os, "write", full)
+    with pytest.raises(wt.SimulationError, match=r"runs cannot be kept: No space left on device\n  where: .*s.nc.runs"):
+        wt.sweep(pendulum, VALUES, 0.5, output=tmp_path / "s.nc")
+
+
+def full_disk():
+    raise wt.SimulationError("the result cannot be written: No space left on device")
 
 
 @pytest.mark.parametrize("cut", [1, 9, 40, 200])

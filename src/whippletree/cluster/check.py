@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.inputs import one_state
-from ..errors import ModelError, SimulationError, WhippletreeError, nearest
+from ..errors import ModelError, SimulationError, nearest
 from ..files import load
 from ..integrate.times import LARGEST_RESULT, output_rows, positive
 from ..model import Model
 from ..model.check import number, shown
 from ..result.result import Result
 from ..system.system import System
-from .columns import Column, Keep, default_names, names_given
+from .columns import Column, Keep, default_names, names_given, widths
 from .designs import Plan
 from .single import Recipe, Runner
 from .study import TAKEN
@@ -36,10 +36,6 @@ class Checked(NamedTuple):
     system: System  # of the model as it is given, or of the first run
     columns: list[Column]
     times: np.ndarray  # (rows) of paths
-
-    @property
-    def sizes(self) -> list[int]:
-        return [self.times.size if column.how == "path" else 1 for column in self.columns]
 
 
 def check_sweep(
@@ -156,7 +152,7 @@ def _rows(system: System, keep: Keep, until: float, output_step: float | None) -
 
 
 def _check_size(plan: Plan, columns: Sequence[Column], rows: int) -> None:
-    numbers = sum(rows if column.how == "path" else 1 for column in columns)
+    numbers = sum(widths(columns, rows))
     size = 8.0 * plan.runs * numbers
     if size > LARGEST_RESULT:
         raise ModelError(
@@ -211,7 +207,12 @@ def _check_builds(runner: Runner, plan: Plan) -> None:
     until = time.monotonic() + BUILDING
     for run in range(plan.runs):
         values = plan.of(run)
-        _saying(dict(zip(runner.recipe.targets, values, strict=True)), runner.model, values)
+        try:
+            _saying(dict(zip(runner.recipe.targets, values, strict=True)), runner.model, values)
+        except ModelError:
+            raise
+        except Exception:  # of the function itself: that run will tell
+            pass
         if time.monotonic() > until:
             return
 
@@ -233,16 +234,16 @@ def _begin(runner: Runner, plan: Plan) -> None:
 
     A run may be impossible, as one whose loop cannot close. If all that are tried are, the input is wrong.
     """
-    refusal: WhippletreeError | None = None
+    refusal: Exception | None = None
     for run in np.unique(np.linspace(0, plan.runs - 1, PROBES).astype(int)).tolist():
         values = plan.of(run)
         try:
             runner.begin(values)
-        except ModelError as e:
-            refusal = refusal or e
-            continue
         except SimulationError:
             pass  # it was begun; the run itself will tell
+        except Exception as e:
+            refusal = refusal or e
+            continue
         return _check_settings(runner, plan, values)
     assert refusal
     raise refusal

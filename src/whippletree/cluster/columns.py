@@ -43,9 +43,11 @@ class Keep(NamedTuple):
             for name in names
             for number, unit, said in _numbers(run, name)
         ]
-        twice = next((c for c in found if sum(other[:2] == c[:2] for other in found) > 1), None)
-        if twice:
-            raise ModelError(f"'{twice.name}' is kept twice ({SAID[twice.how]})", hint="name it once")
+        seen = set[str]()
+        for column in found:
+            if column.variable in seen:
+                raise ModelError(f"'{column.name}' is kept twice ({SAID[column.how]})", hint="name it once")
+            seen.add(column.variable)
         return found
 
     def numbers(self, run: Result) -> np.ndarray:
@@ -55,6 +57,11 @@ class Keep(NamedTuple):
         row += [_flat(run, name).max(axis=0) for name in self.extremes]
         row += [_flat(run, name).T.ravel() for name in self.paths]
         return np.concatenate(row)
+
+
+def widths(columns: Sequence[Column], rows: int) -> list[int]:
+    """How many numbers each column has of a run; paths have so many rows."""
+    return [rows if column.how == "path" else 1 for column in columns]
 
 
 def names_given(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]:

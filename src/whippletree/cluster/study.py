@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ModelError
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, result_path, write
-from .columns import SAID, Column
+from .columns import SAID, Column, widths
 from .designs import Plan
 from .single import DONE, Outcome
 from .targets import Target
@@ -119,7 +119,7 @@ class Table:
 
     def __init__(self, plan: Plan, targets: Sequence[Target], columns: Sequence[Column], times: np.ndarray) -> None:
         self.plan, self.targets, self.columns, self.times = plan, targets, columns, times
-        self.sizes = [times.size if column.how == "path" else 1 for column in columns]
+        self.sizes = widths(columns, times.size)
         self.numbers = np.full((plan.runs, sum(self.sizes)), np.nan)
         self.state = np.zeros(plan.runs, np.uint8)
         self.messages: dict[int, str] = {}

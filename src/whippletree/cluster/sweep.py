@@ -17,12 +17,13 @@ from numba import cloudpickle
 from numpy.typing import ArrayLike
 
 from .. import __version__
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError, ModelWarning, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model import Model
 from ..result.netcdf import RESULT, result_path, write
 from ..system.system import System
 from .check import Checked, check_sweep
+from .columns import widths
 from .designs import Plan, make_plan
 from .journal import Journal, begin, go_on, journal_path
 from .local import Job, processors, run_in_processes
@@ -133,6 +134,7 @@ def _head(checked: Checked, plan: Plan) -> dict[str, Any]:
     identity = {
         "version": __version__,
         "model": made["model_sha256"],
+        "function": _plain(recipe.source) if callable(recipe.source) else None,
         "parameters": list(plan.names),
         "values": values.hexdigest(),
         "shape": list(plan.shape),
@@ -168,7 +170,7 @@ def _in_file(work: Work, target: Path, resume: bool) -> Sweep:
     """The sweep in its file; runs that the journal beside it holds are not made again."""
     beside, identity, known = journal_path(target), json.loads(work.head["sweep"]), dict[int, Outcome]()
     if resume and beside.exists():
-        journal, found, known = go_on(beside, sum(work.checked.sizes))
+        journal, found, known = go_on(beside, sum(widths(work.checked.columns, work.checked.times.size)))
         if found is None:
             journal.close()
             journal = begin(beside, identity)
@@ -189,16 +191,24 @@ def _in_file(work: Work, target: Path, resume: bool) -> Sweep:
         write(done.dataset, target, packed=True, mark=MARK)
     except BaseException as error:
         partial = getattr(error, "partial", None)
-        if partial is not None and partial.runs:
-            write(partial.dataset, target, packed=False, mark=MARK)
-            made = partial.dataset.attrs["done"] + len(partial.failures)
-            error.add_note(f"kept: {target}, with {made} of {partial.runs} runs; resume goes on from there")
+        if partial is not None:
+            _keep(partial, target, error)
         raise
     finally:
         journal.close()
     if done.complete:
         beside.unlink()
     return done
+
+
+def _keep(partial: Sweep, target: Path, error: BaseException) -> None:
+    """Write what there is, and say so; the journal has it anyway."""
+    try:
+        write(partial.dataset, target, packed=False, mark=MARK)
+    except WhippletreeError as e:
+        error.add_note(e.what)
+    made = partial.dataset.attrs["done"] + len(partial.failures)
+    error.add_note(f"kept: {target}, with {made} of {partial.runs} runs; resume goes on from there")
 
 
 def _another_sweep(path: Path, found: Mapping[str, Any], here: Mapping[str, Any]) -> ModelError:
