@@ -95,6 +95,7 @@ def test_a_sobol_design_wants_a_power_of_two():
         ({"x": "nan,1"}, {}, "parameter 'x' is not finite"),
         ({"x": []}, {}, "parameter 'x' has no list of values"),
         ({"x": [[1, 2], [3, 4]]}, {}, "parameter 'x' has no list of values"),
+        ({"x": np.ones((2, 2))}, {}, "parameter 'x' has no list of values"),
         ({"x": [1, "a"]}, {}, "parameter 'x' is not a number"),
         ({"x": "0:1:10001", "y": "0:1:10001"}, {}, "the sweep has too many runs"),
         ({"x": "0:1:100000001"}, {}, "the sweep has too many runs"),
@@ -538,25 +539,28 @@ def test_a_journal_keeps_numbers_and_messages(tmp_path):
     book.add(3, Outcome(DONE, np.array([1.5, np.nan])))
     book.add(1, Outcome(FAILED, message="größer"))
     book.close()
-    book, identity, runs = journal.go_on(path, 2)
+    kept = journal.read(path, 2)
+    book = kept.go_on(path)
     book.add(0, Outcome(DONE, np.array([0.0, 1.0])))
     book.close()
-    assert identity == {"a": 1}
-    assert list(runs) == [3, 1]
-    assert runs[1] == Outcome(FAILED, message="größer")
-    assert runs[3].numbers.tobytes() == np.array([1.5, np.nan]).tobytes()
-    assert list(journal.go_on(path, 2)[2]) == [3, 1, 0]
+    assert kept.identity == {"a": 1}
+    assert list(kept.runs) == [3, 1]
+    assert kept.runs[1] == Outcome(FAILED, message="größer")
+    assert kept.runs[3].numbers.tobytes() == np.array([1.5, np.nan]).tobytes()
+    assert list(journal.read(path, 2).runs) == [3, 1, 0]
 
 
 def test_another_sweep_is_not_gone_on_with(pendulum, tmp_path):
     path = tmp_path / "s.nc"
     with pytest.raises(KeyboardInterrupt):
         wt.sweep(pendulum, VALUES, 0.5, output=path, progress=stop_after(2))
+    before = (tmp_path / "s.nc.runs").read_bytes()
     for options, what in (({"until": 0.6}, "until"), ({"end": "hinge.q"}, "kept"), ({"rtol": 1e-6}, "settings")):
         with pytest.raises(wt.ModelError, match=f"it is of another sweep: {what} differ"):
             wt.sweep(pendulum, VALUES, **{"until": 0.5} | options, output=path, resume=True)
     with pytest.raises(wt.ModelError, match="values differ"):
         wt.sweep(pendulum, {"q.hinge": np.linspace(0.2, 2.0, 12)}, 0.5, output=path, resume=True)
+    assert (tmp_path / "s.nc.runs").read_bytes() == before
     (tmp_path / "s.nc.runs").unlink()
     with pytest.raises(wt.ModelError, match=r"s.nc.runs' is missing"):
         wt.sweep(pendulum, VALUES, 0.5, output=path, resume=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Assemble, Base, Json, ModelPath, Passive, _print_json, _values, app
+from .cli import Assemble, Base, Json, ModelPath, Passive, _print_json, _system, _values, app
 from .cli_progress import Bar, compiling, notes, say, terminated_in_order
 from .errors import ModelError
 
@@ -81,10 +81,10 @@ def sweep(
     settings = {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol, "step": step}
     settings |= {"stabilization": stabilization}
     options |= {name: value for name, value in settings.items() if value is not None}
-    with notes():
-        source = wt.load(model, base=base, passive=passive)
-    with compiling("sweep"), notes(), terminated_in_order(), RunsBar(f"sweeping {source.name}", 1.0) as bar:
-        study = wt.sweep(source, parameters, until, progress=bar, **options)
+    system = _system(model, base, passive)
+    kind = f"sweep by {integrator or 'dopri5'}" + " with loops" * bool(system.constraints.count)
+    with compiling(kind), notes(), terminated_in_order(), RunsBar(f"sweeping {system.name}", 1.0) as bar:
+        study = wt.sweep(system, parameters, until, progress=bar, **options)
     if plot is not None:
         study.plot(path=plot)
     _tell(study, output, plot, json)

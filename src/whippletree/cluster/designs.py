@@ -80,8 +80,8 @@ def _values(name: str, given: Any) -> np.ndarray:
     """The values along one parameter: floats, or texts such as names of integrators."""
     if isinstance(given, str):
         return _parsed(name, given)
-    listed = np.atleast_1d(np.asarray(given, dtype=object)) if not isinstance(given, np.ndarray) else np.ravel(given)
-    if not listed.size or (not isinstance(given, np.ndarray) and listed.ndim > 1):
+    listed = np.atleast_1d(np.asarray(given, dtype=object))
+    if not listed.size or listed.ndim > 1:
         raise ModelError(f"parameter '{name}' has no list of values", expected="numbers or texts", got=shown(given))
     if all(isinstance(x, str) for x in listed.tolist()):
         return np.array(listed.tolist())

@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def journal_path(output: Path) -> Path:
 
 
 class Journal:
-    """Appends; made by :func:`begin` or :func:`go_on`."""
+    """Appends; made by :func:`begin` or :meth:`Kept.go_on`."""
 
     def __init__(self, path: Path, handle: int) -> None:
         self.path, self.handle, self.synced = path, handle, time.monotonic()
@@ -69,13 +69,25 @@ def begin(path: Path, identity: dict[str, Any]) -> Journal:
     return journal
 
 
-def go_on(path: Path, width: int) -> tuple[Journal, dict[str, Any] | None, dict[int, Outcome]]:
-    """Open a journal: which sweep it is of (None if that cannot be read), and the runs that it holds whole."""
-    handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-    with open(path, "rb") as file:
-        data = file.read()
+class Kept(NamedTuple):
+    """What a journal holds whole."""
+
+    identity: dict[str, Any] | None  # which sweep it is of; None if that cannot be read
+    runs: dict[int, Outcome]
+    end: int  # bytes
+
+    def go_on(self, path: Path) -> Journal:
+        """Append after what is whole."""
+        handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        os.ftruncate(handle, self.end)
+        os.lseek(handle, self.end, os.SEEK_SET)
+        return Journal(path, handle)
+
+
+def read(path: Path, width: int) -> Kept:
+    """The runs of a journal, of so many numbers each; the file stays as it is."""
     identity, runs, end = None, dict[int, Outcome](), 0
-    for run, state, body, after in _records(data):
+    for run, state, body, after in _records(path.read_bytes()):
         if run == IDENTITY:
             identity = json.loads(body)
         elif state == DONE and len(body) == 8 * width:
@@ -85,9 +97,7 @@ def go_on(path: Path, width: int) -> tuple[Journal, dict[str, Any] | None, dict[
         else:
             break
         end = after
-    os.ftruncate(handle, end)
-    os.lseek(handle, end, os.SEEK_SET)
-    return Journal(path, handle), identity, runs
+    return Kept(identity, runs, end)
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int, bytes, int]]:

@@ -122,11 +122,13 @@ class Table:
         self.sizes = widths(columns, times.size)
         self.numbers = np.full((plan.runs, sum(self.sizes)), np.nan)
         self.state = np.zeros(plan.runs, np.uint8)
+        self.count = 0  # of runs that are here
         self.messages: dict[int, str] = {}
 
     def put(self, run: int, outcome: Outcome) -> None:
         assert not self.state[run], "a run came twice"
         self.state[run] = outcome.state
+        self.count += 1
         if outcome.state == DONE:
             self.numbers[run] = outcome.numbers
         else:

@@ -6,7 +6,8 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -25,7 +26,7 @@ from ..system.system import System
 from .check import Checked, check_sweep
 from .columns import widths
 from .designs import Plan, make_plan
-from .journal import Journal, begin, go_on, journal_path
+from .journal import Journal, begin, journal_path, read
 from .local import Job, processors, run_in_processes
 from .single import LOST, Outcome, OutOfPatience, Runner
 from .study import CONVENTIONS, Sweep, Table
@@ -119,7 +120,7 @@ class Reached(float):
     runs: int
 
     def __new__(cls, table: Table) -> Reached:
-        self = super().__new__(cls, int((table.state > 0).sum()))
+        self = super().__new__(cls, table.count)
         self.failed, self.runs = len(table.messages), table.plan.runs
         return self
 
@@ -169,21 +170,14 @@ def _plain(value: Any) -> Any:
 def _in_file(work: Work, target: Path, resume: bool) -> Sweep:
     """The sweep in its file; runs that the journal beside it holds are not made again."""
     beside, identity, known = journal_path(target), json.loads(work.head["sweep"]), dict[int, Outcome]()
-    if resume and beside.exists():
-        journal, found, known = go_on(beside, sum(widths(work.checked.columns, work.checked.times.size)))
-        if found is None:
-            journal.close()
-            journal = begin(beside, identity)
-        elif found != identity:
-            journal.close()
-            raise _another_sweep(beside, found, identity)
-    elif resume and target.exists():
-        kept = Sweep.load(target)
-        if (found := json.loads(kept.dataset.attrs["sweep"])) != identity:
-            raise _another_sweep(target, found, identity)
-        if not kept.complete:
-            raise ModelError(f"the sweep cannot go on: '{beside}' is missing", hint="start anew without resume")
-        return kept
+    if resume and not beside.exists() and target.exists():
+        return _complete(target, beside, identity)
+    width = sum(widths(work.checked.columns, work.checked.times.size))
+    kept = read(beside, width) if resume and beside.exists() else None
+    if kept and kept.identity is not None:
+        if kept.identity != identity:
+            raise _another_sweep(beside, kept.identity, identity)
+        journal, known = kept.go_on(beside), kept.runs
     else:
         journal = begin(beside, identity)
     try:
@@ -199,6 +193,17 @@ def _in_file(work: Work, target: Path, resume: bool) -> Sweep:
     if done.complete:
         beside.unlink()
     return done
+
+
+def _complete(target: Path, beside: Path, identity: Mapping[str, Any]) -> Sweep:
+    """The sweep in a file that has no journal."""
+    kept = Sweep.load(target)
+    found = json.loads(kept.dataset.attrs["sweep"])
+    if found != identity:
+        raise _another_sweep(target, found, identity)
+    if not kept.complete:
+        raise ModelError(f"the sweep cannot go on: '{beside}' is missing", hint="start anew without resume")
+    return kept
 
 
 def _keep(partial: Sweep, target: Path, error: BaseException) -> None:
@@ -234,12 +239,13 @@ def _to_the_end(work: Work, journal: Journal | None, known: Mapping[int, Outcome
     jobs = ((run, plan.of(run)) for run in range(plan.runs) if not table.state[run])
     left = plan.runs - len(known)
     try:
-        for run, outcome in _outcomes(checked.runner, jobs, left, work.on, work.workers):
-            if journal:
-                journal.add(run, outcome)
-            table.put(run, outcome)
-            if work.progress:
-                work.progress(Reached(table))
+        with closing(_outcomes(checked.runner, jobs, left, work.on, work.workers)) as outcomes:
+            for run, outcome in outcomes:
+                if journal:
+                    journal.add(run, outcome)
+                table.put(run, outcome)
+                if work.progress:
+                    work.progress(Reached(table))
     except BaseException as error:
         error.partial = table.sweep(work.head, False)  # type: ignore[attr-defined]
         raise
@@ -248,7 +254,7 @@ def _to_the_end(work: Work, journal: Journal | None, known: Mapping[int, Outcome
 
 def _outcomes(
     runner: Runner, jobs: Iterator[Job], left: int, on: str | None, workers: int | None
-) -> Iterator[tuple[int, Outcome]]:
+) -> Generator[tuple[int, Outcome], None, None]:
     """From wherever the runs are computed."""
     if not left:
         return
