@@ -71,7 +71,7 @@ def test_version(command):
     assert (code, out.split()[0]) == (0, "whippletree")
 
 
-@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "report", "animate", "bench"])
+@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "report", "animate", "bench", "sweep"])
 def test_every_command_has_help(command, name):
     code, out, _ = command(name, "--help")
     assert code == 0

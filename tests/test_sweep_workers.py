@@ -231,6 +231,22 @@ def unknown():
     raise ModuleNotFoundError("No module named 'whippletree'")
 
 
+def test_a_scheduler_that_goes_is_named():
+    """As its futures show it: cancelled, or with an error of the connection."""
+
+    class Future:
+        status = "cancelled"
+
+        def result(self):
+            raise OSError("Timed out")
+
+    with pytest.raises(wt.SimulationError, match="the Dask scheduler 'tcp://a:1' has gone, or was told"):
+        dask_cluster._answer(Future(), "tcp://a:1")
+    Future.status = "finished"
+    with pytest.raises(wt.SimulationError, match=r"the Dask scheduler 'tcp://a:1' has gone\n  got: Timed out"):
+        dask_cluster._answer(Future(), "tcp://a:1")
+
+
 def test_a_scheduler_without_workers(pendulum, monkeypatch):
     from distributed import LocalCluster
 

@@ -81,7 +81,7 @@ def _outcomes(client: Any, shared: Any, jobs: Iterator[Job], on: str) -> Iterato
 
 def _answer(future: Any, on: str) -> tuple[float, list[Outcome]]:
     if future.status == "cancelled":
-        raise SimulationError(f"the Dask scheduler '{on}' has given up the sweep or has gone")
+        raise SimulationError(f"the Dask scheduler '{on}' has gone, or was told to give up the sweep")
     try:
         answer: tuple[float, list[Outcome]] = future.result()
         return answer
@@ -165,13 +165,15 @@ def _connected(on: str) -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Workers come and go, and that is not for the user to read."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
