@@ -39,7 +39,7 @@ HEADER = 24
 ) = range(14)  # fmt: skip
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
-SHARE = 1.3  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+SHARE = 1.4  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 

@@ -123,7 +123,7 @@ def _cut(
         ends: list[int | None] = list(range(1, len(path)))
     elif choice.leaves == "terminal":
         last = TERMINAL if choice.terminal is None else choice.terminal
-        ends = list(range(1, int(np.searchsorted(done, done[-1] * (1.0 - last))) + 1))
+        ends = list(range(1, int(np.searchsorted(done, done[-1] * (1.0 - last) * (1.0 + 1e-9), side="right")) + 1))
     else:
         count = max(1, round(done[-1] / grain))
         if choice.terminal is not None and count > 1:
