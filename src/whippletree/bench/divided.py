@@ -1,7 +1,7 @@
 """One long chain, divided: time and error of the ways to do so, beside the articulated-body sweep on one core.
 
-The questions of Critchley, Anderson and Binani 2007: figure 8 (time against the number of bodies), figure 7 (time of two
-threads against the share of the terminal subchain); and accuracy, against accelerations refined in extended precision.
+The questions of Critchley, Anderson and Binani 2007: figure 8 (time against the number of bodies), figure 7 (time of
+two threads against the share of the terminal subchain); and accuracy, against accelerations in extended precision.
 """
 
 from __future__ import annotations

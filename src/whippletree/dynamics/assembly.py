@@ -1,6 +1,6 @@
 """Strands brought together: where each stands and moves, their handles joined two by two, and the answer handed back.
 
-Paper    [critchley2007] eqs (6)-(11) for kinematics, (15)-(42) for joining; pivoted as in [featherstone1999b] sec. 4.
+Paper    [critchley2007] eqs (6)-(11) for kinematics, (15)-(42) for joining; pivoted, after [featherstone1999b].
 Symbols  A is the inboard and B the outboard of two subsystems, joined where A ends: x_B = x2_A and f2_A = -f1_B. With
          K = (1 + I_B L_A)^-1, W = K I_B E_A', w = K (I_B l_A + p_B), Y = K E_B, what joins them is
          f1_B = W x1 + w - Y f2,  and they are one subsystem with
@@ -10,10 +10,10 @@ Differs  a strand owns its inboard joint, so nothing is left to eliminate when t
          has L = 0 and K = 1: joining to it is a step of the articulated-body algorithm.
 """
 
-from ..kernels.lanes import inline, kernel, view
+from ..kernels.lanes import LANES, get_run, inline, kernel, put_run, view
 from ..kernels.layout import take_integers
 from ..kernels.matrix6 import force_frame, force_from, motion_in
-from ..kernels.spatial import add, add3, cross_motion, matmul, mul33
+from ..kernels.spatial import add, add3, cross_motion, dot, matmul, mul33
 from .strand_layout import (
     BASE_B,
     BASE_V,
@@ -40,11 +40,12 @@ AT, STEP, ON, ON_STEP, ON_R, ON_O, ON_V, ON_B, GOES_ON = range(9)
 # integers of a join: where A, B and the whole are and how far apart, where to keep W, w, Y, whether B has a tip
 JOIN = 8
 A_AT, A_STEP, B_AT, B_STEP, C_AT, KEEP, HAS_TIP = range(7)
-KEPT = 78
+KEPT = 96  # six rows of [W, w, Y], 13 numbers padded to 16
+WIDTH = 24  # columns that are eliminated together: 19, in whole registers
 # integers of a family: its node, the strand it starts with, where IA, pA and x of the carrying body are (-1: ground)
 FAMILY = 8
 WHOLE, WHOLE_STEP, FIRST, FIRST_STEP, CARRY_IA, CARRY_P, CARRY_X, CARRY_STEP = range(8)
-ROOM = 260  # numbers to join in
+ROOM = 168 + 6 * WIDTH  # numbers to join in
 
 
 @inline
@@ -121,128 +122,100 @@ def place21(i, j):
 
 
 @kernel
-def spread21(memory, at, step, out, to):
-    """A symmetric matrix of 21 numbers in full"""
-    for i in range(6):
-        for j in range(6):
-            out[to + 6 * i + j] = memory[at + place21(i, j) * step]
+def spread21(memory, at, step, out, width):
+    """A symmetric matrix of 21 numbers in full, its rows ``width`` apart"""
+    n = at
+    for block in range(3):
+        for i in range(3):
+            for j in range(0 if block == 1 else i, 3):
+                row, column = i + 3 * (block // 2), j + 3 * ((block + 1) // 2)
+                out[row * width + column] = out[column * width + row] = memory[n]
+                n += step
 
 
 @kernel
-def copy(memory, at, step, count, out, to):
-    for n in range(count):
-        out[to + n] = memory[at + n * step]
-
-
-@kernel
-def solve6(A, columns):
-    """Gauss-Jordan with rows exchanged: A (6 x 6, then right-hand sides, ``columns`` a row) becomes [1, solution]"""
+def solve6(G):
+    """Gauss-Jordan with rows exchanged: the first six of WIDTH columns become 1, the others the solution"""
     for k in range(6):
         best = k
         for i in range(k + 1, 6):
-            if abs(A[i * columns + k]) > abs(A[best * columns + k]):
+            if abs(G[i * WIDTH + k]) > abs(G[best * WIDTH + k]):
                 best = i
-        if best != k:
-            for j in range(k, columns):
-                A[k * columns + j], A[best * columns + j] = A[best * columns + j], A[k * columns + j]
-        d = 1.0 / A[k * columns + k]
-        for j in range(k + 1, columns):
-            A[k * columns + j] *= d
+        d = 1.0 / G[best * WIDTH + k]
+        for j in range(0, WIDTH, LANES):
+            pivot = d * get_run(G, best * WIDTH + j)
+            put_run(G, best * WIDTH + j, get_run(G, k * WIDTH + j))
+            put_run(G, k * WIDTH + j, pivot)
         for i in range(6):
             if i != k:
-                factor = A[i * columns + k]
-                for j in range(k + 1, columns):
-                    A[i * columns + j] -= factor * A[k * columns + j]
+                factor = G[i * WIDTH + k]
+                for j in range(0, WIDTH, LANES):
+                    put_run(G, i * WIDTH + j, get_run(G, i * WIDTH + j) - factor * get_run(G, k * WIDTH + j))
+
+
+@kernel
+def times(A, across, down, B, C, width):
+    """C = A B: A by the steps across and down, rows of B and C of 16 numbers, those of C ``width`` apart"""
+    for i in range(6):
+        for j in range(0, 16, LANES):
+            total = A[i * down] * get_run(B, j)
+            for n in range(1, 6):
+                total = total + A[i * down + n * across] * get_run(B, 16 * n + j)
+            put_run(C, i * width + j, total)
 
 
 @kernel
 def join(memory, z, room):
     """Two subsystems become one"""
-    a, sa, b, sb, c = z[A_AT], z[A_STEP], z[B_AT], z[B_STEP], z[C_AT]
-    IB, LA, EA, EB, G = (
-        view(room, 0, 36),
-        view(room, 36, 36),
-        view(room, 72, 36),
-        view(room, 108, 36),
-        view(room, 144, 114),
-    )
-    columns = 19 if z[HAS_TIP] else 13
-    spread21(memory, b + I_ * sb, sb, IB, 0)
-    spread21(memory, a + L_ * sa, sa, LA, 0)
-    copy(memory, a + E_ * sa, sa, 36, EA, 0)
+    a, sa, b, sb = z[A_AT], z[A_STEP], z[B_AT], z[B_STEP]
+    IB, EA, T, G = view(room, 0, 36), view(room, 36, 36), view(room, 72, 96), view(room, 168, 6 * WIDTH)
+    spread21(memory, b + I_ * sb, sb, IB, 6)
+    spread21(memory, a + L_ * sa, sa, T, 16)  # T = [L_A, E_A', l_A]
     for i in range(6):
         for j in range(6):
-            one, right = 1.0 if i == j else 0.0, 0.0
-            for n in range(6):
-                one += IB[6 * i + n] * LA[6 * n + j]
-                right += IB[6 * i + n] * EA[6 * j + n]
-            G[i * columns + j] = one  # 1 + I_B L_A
-            G[i * columns + 6 + j] = right  # I_B E_A'
-        right = memory[b + (P_ + i) * sb]
-        for n in range(6):
-            right += IB[6 * i + n] * memory[a + (L0_ + n) * sa]
-        G[i * columns + 12] = right  # I_B l_A + p_B
-    if z[HAS_TIP]:
-        copy(memory, b + E_ * sb, sb, 36, EB, 0)
-        for i in range(6):
-            for j in range(6):
-                G[i * columns + 13 + j] = EB[6 * i + j]
-    solve6(G, columns)
-    keep = z[KEEP]
+            EA[6 * i + j] = memory[a + (E_ + 6 * i + j) * sa]
+            T[16 * j + 6 + i] = EA[6 * i + j]
+        T[16 * i + 12] = memory[a + (L0_ + i) * sa]
+    times(IB, 1, 6, T, G, WIDTH)
     for i in range(6):
-        for j in range(columns - 6):
-            memory[keep + 13 * i + j] = G[i * columns + 6 + j]  # W, w, Y
-    whole(memory, z, a, sa, b, sb, c, EA, EB, LA)
-
-
-@kernel
-def whole(memory, z, a, sa, b, sb, c, EA, EB, LA):
-    """The handles of two that were joined"""
+        G[i * WIDTH + i] += 1.0  # G = [1 + I_B L_A, I_B E_A', I_B l_A + p_B, E_B]
+        G[i * WIDTH + 12] += memory[b + (P_ + i) * sb]
+        for j in range(6):
+            G[i * WIDTH + 13 + j] = memory[b + (E_ + 6 * i + j) * sb]
+    solve6(G)
     keep = view(memory, z[KEEP], KEPT)
     for i in range(6):
-        for j in range(i, 6):
-            total = memory[a + (I_ + place21(i, j)) * sa]
-            for n in range(6):
-                total += EA[6 * i + n] * keep[13 * n + j]
-            memory[c + I_ + place21(i, j)] = total  # I_A + E_A W
-        total = memory[a + (P_ + i) * sa]
-        for n in range(6):
-            total += EA[6 * i + n] * keep[13 * n + 6]
-        memory[c + P_ + i] = total  # p_A + E_A w
-    if z[HAS_TIP]:
-        tip_whole(memory, a, sa, b, sb, c, EA, EB, LA, keep)
+        for j in range(0, 16, LANES):
+            put_run(keep, 16 * i + j, get_run(G, i * WIDTH + 6 + j))  # [W, w, Y]
+    whole(memory, z, EA, T, keep, G)
 
 
 @kernel
-def tip_whole(memory, a, sa, b, sb, c, EA, EB, LA, keep):
-    for i in range(6):
-        for j in range(6):
-            total = 0.0
-            for n in range(6):
-                total += EA[6 * i + n] * keep[13 * n + 7 + j]
-            memory[c + E_ + 6 * i + j] = total  # E_A Y
-    for i in range(6):  # L_A Y in place of E_A, and l_A - L_A w in its last column's stead
-        for j in range(6):
-            total = 0.0
-            for n in range(6):
-                total += LA[6 * i + n] * keep[13 * n + 7 + j]
-            EA[6 * i + j] = total
+def whole(memory, z, EA, T, keep, G):
+    """The handles of two that were joined; T is [L_A, ..., l_A], G is overwritten"""
+    a, sa, b, sb, c = z[A_AT], z[A_STEP], z[B_AT], z[B_STEP], z[C_AT]
+    times(EA, 1, 6, keep, G, 16)
     for i in range(6):
         for j in range(i, 6):
-            total = memory[b + (L_ + place21(i, j)) * sb]
-            for n in range(6):
-                total += EB[6 * n + i] * EA[6 * n + j]
-            memory[c + L_ + place21(i, j)] = total  # L_B + E_B' L_A Y
-    for n in range(6):
-        total = memory[a + (L0_ + n) * sa]
-        for j in range(6):
-            total -= LA[6 * n + j] * keep[13 * j + 6]
-        EA[n] = total
+            n = I_ + place21(i, j)
+            memory[c + n] = memory[a + n * sa] + G[16 * i + j]  # I_A + E_A W
+        memory[c + P_ + i] = memory[a + (P_ + i) * sa] + G[16 * i + 6]  # p_A + E_A w
+    if not z[HAS_TIP]:
+        return
     for i in range(6):
-        total = memory[b + (L0_ + i) * sb]
-        for n in range(6):
-            total += EB[6 * n + i] * EA[n]
-        memory[c + L0_ + i] = total  # l_B + E_B' (l_A - L_A w)
+        for j in range(6):
+            memory[c + E_ + 6 * i + j] = G[16 * i + 7 + j]  # E_A Y
+    times(T, 1, 16, keep, G, 16)  # L_A [W, w, Y]
+    for i in range(6):
+        G[16 * i + 6] = T[16 * i + 12] - G[16 * i + 6]  # l_A - L_A w
+        for j in range(6):
+            EA[6 * i + j] = memory[b + (E_ + 6 * i + j) * sb]  # E_B
+    times(EA, 6, 1, G, T, 16)
+    for i in range(6):
+        for j in range(i, 6):
+            n = L_ + place21(i, j)
+            memory[c + n] = memory[b + n * sb] + T[16 * i + 7 + j]  # L_B + E_B' L_A Y
+        memory[c + L0_ + i] = memory[b + (L0_ + i) * sb] + T[16 * i + 6]  # l_B + E_B' (l_A - L_A w)
 
 
 @kernel
@@ -254,7 +227,7 @@ def carry(memory, z, room):
     R, o = peek9(memory, own + REL_R * w, w), peek3(memory, own + REL_O * w, w)
     X, I, XI = view(room, 0, 36), view(room, 36, 36), view(room, 72, 36)
     poke(X, 0, 1, force_frame(R, o))
-    spread21(memory, at + I_ * step, step, I, 0)
+    spread21(memory, at + I_ * step, step, I, 6)
     for i in range(6):
         for j in range(6):
             total = 0.0
@@ -293,18 +266,15 @@ def part(memory, z):
     keep = view(memory, z[KEEP], KEPT)
     x, f = peek6(memory, c + X_, 1), peek6(memory, c + F_, 1)
     for i in range(6):
-        total = keep[13 * i + 6]
-        for n in range(6):
-            total += keep[13 * i + n] * memory[c + X_ + n]
+        force = keep[16 * i + 6] + dot(peek6(keep, 16 * i, 1), x)
         if z[HAS_TIP]:
-            for n in range(6):
-                total -= keep[13 * i + 7 + n] * memory[c + F_ + n]
-        memory[a + (F_ + i) * sa] = -total  # f2_A = -f1_B
+            force -= dot(peek6(keep, 16 * i + 7, 1), f)
+        memory[a + (F_ + i) * sa] = -force  # f2_A = -f1_B = -(W x1 + w - Y f2)
     poke(memory, a + X_ * sa, sa, x)
     poke(memory, b + F_ * sb, sb, f)
+    f = peek6(memory, a + F_ * sa, sa)
     for i in range(6):
-        total = memory[a + (L0_ + i) * sa]
+        total = memory[a + (L0_ + i) * sa] + dot(peek6(memory, a + (E_ + i) * sa, 6 * sa), x)
         for n in range(6):
-            total += memory[a + (E_ + 6 * n + i) * sa] * memory[c + X_ + n]
-            total += memory[a + (L_ + place21(i, n)) * sa] * memory[a + (F_ + n) * sa]
+            total += memory[a + (L_ + place21(i, n)) * sa] * f[n]
         memory[b + (X_ + i) * sb] = total  # x2_A = E_A' x1 + L_A f2_A + l_A

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels.lanes import inline
-from ..kernels.shared import add_shared, address, give_way, pause, read_shared, swap_shared, write_shared
+from ..kernels.shared import add_shared, address, fence, give_way, pause, read_shared, swap_shared, write_shared
 
-MOST_STEPS, MOST_TASKS, MOST_HELPERS = 64, 512, 64
+MOST_STEPS, MOST_TASKS, MOST_HELPERS = 128, 1024, 64
 APART = 8  # integers between numbers that different threads write: a cache line
 # places on the board; JOBS is odd while a job is being written
 JOBS, SIZES, STEPS, MEMBERS, GIVE_WAY = 0, 8, 20, 21, 22
@@ -38,6 +38,7 @@ def publish(board, memory, q, u, forces, udot, first_task, steps, members):
     """Write a job on the board; its number"""
     job = read_shared(board, JOBS)
     write_shared(board, JOBS, job + 1)
+    fence()
     board[SIZES], board[SIZES + 1] = address(memory), memory.shape[0]
     board[SIZES + 2], board[SIZES + 3] = address(q), q.shape[0]
     board[SIZES + 4], board[SIZES + 5] = address(u), u.shape[0]

@@ -39,7 +39,7 @@ HEADER = 24
 ) = range(14)  # fmt: skip
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
-SHARE = 1.4  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
@@ -201,7 +201,8 @@ class Plan:
         def shares(at_level: int | None) -> list[tuple[int, int]]:
             mine = [n for n, x in enumerate(level) if at_level is None or x == at_level]
             threads = self.choice.threads
-            count = min(len(mine), max(threads, 1) * (SHARES if len(mine) > threads else 1))
+            count = threads * (SHARES if len(mine) > threads else 1)
+            count = min(len(mine), count, MOST_TASKS // (8 + 4 * top))
             cuts = [mine[0] + len(mine) * n // count for n in range(count + 1)]
             return list(pairwise(cuts))
 

@@ -6,8 +6,9 @@ from ..kernels.blocks import UNIT
 from ..kernels.compare import exceeds
 from ..kernels.lanes import entry, inline, kernel, view
 from ..kernels.layout import take_integers
-from ..kernels.shared import doubles_at, pause, read_shared, write_shared
-from .assembly import FAMILY, JOIN, carry, compose, join, part, stand_on
+from ..kernels.outside import read_lane
+from ..kernels.shared import doubles_at, fence, pause, read_shared, write_shared
+from .assembly import FAMILY, JOIN, ROOM, carry, compose, join, part, stand_on
 from .crew import (
     APART,
     AWAKE,
@@ -69,7 +70,7 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
 def assemble(memory, kind, z):
     """Joins and families of one level: inward, outward, or both where it is the last"""
     header, _ = take_integers(memory, 0, HEADER)
-    room = view(memory, header[ROOM_AT], 260)
+    room = view(memory, header[ROOM_AT], ROOM)
     if kind != OPENING:
         for n in range(z[1], z[2]):
             join(memory, take_integers(memory, header[JOINS_AT] + JOIN * n, JOIN)[0], room)
@@ -130,6 +131,7 @@ def serve(board, member):
         forces = doubles_at(board[SIZES + 6], board[SIZES + 7])
         udot = doubles_at(board[SIZES + 8], board[SIZES + 9])
         steps, members = board[STEPS], board[MEMBERS]
+        fence()
         if read_shared(board, JOBS) == job:  # what was read belongs together
             if member < members:
                 share(board, job, member, members, steps, memory, q, u, forces, udot)
@@ -138,9 +140,14 @@ def serve(board, member):
 
 
 @inline
-def block_health(memory, at, like):
+def block_health(memory, at, width, like):
     g = take_strands(memory, at, like)
-    return g.own, g.k.defect
+    total = 0.0
+    for lane in range(width):
+        total += read_lane(g.own, HEALTH, lane)
+        if exceeds(read_lane(g.k.defect, 0, lane), 4.0 * UNIT * UNIT):
+            total += np.nan
+    return total
 
 
 @kernel
@@ -151,12 +158,9 @@ def health(memory):
     for block in range(header[BLOCKS_COUNT]):
         z, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
         if z[1] == 1:
-            own, defect = block_health(memory, z[0], memory)
-            total += own[HEALTH] + (np.nan if exceeds(defect[0], 4.0 * UNIT * UNIT) else 0.0)
+            total += block_health(memory, z[0], 1, memory)
         else:
-            owns, defects = block_health(memory, z[0], registers(memory, 0, 0))
-            for lane in range(z[1]):
-                total += owns[HEALTH, lane] + (np.nan if exceeds(defects[0, lane], 4.0 * UNIT * UNIT) else 0.0)
+            total += block_health(memory, z[0], z[1], registers(memory, 0, 0))
     return total
 
 

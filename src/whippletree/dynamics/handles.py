@@ -1,14 +1,14 @@
 """The two-handle equations of a subchain by one O(n) sweep, of one subchain or of LANES side by side in registers.
 
-Paper    [critchley2007] eqs (50)-(71); [anderson1999] steps II-V; in the pivoted form of [featherstone1999b] sec. 4.
+Paper    [critchley2007] eqs (50)-(71); pivoted as it tells of [featherstone1999b]: f1 and x1 have changed places, and
+         one body gives the equations of the articulated-body algorithm.
 Symbols  handle 1 is the body that carries the subchain, handle 2 its tip. x1, x2 are their accelerations less what
          velocities cause, f1 and f2 the forces on the subchain there:
          f1 = I x1 - E f2 + p,    x2 = E' x1 + L f2 + l.
-         I and p are the articulated inertia and force of the paper's eqs (44)-(45), E its E-hat.
+         I and p are the articulated inertia and force of eqs (44)-(45), E is the paper's E-hat.
 Differs  one inward sweep gives both handles, where the paper sweeps a second time, backward, from handle 1: with every
-         freedom L and l grow by what it lets the tip move. Nothing is inverted but pivots: without I^-1 and Phi = I^-1,
-         E' I^-1 E + L a long subchain, whose I is nearly singular, keeps its digits. Kinematics are local: those of the
-         carrying body are added to v and b as the sweep meets them. What hangs off the path aside is folded in first.
+         freedom L and l grow by what it lets the tip move. Nothing is inverted but pivots. Kinematics are local: those
+         of the carrying body are added to v and b as the sweep meets them. What hangs off the path is folded in first.
 """
 
 from numba.extending import overload
@@ -16,7 +16,7 @@ from numba.extending import overload
 from ..kernels.blocks import ALWAYS
 from ..kernels.kinematics import move_body, place_body
 from ..kernels.lanes import LANES, get, inline, kernel, put, view
-from ..kernels.matrix6 import force_frame, force_in, lessen, load_column, store36, store_column
+from ..kernels.matrix6 import force_frame, force_in, store36
 from ..kernels.spatial import (
     add,
     add21,
@@ -56,6 +56,7 @@ from .strand_layout import (
     X_,
     take_strands,
 )
+from .tips import end_tip, load_e, reach_tip, start_tip
 
 RUN = 32  # bodies whose S, U, d and e in lanes fit the nearest cache
 
@@ -215,43 +216,15 @@ def fold_path(g, V, B, wrench, outer, inner, IA, pA):
 
 
 @inline
-def fold_columns(g, first, last, E, n):
-    """Three columns of E, from n on: E = (1 - U d S') E, eq. (58), and e = E' S"""
-    a, b, c = load_column(E, n), load_column(E, n + 1), load_column(E, n + 2)
-    for j in range(last - 1, first - 1, -1):
-        S, U, d = load6(g.k.S, j), load6(g.U, j), get(g.d, j)
-        ea, eb, ec = dot(S, a), dot(S, b), dot(S, c)
-        put(g.e, 6 * j + n, ea)
-        put(g.e, 6 * j + n + 1, eb)
-        put(g.e, 6 * j + n + 2, ec)
-        a, b, c = lessen(a, d * ea, U), lessen(b, d * eb, U), lessen(c, d * ec, U)
-    store_column(E, n, a)
-    store_column(E, n + 1, b)
-    store_column(E, n + 2, c)
-
-
-@inline
-def grow_tip(g, first, last, L, l):
-    """What the freedoms let the tip move: L += e d e', l += e d uA"""
-    A, b = load21(L, 0), load6(l, 0)
-    for j in range(first, last):
-        e, d = load6(g.e, j), get(g.d, j)
-        A, b = sub_outer(A, -d, e), axpy(d * get(g.uA, j), e, b)
-    store21(L, 0, A)
-    store6(l, 0, b)
-
-
-@inline
 def fold_handles(g, V, B, wrench, E, L, l):
     """I and p of handle 1; E, L and l grow where they lie. RUN bodies at a time, whose numbers stay near"""
     IA, pA = load21(g.zero, 0), load6(g.zero, 0)
+    start_tip(E, L, l, g.wide)
     for outer in range(g.path, 0, -RUN):
         inner = max(outer - RUN, 0)
         IA, pA = fold_path(g, V, B, wrench, outer, inner, IA, pA)
-        first, last = g.m.dof[inner + 1], g.m.dof[outer + 1]
-        fold_columns(g, first, last, E, 0)
-        fold_columns(g, first, last, E, 3)
-        grow_tip(g, first, last, L, l)
+        reach_tip(g, g.m.dof[inner + 1], g.m.dof[outer + 1], E, L, l)
+    end_tip(E, L, l, g.wide)
     return IA, pA
 
 
@@ -278,8 +251,6 @@ def sweep_strands(memory, at, wrench, like):
         # E starts as the frame in which the next strand sees the tip, so L and l are in that frame too
         E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
         store36(E, 0, force_frame(load9(view(g.own, NEXT_R, 9), 0), load3(view(g.own, NEXT_O, 3), 0)))
-        store21(L, 0, load21(g.zero, 0))
-        store6(l, 0, load6(g.zero, 0))
         IA, pA = fold_handles(g, V, B, wrench, E, L, l)
     store21(view(handles, I_, 21), 0, IA)
     store6(view(handles, P_, 6), 0, pA)
@@ -294,7 +265,7 @@ def answer_body(g, i, x, f):
     for j in range(g.m.dof[i], g.m.dof[i + 1]):
         left = get(g.uA, j) - dot(load6(g.U, j), x)
         if not g.free_tip and i <= g.path:
-            left = left + dot(load6(g.e, j), f)  # eq. (57)
+            left = left + dot(load_e(g.e, j), f)  # eq. (57)
         udot_j = get(g.d, j) * left
         x = axpy(udot_j, load6(g.k.S, j), x)
         put(g.tau, j, udot_j)

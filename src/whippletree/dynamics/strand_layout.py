@@ -18,6 +18,7 @@ from ..kernels.blocks import ALWAYS
 from ..kernels.kinematics import Kinematics
 from ..kernels.lanes import LANES, LINE, borrow, inline, view
 from ..kernels.layout import Arrays, take_integers
+from .tips import ROOM, WIDE
 
 HEAD = 16  # integers in front of a block
 WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL = range(9)  # their places
@@ -52,9 +53,10 @@ class Strands(NamedTuple):
     U: Any  # (nu, 6)
     d: Any  # (nu)
     uA: Any  # (nu)
-    e: Any  # (nu, 6)  E' S: how a force at the tip moves the freedom
+    e: Any  # (nu, WIDE)  E' S: how a force at the tip moves the freedom
     x: Any  # (nb, 6)  acceleration less the bias acceleration
     zero: Any  # (21)
+    wide: Any  # (ROOM)  for E, L and l of one strand
     own: Any  # (OWN)
 
 
@@ -64,10 +66,17 @@ def constant_rows(nb: int, nu: int) -> dict[str, int]:
     }
 
 
-def work_rows(nb: int, nq: int, nu: int) -> dict[str, int]:
+def work_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
     moving = {"q": nq, "u": nu, "tau": nu, "sin": nq, "cos": nq, "R": 9 * nb, "o": 3 * nb, "S": 6 * nu, "J": 6 * nb}
     moving |= {"h": 3 * nb, "point": 3, "v": 6 * nb, "defect": 1, "b": 6 * nb, "IA": 21 * nb, "pA": 6 * nb}
-    return moving | {"U": 6 * nu, "d": nu, "uA": nu, "e": 6 * nu, "x": 6 * nb, "zero": 21, "own": OWN}
+    return (
+        moving
+        | {"U": 6 * nu, "d": nu, "uA": nu, "e": WIDE * nu, "x": 6 * nb, "zero": 21}
+        | {
+            "wide": ROOM if width == 1 else 0,
+            "own": OWN,
+        }
+    )
 
 
 def integer_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
@@ -82,7 +91,7 @@ def places(nb: int, nq: int, nu: int, width: int) -> tuple[dict[str, int], int]:
         found[name] = n
         n += count
     n = -(-n // LINE) * LINE
-    for name, count in (constant_rows(nb, nu) | work_rows(nb, nq, nu)).items():
+    for name, count in (constant_rows(nb, nu) | work_rows(nb, nq, nu, width)).items():
         found[name] = n
         n += count * width
     return found, -(-n // LINE) * LINE
@@ -157,9 +166,10 @@ def take_strands(memory, at, like):
     U, n = rows(memory, n, 6 * nu, like)
     d, n = rows(memory, n, nu, like)
     uA, n = rows(memory, n, nu, like)
-    e, n = rows(memory, n, 6 * nu, like)
+    e, n = rows(memory, n, WIDE * nu, like)
     x, n = rows(memory, n, 6 * nb, like)
     zero, n = rows(memory, n, 21, like)
+    wide, n = rows(memory, n, ROOM if width == 1 else 0, like)
     own, n = rows(memory, n, OWN, like)
     m = Arrays(
         nb, nu, nq, 1, parent, kind, position, dof, component, u_row, side,
@@ -168,5 +178,5 @@ def take_strands(memory, at, like):
     k = Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b)
     return Strands(
         m, k, head[PATH], head[USED], head[FREE_TIP], head[Q_FULL], head[U_FULL], q_row, u_row, body, side,
-        q, u, tau, IA, pA, U, d, uA, e, x, zero, own,
+        q, u, tau, IA, pA, U, d, uA, e, x, zero, wide, own,
     )  # fmt: skip

@@ -62,6 +62,17 @@ def swap_shared(typing_context: Any, array: Any, index: Any, expected: Any, valu
 
 
 @intrinsic
+def fence(typing_context: Any) -> Any:
+    """What stands before it is read and written before what stands behind it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.fence(ORDER)
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
 def pause(typing_context: Any) -> Any:
     """Tell the core that this thread only waits, where it can be told."""
     machine = llvm.get_default_triple().split("-")[0]
