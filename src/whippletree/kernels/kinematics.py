@@ -105,7 +105,7 @@ def place_body(m, q, k, i):
     store9(k.R, i, R)
     store3(k.o, i, o)
     com = add3(o, mul33(R, load3(m.com, i)))
-    h = scale3(m.mass[i], com)
+    h = scale3(get(m.mass, i), com)
     store3(k.h, i, h)
     store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
 
