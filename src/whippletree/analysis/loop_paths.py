@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.constraint_layout import COUPLE
 from ..dynamics.live_rows import columns_of
+from ..kernels.constraint_layout import COUPLE
 from ..system.system import System
 
 
