@@ -16,6 +16,7 @@ from ..model.check import number
 from ..system.system import System
 
 SETTLED = 1e-13  # of the largest coordinate: some roundings
+SEEN = 1e-3  # a strain: of modes that are bent less, it is this that the roundings are compared with
 MOST_ROUNDS = 50
 
 
@@ -68,7 +69,8 @@ def settle(
             own = rows[(rows >= first) & (rows < system.u_index(name).stop)] - first
             move = np.linalg.solve(body.modes.K[np.ix_(own, own)], left[:, first + own].T).T
             Q[:, at + own] -= move
-            most = max(most, np.abs(move).max(initial=0.0) / max(np.abs(Q[:, at + own]).max(initial=0.0), 1e-30))
+            size = np.abs(Q[:, at + own]).max(initial=0.0) + SEEN / max(body.modes.strain.max(), SEEN)
+            most = max(most, np.abs(move).max(initial=0.0) / size)
         if most <= SETTLED:
             return
         if not np.isfinite(Q).all():
