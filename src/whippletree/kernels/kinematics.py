@@ -123,7 +123,7 @@ def place_body(m, q, k, i):
 @inline
 def place_inertia(m, k, i, R, o):
     com = add3(o, mul33(R, load3(m.com, i)))
-    h = scale3(m.mass[i], com)
+    h = scale3(get(m.mass, i), com)
     store3(k.h, i, h)
     store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
 

@@ -72,7 +72,7 @@ def plot(
 def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool) -> Figure:
     """Axes (unit, lines) one below the other, with one time; the mechanism beside them, if it is not too large."""
     sticks = mechanism and len(run.places) <= MOST_STICKS
-    figure = _figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
+    figure = new_figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
     grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
     first: Any = None
     for row, (unit, lines) in enumerate(panels):
@@ -173,7 +173,7 @@ def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:
     return int(np.argmax(spread)), up
 
 
-def _figure(size: tuple[float, float], *, shown: bool) -> Figure:
+def new_figure(size: tuple[float, float], *, shown: bool) -> Figure:
     """A figure of pyplot when someone may look at it on screen, else one that needs no display."""
     if shown:
         from matplotlib import pyplot
