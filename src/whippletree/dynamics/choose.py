@@ -42,7 +42,9 @@ def _refusal(system: System, who: str, able: list[str]) -> ModelError:
     if system.model.flexibles:
         has.append("flexible bodies (" + ", ".join(f"'{f}'" for f in list(system.model.flexibles)[:5]) + ")")
     if system.topology.sideways:
-        has.append("loops over two nodes of one body (" + ", ".join(f"'{j.name}'" for j in system.topology.sideways[:5]) + ")")
+        has.append(
+            "loops over two nodes of one body (" + ", ".join(f"'{j.name}'" for j in system.topology.sideways[:5]) + ")"
+        )
     if system.cut_joints:
         has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
     if system.model.couplings:
