@@ -312,6 +312,18 @@ def test_callers_on_many_threads_do_not_disturb_each_other():
     assert not wrong
 
 
+def test_jobs_of_different_shapes_follow_each_other():
+    """A helper that comes late for a job of few steps must not do a task of the next, of many, as if it were its job."""
+    few, many = chain(40).compile(), binary_tree(6).compile()
+    jobs = [(few, "divide"), (many, "dca"), (few, "divide(pieces=3, lanes=False)"), (many, "divide(pieces=9)")]
+    states = [random_state(system, np.random.default_rng(11)) for system, _ in jobs]
+    expected = [wt.forward_dynamics(s, *x, algorithm=form) for (s, form), x in zip(jobs, states, strict=True)]
+    for k in range(400):
+        (system, form), state = jobs[k % 4], states[k % 4]
+        got = wt.forward_dynamics(system, *state, algorithm=form, threads=3)
+        assert np.abs(got - expected[k % 4]).max() < 1e-9 * np.abs(expected[k % 4]).max()  # cut for more threads
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_has_its_own_crew():
     system = chain(40).compile()

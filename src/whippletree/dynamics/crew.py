@@ -55,9 +55,17 @@ def publish(board, memory, q, u, forces, udot, first_task, steps, members):
 
 @inline
 def claim(board, task, job):
-    """Whether this thread is the one to do a task of a job"""
+    """Whether this thread is the one to do a task of a job.
+
+    A thread that comes so late that the next job is on the board may claim one of its tasks for the old job, which the
+    next job's threads pass over; it must not do it: its job is done.
+    """
     seen = read_shared(board, CLAIMS + task * APART)
-    return seen < job and swap_shared(board, CLAIMS + task * APART, seen, job)
+    while seen < job:
+        if swap_shared(board, CLAIMS + task * APART, seen, job):
+            return read_shared(board, JOBS) == job
+        seen = read_shared(board, CLAIMS + task * APART)
+    return False
 
 
 @inline

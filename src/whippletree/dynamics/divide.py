@@ -127,10 +127,10 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
 
 def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str, threads: int | None) -> np.ndarray | None:
     """u' of one state of a model without forces; None if anything asks for a closer look."""
-    waiting: list[Any] = system.ready[algorithm, threads]
     try:
+        waiting: list[Any] = system.ready[algorithm, threads]
         planned = waiting.pop()
-    except IndexError:  # no plan yet, or others use it
+    except (LookupError, TypeError):  # no plan yet, or others use it
         return None
     udot = np.empty(system.nu)
     try:

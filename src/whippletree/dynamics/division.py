@@ -67,11 +67,6 @@ class Plan:
         bodies = self.system.nb - 1
         return self.choice.pieces or max(1, min(lanes * self.choice.threads, bodies // 2))
 
-    @property
-    def lanes(self) -> int:
-        """Most strands that are computed side by side."""
-        return max(map(len, self.blocks))
-
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""
         for n in range(len(self.blocks) - 1, -1, -1):
@@ -88,7 +83,6 @@ class Plan:
     # ------------------------------------------------------------ memory
 
     def _lay_out(self) -> None:
-        self.tables: dict[int, Any] = {}
         self._end = HEADER
         self.shapes = [self._shape(block) for block in self.blocks]
         self.at = []

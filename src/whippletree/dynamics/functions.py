@@ -64,7 +64,7 @@ def forward_dynamics(
         found = reduction.quick(system, q, u, tau)
         if found is not None:
             return found
-    if (algorithm, threads) in system.ready and wrenches is None and tau is not None and not system.forces.any:
+    if algorithm != "auto" and wrenches is None and tau is not None and not system.forces.any:
         found = divide.quick(system, q, u, tau, algorithm, threads)
         if found is not None:
             return found
