@@ -57,7 +57,8 @@ def test_hub_turns_under_a_step_of_torque():
     run = wt.simulate(system, 5.0, tau={"pivot": 0.1}, output_step=0.5, rtol=1e-10, atol=1e-14)
     for t, (theta, y) in known.items():
         k = int(np.argmin(np.abs(run.t - float(t))))
-        turned = run["pivot.q"][k], run["end.position"][k, 1]
+        angle, moved = run["pivot.q"][k], run["end.position"][k, 1]
+        turned = angle, moved + BEAM["L"] * (angle - np.sin(angle))  # the table is of small angles
         np.testing.assert_allclose(turned, (theta, y), rtol=P10["tolerance"]["step_rel"])
 
 
