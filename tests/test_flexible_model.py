@@ -304,3 +304,18 @@ def test_a_strain_that_is_not_small_is_told_once(modes):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_strain(system, t[:3], q[:3])
+
+
+def test_a_result_is_read_back_with_its_modes(tmp_path, modes):
+    """Modes from a file: the result holds them itself, and needs the file no more."""
+    (tmp_path / "model").mkdir()
+    modes.save(tmp_path / "model" / "arm.npz")
+    m = written(tmp_path / "model", '[flexible.arm]\nfile = "arm.npz"\n' + JOINT)
+    t = np.linspace(0, 1, 4)
+    q = np.outer(t, [1.0, 0.01, 0.02])
+    wt.Result(m.compile(), t, q, 0 * q, attrs={"algorithm": "articulated"}).save(tmp_path / "run.nc")
+    (tmp_path / "model" / "arm.npz").unlink()
+    back = wt.load_result(tmp_path / "run.nc")
+    assert back.system.model.flexibles["arm"].modes == modes
+    np.testing.assert_array_equal(back["arm.q"], q[:, 1:])
+    np.testing.assert_array_equal(back.q, q)

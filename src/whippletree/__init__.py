@@ -81,12 +81,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
     "Linear", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
-    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "WhippletreeError",
-    "advance", "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes",
-    "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
-    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "nastran",
-    "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere", "structure",
-    "sweep",
+    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "WhippletreeError", "advance",
+    "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
+    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
+    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
+    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere",
+    "structure", "sweep",
 ]  # fmt: skip
 
 
