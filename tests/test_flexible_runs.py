@@ -1,14 +1,17 @@
 """Runs of flexible bodies: what they keep and tend to, what can be read and drawn, and what is said of bad input."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import whippletree as wt
 from flexible_zoo import hub_and_beam, lag, p10, spun_beam
+from whippletree.cli import main
 from whippletree.errors import ModelWarning
 
+MODEL = Path(__file__).parents[1] / "models" / "rotating_beam.toml"
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "E": 70e9, "rho": 2700.0}
 
 
@@ -124,6 +127,11 @@ def test_quasi_static_modes_of_a_body_whose_motion_is_given():
     assert np.abs(needed[:, 1:]).max() < 1e-9
 
 
+def test_quasi_static_modes_without_loads_stay_straight(swung):
+    run = wt.simulate(swung.system, 0.5, u={"pivot": 1.0}, quasi_static=0.0)
+    assert np.abs(run["arm.q"]).max() < 1e-12
+
+
 # ---- what can be read
 
 
@@ -201,6 +209,21 @@ def test_drawings_show_the_beam_bent_by_a_factor(swung, tmp_path):
     assert "deformations 5 times as large" in (tmp_path / "five.html").read_text()
     swung.animate(tmp_path / "five.gif", scale=5.0)
     assert (tmp_path / "five.gif").stat().st_size > 1000
+
+
+def test_the_command_line_takes_what_runs_and_drawings_take(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["whippletree", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+
+    call("run", str(MODEL), "--until", "1", "--quasi-static", "0", "-o", "run.nc")
+    assert not wt.load_result("run.nc")["beam.u"].any()
+    call("plot", "run.nc", "-o", "run.svg", "--scale", "7")
+    assert "deformations 7 times as large" in (tmp_path / "run.svg").read_text()
 
 
 # ---- complaints
