@@ -313,7 +313,7 @@ def test_callers_on_many_threads_do_not_disturb_each_other():
 
 
 def test_jobs_of_different_shapes_follow_each_other():
-    """A helper that comes late for a job of few steps must not do a task of the next, of many, as its own."""
+    """A helper that is late for a job of few steps must not do tasks of the next, of many, as if they were its own."""
     few, many = chain(40).compile(), binary_tree(6).compile()
     jobs = [(few, "divide"), (many, "dca"), (few, "divide(pieces=3, lanes=False)"), (many, "divide(pieces=9)")]
     states = [random_state(system, np.random.default_rng(11)) for system, _ in jobs]
