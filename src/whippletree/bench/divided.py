@@ -34,7 +34,6 @@ PLAIN = "dca, not pivoted"
 TURN, WAKE = 5e-3, 15e-3  # seconds that a way calls in a row, and before it is timed
 SHARED = 1024  # bodies of the chain whose terminal share is varied
 TERMINAL = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
-HEAD = ["bodies", "way", "microseconds", "times as fast", "error", "/ articulated"]
 
 
 def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str], None]) -> None:
@@ -111,23 +110,3 @@ def _shares(result: BenchResult, progress: Callable[[str], None]) -> None:
     row = Row("share", f"{SHARED}, 2 threads", SHARED, system.nu, threads=2)
     row.seconds = best_calls(calls, result.rounds)
     result.rows.append(row)
-
-
-def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table; ``digits`` writes a number."""
-    found = []
-    for r in result.rows:
-        for way in dict.fromkeys([*r.seconds, *r.differences]):
-            seconds, error, ratio = r.seconds.get(way), r.differences.get(way), r.ratio(way)
-            usual = r.differences.get(OURS)
-            found.append(
-                [
-                    r.label,
-                    f"{OURS} articulated" if way == OURS else way,
-                    "-" if seconds is None else digits(seconds * 1e6),
-                    "-" if ratio is None else f"{1.0 / ratio:.2f}x",
-                    "-" if error is None else f"{error:.0e}",
-                    "-" if error is None or not usual else digits(error / usual),
-                ]
-            )
-    return HEAD, found
