@@ -15,6 +15,7 @@ SOURCES = sorted(SRC.rglob("*.py"))
 # data flows down this list, and so do imports: a room may import itself and the rooms before it
 ROOMS = [
     "errors",
+    "modes",
     "model",
     "files",
     "kernels",

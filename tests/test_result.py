@@ -50,7 +50,7 @@ def each():
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_coordinate_and_speed_has_a_label_and_a_unit(kind):
     assert (len(COORDINATES[kind]), len(SPEEDS[kind])) == KINDS[kind]
-    assert all(unit.endswith("/s^2") for unit in joint_quantity(kind, "udot").units)
+    assert all(unit.endswith("/s^2") for unit in joint_quantity(one_of_each(), kind, "udot").units)
 
 
 def test_every_name_answers_with_its_shape(each):

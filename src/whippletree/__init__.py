@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .kernels.lanes import LANES
     from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
+    from .modes import Modes, Structure, beam, nastran, solid, structure
     from .result.result import Occurrence, Result, load_result
     from .system.system import System
 
@@ -71,6 +72,7 @@ _HOME = {
     "kernels.lanes": ("LANES",),
     "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
+    "modes": ("Modes", "Structure", "beam", "nastran", "solid", "structure"),
     "result.result": ("Occurrence", "Result", "load_result"),
     "system.system": ("System",),
 }  # fmt: skip
@@ -78,12 +80,13 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Mobility", "Model", "ModelError", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
-    "SimulationError", "Sine", "State", "Step", "Sweep", "System", "Table", "WhippletreeError", "advance",
-    "applied_force", "assemble", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
-    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load", "load_result",
-    "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "point", "pose",
-    "reactions", "rod", "rollout", "save", "simulate", "solve_mass", "sphere", "sweep",
+    "Linear", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
+    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "WhippletreeError", "advance",
+    "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
+    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
+    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
+    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere",
+    "structure", "sweep",
 ]  # fmt: skip
 
 

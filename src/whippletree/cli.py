@@ -100,6 +100,9 @@ def run(
     ] = "projection",
     alpha: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
     beta: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
+    quasi_static: Annotated[
+        float | None, typer.Option(metavar="RAD/S", help="faster modes of flexible bodies follow their loads at once")
+    ] = None,
     assemble: Assemble = False,
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
@@ -135,7 +138,7 @@ def run(
         animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
-    options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta}
+    options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta, "quasi_static": quasi_static}
     from .integrate.events import Event
 
     options["events"] = [Event.parse(condition) for condition in stop]

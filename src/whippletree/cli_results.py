@@ -10,6 +10,7 @@ import typer
 from .cli import app
 from .cli_progress import Bar, say
 
+Scale = Annotated[float, typer.Option(metavar="TIMES", help="draw flexible bodies deformed so many times as much")]
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")]
 
 
@@ -20,6 +21,7 @@ def plot(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".svg, .png or .pdf")] = None,
+    scale: Scale = 1.0,
 ) -> None:
     """Draw names of a result over time; without names the mechanism, its coordinates and energies.
 
@@ -31,7 +33,7 @@ def plot(
     from .result.plot import picture_path
 
     path = writable(picture_path(output or result.with_suffix(".svg")), "the picture")
-    load_result(result).plot(*(names or ()), path=path)
+    load_result(result).plot(*(names or ()), path=path, scale=scale)
     say(f"wrote {path}")
 
 
@@ -39,6 +41,7 @@ def plot(
 def report(
     result: ResultPath,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="the page (.html)")] = None,
+    scale: Scale = 1.0,
 ) -> None:
     """Write one HTML page about a result: motion, energy balance, model, method, references.
 
@@ -49,7 +52,7 @@ def report(
     from .result import load_result
 
     path = writable(output or result.with_suffix(".html"), "the report")
-    load_result(result).report(path)
+    load_result(result).report(path, scale=scale)
     say(f"wrote {path}")
 
 
@@ -57,6 +60,7 @@ def report(
 def animate(
     result: ResultPath,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".html or .gif")] = None,
+    scale: Scale = 1.0,
 ) -> None:
     """Write the mechanism in motion: a page to turn and to scrub, or a GIF.
 
@@ -69,5 +73,5 @@ def animate(
 
     path = writable(animation_path(output or result.with_suffix(".animation.html")), "the animation")
     with Bar(f"drawing {result.stem}", 1.0) as bar:
-        load_result(result).animate(path, progress=bar)
+        load_result(result).animate(path, scale=scale, progress=bar)
     say(f"wrote {path}")

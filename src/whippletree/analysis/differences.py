@@ -30,8 +30,17 @@ def reach(system: System) -> float:
 
 
 def units(system: System) -> np.ndarray:
-    """(nu) A displacement of natural size for each freedom: 1 rad, or the length of the mechanism (m)."""
-    return np.where(turning(system), 1.0, reach(system))
+    """(nu) A displacement of natural size for each freedom: 1 rad, or the length of the mechanism (m).
+
+    That of a mode turns the node that it moves or turns most by as much.
+    """
+    sizes = np.where(turning(system), 1.0, reach(system))
+    for body in system.flexible.bodies.values() if system.flexible else ():
+        x = body.modes
+        moved = np.linalg.norm(x.phi, axis=1).max(axis=0) / reach(system)
+        most = np.maximum(moved, np.linalg.norm(x.psi, axis=1).max(axis=0))
+        sizes[system.u_index(body.name)] = power_of_two(1.0 / np.where(most > 0, most, 1.0))
+    return sizes
 
 
 def weights(system: System) -> np.ndarray:

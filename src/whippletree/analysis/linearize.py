@@ -248,10 +248,10 @@ def _brackets(system: System, u: np.ndarray) -> np.ndarray:
     """(nu, nu) u x: what the turning axes of spherical and free joints do to a deviation."""
     X = np.zeros((system.nu, system.nu))
     for joint in system.joints:
-        if system.model.joints[joint].kind in ("spherical", "free"):
+        if system.joint_kind(joint) in ("spherical", "free"):
             j = system.u_index(joint).start
             X[j : j + 3, j : j + 3] = _skew(u[j : j + 3])
-            if system.model.joints[joint].kind == "free":
+            if system.joint_kind(joint) == "free":
                 X[j + 3 : j + 6, j + 3 : j + 6] = X[j : j + 3, j : j + 3]
                 X[j + 3 : j + 6, j : j + 3] = _skew(u[j + 3 : j + 6])
     return X

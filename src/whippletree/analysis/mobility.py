@@ -28,7 +28,7 @@ from ..integrate.motion import advance
 from ..system.frames import joint_frame
 from ..system.system import System
 from .loop_paths import Paths
-from .point import FREEDOMS
+from .point import freedoms_of
 
 DENSE = 400  # rows of a group whose singular values are taken
 MOST_OPEN = 1000  # rows: closing more takes minutes
@@ -132,14 +132,16 @@ class _Survey:
         self.system, self.q, self.rows = system, q, rows
         self.tolerance = rank_tolerance(system, rows)
         self.time = signals(system, 0.0)
-        S, wrenches = loop_geometry(system, system.constraints, q, self.time)
+        pose = loop_geometry(system, system.constraints, q, self.time)
         self.driven = np.zeros(system.nu, bool)
         self.driven[list(system.forces.motions)] = True
         self.C = rows.C[:, ~self.driven] if self.driven.any() else rows.C
-        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, S))
+        S = pose.S.copy()
+        S[np.flatnonzero(self.driven)] = 0.0
+        self.paths = Paths(system, S)
         c = system.constraints
         self.elements = [e for e in range(len(c.kind)) if c.row[e + 1] > c.row[e]]
-        self.own = {e: self.paths.rows_of(e, wrenches, self.driven) for e in self.elements}
+        self.own = {e: self.paths.rows_of(e, pose.w, self.driven) for e in self.elements}
 
     def slice(self, e: int) -> slice:
         row = self.system.constraints.row
@@ -151,7 +153,7 @@ class _Survey:
     def plan(self) -> Plan | None:
         if not self.system.features <= reduction.SUPPORTS:
             return None
-        return make_plan(self.system, *loop_geometry(self.system, live_rows(self.system), self.q, self.time))
+        return make_plan(self.system, loop_geometry(self.system, live_rows(self.system), self.q, self.time))
 
     def found(self, moved: bool) -> Mobility:
         system, c, plan = self.system, self.system.constraints, self.plan()
@@ -255,8 +257,8 @@ def _pivots(C: np.ndarray, rank: int, columns: np.ndarray) -> list[int]:
 
 def _freedoms(system: System) -> list[str]:
     """The joint, and which of its freedoms where it has several."""
-    kinds = ((joint, system.model.joints[joint].kind) for joint in system.joints)
-    return [f"{joint}.{label}" if label else joint for joint, kind in kinds for label, _ in FREEDOMS[kind]]
+    freedoms = ((joint, label) for joint in system.joints for label, _ in freedoms_of(system, joint))
+    return [f"{joint}.{label}" if label else joint for joint, label in freedoms]
 
 
 def direction(system: System, r: int) -> str:

@@ -58,7 +58,16 @@ def joint_rows(system: System, joints: Iterable[str], what: str) -> np.ndarray:
 def joints_of(system: System, rows: Iterable[int]) -> str:
     """The joints that rows of u belong to, in words."""
     bodies = np.searchsorted(system.arrays["dof"], np.array(list(rows), int), side="right") - 1
-    return ", ".join(f"'{system.joints[i - 1]}'" for i in np.unique(bodies))
+    return ", ".join(f"'{system.carriers[i - 1]}'" for i in np.unique(bodies))
+
+
+def freedoms_of(system: System, joint: str) -> tuple[tuple[str, bool], ...]:
+    """(label, turns) of each freedom of a joint; modes of a flexible body are numbered."""
+    kind, rows = system.joint_kind(joint), system.u_index(joint)
+    if kind != "modes":
+        return FREEDOMS[kind]
+    count = rows.stop - rows.start
+    return tuple((str(n) if count > 1 else "", False) for n in range(1, count + 1))
 
 
 def freedom_names(system: System, letter: str) -> tuple[str, ...]:
@@ -69,8 +78,8 @@ def freedom_names(system: System, letter: str) -> tuple[str, ...]:
     """
     names = []
     for joint in system.joints:
-        kind = system.model.joints[joint].kind
-        for label, turns in FREEDOMS[kind]:
+        kind = system.joint_kind(joint)
+        for label, turns in freedoms_of(system, joint):
             if kind in ("spherical", "free") and letter != "q":
                 first = {"u": "wv", "tau": "tf"}[letter][0 if turns else 1]
                 label = first + label[-1]
@@ -80,5 +89,4 @@ def freedom_names(system: System, letter: str) -> tuple[str, ...]:
 
 def turning(system: System) -> np.ndarray:
     """(nu) True for the freedoms that turn, False for those that shift."""
-    kinds = (system.model.joints[joint].kind for joint in system.joints)
-    return np.array([turns for kind in kinds for _, turns in FREEDOMS[kind]], bool)
+    return np.array([turns for joint in system.joints for _, turns in freedoms_of(system, joint)], bool)

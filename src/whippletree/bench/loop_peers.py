@@ -96,6 +96,7 @@ class PinocchioLoops(Pinocchio):
     """``lcaba`` and ``constraintDynamics`` with CONTACT_3D, on the shallow tree."""
 
     deep = False
+    largest_data = min(8e9, 0.4 * _memory())  # bytes: a ladder of 256 loops takes 6.5e9
     algorithms: tuple[str, ...] = ("constraintDynamics", "lcaba")  # initConstraintDynamics undoes the order of lcaba
 
     def __init__(self, posed: Posed) -> None:
@@ -140,7 +141,6 @@ class PinocchioDeep(PinocchioLoops):
 
     deep = True
     algorithms = ("lcaba",)
-    largest_data = min(8e9, 0.4 * _memory())  # bytes: a ladder of 256 loops takes 6.5e9
 
 
 class MujocoLoops(Mujoco):

@@ -47,7 +47,7 @@ def race(calls: Sequence[Call], rounds: int, threads: int = 1) -> dict[str, floa
             for c in (*calls[first:], *calls[:first]):
                 if threads > 1:
                     sleep(REST)
-                    c.run()  # wakes the threads
+                c.run()  # brings its own data back into the caches, which the neighbour has filled, and wakes threads
                 best[c.engine] = min(best[c.engine], _turn(c.run, counts[c.engine]))
     finally:
         if collecting:

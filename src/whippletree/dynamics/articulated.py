@@ -1,15 +1,13 @@
 """Articulated-body forward dynamics of a tree, O(n).
 
 Paper    [featherstone2008] Rigid Body Dynamics Algorithms, sec. 7.3, table 7.1; the same recursion
-         is [jain1992] eqs (63)-(64) with no modes.
+         is [jain1992] eqs (63)-(64), whose modes are in flexible.py.
 Symbols  as featherstone2008; uA is its u_i, because u is the generalized speed here. In jain1992:
          IA = P_R, U d = G_R, S = H', c = a_mR, pA = z_R.
 Differs  all quantities share one frame (docs/notation.md), so the paper's X is 1; a joint's freedoms
          are eliminated one at a time, so D is a number; pa is formed from IA c and U.c instead of
          Ia c, which takes the product off the critical path.
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +24,10 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, put, scratch, take
+from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, get, inline, put, scratch
 from ..kernels.layout import unpack
+from ..kernels.outside import ACCELERATE, ELIMINATE, PRESS, call_flexible
 from ..kernels.spatial import (
     add,
     add21,
@@ -46,33 +45,14 @@ from ..kernels.spatial import (
     sub_outer,
 )
 from ..system.system import System
+from .sweep_work import take_work, work_rows
 
-SUPPORTS = {"trees", "lanes"}
-
-
-class Work(NamedTuple):
-    IA: Any  # (nb, 21) articulated inertia of the children
-    pA: Any  # (nb, 6)  articulated bias force of the children
-    U: Any  # (nu, 6)   IA S
-    d: Any  # (nu)      1 / (S . U + resist)
-    uA: Any  # (nu)     joint force left for acceleration
-    x: Any  # (nb, 6)   acceleration less the bias acceleration
+SUPPORTS = {"trees", "flexible", "lanes"}
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, for one state or for LANES of them."""
-    return make_memory(system, kinematics_rows(system) + 33 * system.nb + 8 * system.nu + block_rows(system), lanes)
-
-
-@inline
-def take_work(m, buffer, n):
-    IA, n = take(buffer, n, 21 * m.nb)
-    pA, n = take(buffer, n, 6 * m.nb)
-    U, n = take(buffer, n, 6 * m.nu)
-    d, n = take(buffer, n, m.nu)
-    uA, n = take(buffer, n, m.nu)
-    x, n = take(buffer, n, 6 * m.nb)
-    return Work(IA, pA, U, d, uA, x), n
+    return make_memory(system, kinematics_rows(system) + work_rows(system) + block_rows(system), lanes)
 
 
 @inline
@@ -91,6 +71,11 @@ def eliminate(m, k, tau, w, j, IA, pA):
 @inline
 def solve(m, k, tau, wrench, w, udot):
     for i in range(m.nb - 1, 0, -1):  # tips to ground
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:  # with its nodes
+                call_flexible(ELIMINATE, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
+                call_flexible(PRESS, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
+            continue
         mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
         pA = rigid_force(mass, h, J, load6(k.b, i), v)  # I b + v x* I v - f
         if wrench.shape[0] > 0:
@@ -113,6 +98,11 @@ def solve(m, k, tau, wrench, w, udot):
         put(w.x, n, 0.0)
     x = load6(w.x, 0)
     for i in range(1, m.nb):  # ground to tips
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(ACCELERATE, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
+            x = load6(w.x, i)
+            continue
         if m.parent[i] != i - 1:
             x = load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):

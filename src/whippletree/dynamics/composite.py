@@ -1,7 +1,7 @@
 """Composite-body mass matrix, and forward dynamics by factoring it, O(n d + n d^2), d the depth of the tree.
 
 Paper    [walker1982] Efficient dynamic computer simulation of robotic mechanisms, method 3; [jain1992]
-         eqs (46)-(50) with no modes; factors by [featherstone2008] sec. 6.5, table 6.3 (L'DL).
+         eqs (46)-(50), with modes in flexible_paths.py; factors by [featherstone2008] sec. 6.5, table 6.3 (L'DL).
 Symbols  Ic = R(k), F = X(k) of jain1992; up(j) = lambda(j) of featherstone2008.
 Differs  one common frame: F needs no transform on its way to ground; one freedom at a time.
 """
@@ -26,18 +26,14 @@ from ..kernels.blocks import (
 )
 from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
-from ..kernels.layout import unpack
+from ..kernels.layout import FLEXIBLE, unpack
+from ..kernels.outside import MASS, call_flexible
 from ..kernels.spatial import add, add3, dot, load3, load6, mul_rigid, store3, store6
 from ..system.system import System
 from .newton_euler import balance
+from .sweep_work import Composite, take_composite
 
-SUPPORTS = {"trees", "lanes"}
-
-
-class Composite(NamedTuple):
-    mass: Any  # (nb)    of all that hangs on the body
-    h: Any  # (nb, 3)
-    J: Any  # (nb, 6)
+SUPPORTS = {"trees", "flexible", "lanes"}
 
 
 class Work(NamedTuple):
@@ -55,14 +51,6 @@ def workspace(system: System, lanes: int = 1) -> Any:
 
 
 @inline
-def take_composite(m, buffer, n):
-    mass, n = take(buffer, n, m.nb)
-    h, n = take(buffer, n, 3 * m.nb)
-    J, n = take(buffer, n, 6 * m.nb)
-    return Composite(mass, h, J), n
-
-
-@inline
 def take_work(m, buffer, n):
     bodies, n = take_composite(m, buffer, n)
     M, n = take(buffer, n, m.nu * m.nu)
@@ -75,6 +63,9 @@ def take_work(m, buffer, n):
 @kernel
 def fill_mass_matrix(m, k, w, M):
     """M, both triangles; entries of freedoms that do not carry each other are left as they are"""
+    if m.header[FLEXIBLE] > 0:
+        call_flexible(MASS, 0, 0, m.header, k.sin, w.mass, M, M, M, M)
+        return
     for i in range(m.nb - 1, 0, -1):  # tips to ground
         mass = get(w.mass, i) + m.mass[i]  # rows of leaves stay zero, as workspace made them
         h = add3(load3(w.h, i), load3(k.h, i))

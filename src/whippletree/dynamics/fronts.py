@@ -98,7 +98,7 @@ def add_body(m, k, wrench, bias, w, i, at):
     put_at6(w, at + 21, add(load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
 
 
-@kernel
+@inline
 def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner):
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma"""
     for r in range(start, stop):
@@ -215,10 +215,10 @@ def along(w, store, at, m):
 
 
 @inline
-def carry(k, w, at, j, a, udot):
+def carry(S, w, at, j, a, udot):
     """z + S u'"""
     put(udot, j, a)
-    put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
+    put_at6(w, at + 27, axpy(a, S, load_at6(w, at + 27)))
 
 
 @inline

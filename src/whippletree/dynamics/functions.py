@@ -6,7 +6,7 @@ lanes and, with ``threads``, on cores. SI units, radians; see docs/notation.md f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
-from . import articulated, composite, newton_euler, operators, reduction
+from . import articulated, composite, divide, newton_euler, operators, reduction
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
@@ -42,7 +42,7 @@ def forward_dynamics(
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
     origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
     accelerate as that says. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of
-    cores a batch may use (0: all).
+    cores a batch may use, or one state by "divide" (0: all).
     """
     plain = wrenches is None and threads is None and tau is not None and not system.forces.any
     if plain and algorithm == "auto":
@@ -64,7 +64,11 @@ def forward_dynamics(
         found = reduction.quick(system, q, u, tau)
         if found is not None:
             return found
-    module = ALGORITHMS[choose(system, algorithm)]
+    if algorithm != "auto" and wrenches is None and tau is not None and not system.forces.any:
+        found = divide.quick(system, q, u, tau, algorithm, threads)
+        if found is not None:
+            return found
+    module: Any = ALGORITHMS[choose(system, algorithm)]
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     given = None
     if system.forces.any:
@@ -77,6 +81,8 @@ def forward_dynamics(
     inputs, names = [Q, U, forces], ["q", "u", "tau"]
     if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
+    if module is divide:
+        module = divide.divided(system, algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:
         rows = list(system.forces.motions)
@@ -235,8 +241,8 @@ class Kinematics:
 
     def __init__(self, system: System, survey: np.ndarray) -> None:
         nb, nu, nc, lead = system.nb, system.nu, system.nc, survey.shape[:-1]
-        cuts = np.cumsum([9 * nb, 3 * nb, 6 * nb, 6 * nu, 3 * nc, 6])
-        R, o, v, S, point, momentum, energies = np.split(survey, cuts, axis=-1)
+        cuts = np.cumsum([9 * nb, 3 * nb, 6 * nb, 6 * nu, 3 * nc, 6, 3])
+        R, o, v, S, point, momentum, energies, self._modal = np.split(survey, cuts, axis=-1)
         self.system = system
         self._R, self._o, self._v = R.reshape(*lead, nb, 3, 3), o.reshape(*lead, nb, 3), v.reshape(*lead, nb, 6)
         self._S, self._point = S.reshape(*lead, nu, 6), point.reshape(*lead, nc, 3)
@@ -272,13 +278,26 @@ class Kinematics:
         at = R @ np.asarray(point, float) + p
         lever = self._o[..., body, :] + self._R[..., body, :, :] @ at - self.point(name)
         J = np.zeros((*self._S.shape[:-2], 6, self.system.nu))
-        j = int(self.system.arrays["dof"][body + 1]) - 1 if body else -1
-        while j >= 0:
-            S = self._S[..., j, :]
+        for j, S in self.columns(body):
             J[..., :3, j] = S[..., :3]
             J[..., 3:, j] = S[..., 3:] + np.cross(S[..., :3], lever)
-            j = int(self.system.arrays["up"][j])
         return J
+
+    def columns(self, body: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Freedoms that move a system body, and the motion of it for a unit of each speed, (6,) or (B, 6)."""
+        arrays, edges = self.system.arrays, self.system.topology.edges
+        while body:
+            kind, first = edges[body - 1].joint.kind, int(arrays["dof"][body])
+            if kind == "node":
+                assert self.system.flexible is not None
+                modes = self.system.flexible.bodies[edges[body - 1].flexible]
+                at, first, body = self.system.flexible.column[body], int(arrays["dof"][modes.body]), modes.body
+                for a in range(modes.modes.count):
+                    yield first + a, self._modal[..., at + 6 * a : at + 6 * a + 6]
+            elif kind != "modes":
+                for j in range(first, int(arrays["dof"][body + 1])):
+                    yield j, self._S[..., j, :]
+            body = int(arrays["parent"][body])
 
 
 class Energy(NamedTuple):
@@ -312,13 +331,14 @@ def jacobian(system: System, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0
 
 
 def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> Energy:
-    """Kinetic, potential (gravity) and elastic energy, J; elastic is what springs, bushings and stops store."""
-    both = kinematics(system, q, u, threads=threads)._energies
-    kinetic, potential = (both[..., n] if both.ndim > 1 else float(both[n]) for n in (0, 1))
+    """Kinetic, potential (gravity) and elastic energy, J; elastic is what springs, bushings, stops and
+    flexible bodies store."""
+    all_three = kinematics(system, q, u, threads=threads)._energies
+    kinetic, potential, modal = (all_three[..., n] if all_three.ndim > 1 else float(all_three[n]) for n in range(3))
     if not system.forces.any:
-        return Energy(kinetic, potential, 0.0 * kinetic)
+        return Energy(kinetic, potential, modal)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
-    elastic = loads(system, Q, U, 0.0, threads).energy
+    elastic = loads(system, Q, U, 0.0, threads).energy + modal
     return Energy(kinetic, potential, elastic if Q.ndim > 1 else float(elastic))
 
 

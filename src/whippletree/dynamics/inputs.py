@@ -110,7 +110,7 @@ def body_of(system: System, name: str, row: int) -> int:
 def _holds(system: System, name: str) -> str:
     """Which joints a vector holds, with their lengths, shortened for large systems."""
     lengths = np.diff(_rows(system, name))[1:]
-    parts = [f"{joint} {n}" for joint, n in zip(system.joints[:8], lengths, strict=False)]
+    parts = [f"{joint} {n}" for joint, n in zip(system.joints[:8], lengths[lengths > 0], strict=False)]
     return ", ".join(parts) + (f", ... ({len(system.joints)} joints)" if len(system.joints) > 8 else "")
 
 

@@ -21,6 +21,7 @@ from ..system.system import System
 from .constraint_forces import Held
 from .cut_joints import ends_of, freedom_axes
 from .evaluate import evaluate
+from .flexible_loads import force_needed
 from .functions import Kinematics, kinematics
 from .joint_table import Ends, JointTable, joint_table, times
 from .loads import loads
@@ -56,7 +57,12 @@ def joint_loads(
     """Of checked states and how constraints hold them: joints as they were written, then couplings and constraints."""
     k = kinematics(system, q, u)
     bodies = Bodies(system, k, 1)
-    bodies.need(evaluate(body_accelerations, motion_workspace, system, [q, u, udot], 6 * system.nb))
+    accelerations = evaluate(body_accelerations, motion_workspace, system, [q, u, udot], 6 * system.nb)
+    bodies.need(accelerations)
+    for flexible in system.flexible.bodies.values() if system.flexible else ():
+        a = accelerations[..., 6 * flexible.body : 6 * flexible.body + 6]
+        row = bodies.table.entered[flexible.name]
+        bodies.lacks[..., row, 0, :] += force_needed(system, k, flexible, a, q, udot)
     for name, value in (wrenches or {}).items():
         given = np.broadcast_to(np.asarray(value, float), (*q.shape[:-1], 6))
         bodies.act(name, k.position(name), given[..., :3], given[..., 3:])
@@ -131,10 +137,12 @@ class Bodies:
                 each[inner] += each[outer]
             elif inner:  # what is welded to ground has a point of its own
                 each[inner] += shift(each[outer], self.point[..., outer, None, :])
-        lever = self.point[..., table.outer, :] - points[..., table.carriers, :]
-        sign = np.where(table.child[table.carriers] == table.outer, 1.0, -1.0)[:, None, None]
-        carried = shift(self.lacks[..., table.outer, :, :], lever[..., None, :])
-        out[..., table.carriers, :, :] = sign * carried
+        real = table.carriers >= 0
+        carriers, outer_rows = table.carriers[real], table.outer[real]
+        lever = self.point[..., outer_rows, :] - points[..., carriers, :]
+        sign = np.where(table.child[carriers] == outer_rows, 1.0, -1.0)[:, None, None]
+        carried = shift(self.lacks[..., outer_rows, :, :], lever[..., None, :])
+        out[..., carriers, :, :] = sign * carried
         return out, links
 
     def _cuts(self, wrenches: np.ndarray, lam: np.ndarray, own: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -39,9 +39,12 @@ class JointTable:
         model = system.model
         joints = list(model.joints.values())
         self.row = {name: n for n, name in enumerate(system.bodies)}
+        for flexible in model.flexibles.values():
+            self.row[f"{flexible.name}/{flexible.modes.inboard}"] = self.row[flexible.name]
         self.row |= {frame.name: self.row[frame.body] for frame in model.frames.values()}
         self.group = np.array([system.topology.group[name] for name in system.bodies])
-        self.mass = np.array([0.0, *(body.mass for body in model.bodies.values())])
+        self.mass = np.zeros(len(system.bodies))  # of rigid ones
+        self.mass[1 : 1 + len(model.bodies)] = [body.mass for body in model.bodies.values()]
         self.com, self.inertia = np.zeros((len(self.mass), 3)), np.zeros((len(self.mass), 3, 3))
         for n, body in enumerate(model.bodies.values(), start=1):  # in the axes of the system's body
             _, R, p = system.place(body.name)
@@ -77,11 +80,23 @@ class JointTable:
         return found
 
     def _walk(self, system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """From ground to the tips: each joint that carries a body, the rows of the body before it and of its own."""
+        """From ground to the tips: each joint that carries a body, the rows of the body before it and of its own.
+
+        A node is carried by the node where the tree enters its body, and by no joint, -1.
+        """
         at: dict[int, list[tuple[int, int]]] = {}
         topology = system.topology
-        for joint in (*(weld for weld, _ in topology.welds), *(edge.joint for edge in topology.edges)):
-            n, a, b = self.joint[joint.name], self.row[joint.parent], self.row[joint.child]
+        links = [(self.joint[j.name], j.parent, j.child) for j in (weld for weld, _ in topology.welds)]
+        self.entered: dict[str, int] = {}  # row of the node that carries a flexible body
+        for edge in topology.edges:
+            own = f"{edge.flexible}/{edge.node}"
+            if not edge.flexible:
+                links.append((self.joint[edge.joint.name], edge.joint.parent, edge.joint.child))
+            elif edge.joint.kind == "modes":
+                self.entered[edge.flexible], carrier = self.row[own], own
+            else:
+                links.append((-1, carrier, own))
+        for n, a, b in ((n, self.row[inner], self.row[outer]) for n, inner, outer in links):
             at.setdefault(a, []).append((n, b))
             at.setdefault(b, []).append((n, a))
         found, seen = [], {0}

@@ -6,13 +6,16 @@ true from the start, or never: checks, closure and reactions look at all rows, m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from ..kernels.blocks import make_memory
 from ..kernels.constraint_layout import TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
 from ..kernels.constraints import constrain
 from ..kernels.joints import FREE, SPHERICAL
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, put, scratch, take
 from ..kernels.layout import unpack
 from ..system.constraints import SystemConstraints
@@ -28,7 +31,7 @@ class LiveRows:
         c = system.constraints
         arrays = {name: array.copy() for name, array in c.arrays.items()}
         alive = np.ones(c.count, bool)
-        if system.cut_joints:
+        if system.cut_joints and not system.flexible:  # modes move all there is
             alive = _movable(system)
         for e in range(len(system.cut_joints)):
             rows = slice(c.row[e], c.row[e + 1])
@@ -51,7 +54,7 @@ class LiveRows:
         self.count, self.size = len(self.kept), c.size
         self.body, self.to, self.row = arrays["body"], arrays["to"], arrays["row"]
         self.owner = [c.owner[r] for r in self.kept]
-        self.packed = pack_constraints(arrays, c.size)
+        self.arrays, self.packed = arrays, pack_constraints(arrays, c.size)
 
 
 def live_rows(system: System) -> LiveRows:
@@ -65,17 +68,15 @@ def live_rows(system: System) -> LiveRows:
 def _movable(system: System) -> np.ndarray:
     """(rows) Whether a joint moves a row at a pose that is nothing special: if not there, then nowhere."""
     c = system.constraints
-    S, w = loop_geometry(system, c, _some_pose(system), np.zeros(1 + 3 * system.forces.signals))
-    spans = Spans(system, S, frozenset())
+    pose = loop_geometry(system, c, _some_pose(system), np.zeros(1 + 3 * system.forces.signals))
+    spans = Spans(system, pose, frozenset())
     alive = np.ones(c.count, bool)
     for e in range(len(system.cut_joints)):
         outer = 0 if c.body[e] > c.to[e] else 1
         inner, end = sorted((int(c.body[e]), int(c.to[e])))
-        reach = spans.of(inner, end)
-        rows = w[c.row[e] : c.row[e + 1], outer]
-        alive[c.row[e] : c.row[e + 1]] = np.abs(rows @ reach).max(axis=1, initial=0.0) > NOTHING * np.linalg.norm(
-            rows, axis=1
-        )
+        rows = pose.own[c.row[e] : c.row[e + 1], outer]
+        moved = np.abs(rows @ spans.of(inner, end)).max(axis=1, initial=0.0)
+        alive[c.row[e] : c.row[e + 1]] = moved > NOTHING * np.linalg.norm(rows, axis=1)
     return alive
 
 
@@ -90,26 +91,66 @@ def _some_pose(system: System) -> np.ndarray:
     return q
 
 
+class LoopGeometry(NamedTuple):
+    """Freedoms and rows at one pose. Choices are made about the origin of a body: far out, levers to the point that
+    all share would drown what a loop is made of."""
+
+    o: np.ndarray  # (nb, 3)    origin of each body, from the point of its component
+    S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
+    w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
+    own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
+
+    def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
+        """(n, 6) Freedoms of body i's component about its origin."""
+        return self.S[freedoms] @ shift(self.o[i]).T
+
+    def carried(self, rows: np.ndarray, i: int, to: int) -> np.ndarray:
+        """Rows on a motion about the origin of body i, as rows on the same motion about that of body ``to``."""
+        return rows @ shift(self.o[i] - self.o[to])
+
+
+def columns_of(system: System) -> list[range]:
+    """Rows of S of a :class:`LoopGeometry` that move each body and not the one that carries it."""
+    dof, count = system.arrays["dof"].tolist(), system.nu
+    found = [range(0)]
+    for i, edge in enumerate(system.topology.edges, start=1):
+        found.append(range(0) if edge.flexible else range(dof[i], dof[i + 1]))
+        if edge.joint.kind == "node" and edge.modes is not None:
+            found[i] = range(count, count + edge.modes.count)
+            count += edge.modes.count
+    return found
+
+
+def shift(by: np.ndarray) -> np.ndarray:
+    """(6, 6) A motion about a point, seen from another one that lies ``by`` away: v + w x by."""
+    x, y, z = by.tolist()
+    X = np.eye(6)
+    X[3:, :3] = (0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)
+    return X
+
+
 class Spans:
     """What freedoms can do together, found once for each base and body."""
 
-    def __init__(self, system: System, S: np.ndarray, driven: frozenset[int]) -> None:
-        self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
-        self.S, self.driven = S, driven
+    def __init__(self, system: System, pose: LoopGeometry, driven: frozenset[int]) -> None:
+        self.parent, self.columns = system.arrays["parent"].tolist(), columns_of(system)
+        self.pose, self.driven = pose, driven
         self.found: dict[tuple[int, int], np.ndarray] = {}
 
     def of(self, base: int, i: int) -> np.ndarray:
-        """(6, r) Orthonormal: all that freedoms of i and farther inboard, but outboard of the base, can do."""
+        """(6, r) Orthonormal: all that freedoms of i and farther inboard, but outboard of the base, can do, at i."""
         todo = []
         while i > base and (base, i) not in self.found:
             todo.append(i)
             i = self.parent[i]
         span = self.found.get((base, i), np.zeros((6, 0)))
         for body in reversed(todo):
-            for j in range(self.dof[body], self.dof[body + 1]):
-                if j in self.driven or span.shape[1] == 6:
-                    continue
-                S = self.S[j]
+            if 0 < span.shape[1] < 6:
+                span = np.linalg.qr(shift(self.pose.o[body] - self.pose.o[self.parent[body]]) @ span)[0]
+            own = [j for j in self.columns[body] if j not in self.driven]
+            for S in self.pose.seen(own, body):
+                if span.shape[1] == 6:
+                    break
                 rest = S - span @ (span.T @ S)
                 rest = rest - span @ (span.T @ rest)
                 if rest @ rest > 1e-18 * (S @ S):
@@ -119,8 +160,8 @@ class Spans:
 
 
 @entry
-def geometry(memory, q, u, signals, w, S):
-    """w (nr, 12) and S (nu, 6) of one state"""
+def geometry(memory, q, u, signals, w, S, o, modal):
+    """w (nr, 12), S (nu, 6) and o (nb, 3) of one state, and columns of flexible bodies"""
     m, end = unpack(memory)
     E, end = unpack_constraints(memory, end)
     buffer = scratch(memory, end, q)
@@ -133,13 +174,25 @@ def geometry(memory, q, u, signals, w, S):
     constrain(m, E, k, signals, q, u, Rows(g, rate, given, gamma, w))
     for j in range(6 * m.nu):
         put(S, j, get(k.S, j))
+    for i in range(3 * m.nb):
+        put(o, i, get(k.o, i))
+    columns, _ = modal_columns(m, k)
+    for n in range(modal.shape[0]):
+        put(modal, n, get(columns, n))
 
 
 def loop_geometry(
     system: System, rows: LiveRows | SystemConstraints, q: np.ndarray, signals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """At a pose: freedoms S (nu, 6), and wrenches of rows (count, 2, 6) on their first and second body."""
+) -> LoopGeometry:
+    """Freedoms, and the wrenches of rows, at a pose."""
     memory = make_memory(system, kinematics_rows(system) + 4 * rows.count, 1, rows.packed)
-    S, w = np.zeros(6 * system.nu), np.zeros(12 * rows.count)
-    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w, S)
-    return S.reshape(-1, 6), w.reshape(-1, 2, 6)
+    o, S, w = np.zeros((system.nb, 3)), np.zeros((system.nu, 6)), np.zeros((rows.count, 2, 6))
+    modal = np.zeros(system.flexible.motion if system.flexible else 0)
+    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w.ravel(), S.ravel(), o.ravel(), modal)
+    for i, edge in enumerate(system.topology.edges, start=1) if system.flexible else ():
+        if edge.joint.kind == "node" and system.flexible and edge.modes is not None:
+            at = system.flexible.column[i]
+            S = np.vstack([S, modal[at : at + 6 * edge.modes.count].reshape(-1, 6)])
+    ends = np.stack([rows.body, rows.to], axis=1)[rows.arrays["element"]]
+    own = np.concatenate([w[..., :3] - np.cross(o[ends], w[..., 3:]), w[..., 3:]], axis=-1)
+    return LoopGeometry(o, S, w, own)

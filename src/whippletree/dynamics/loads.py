@@ -12,9 +12,10 @@ import numpy as np
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from ..kernels.force_layout import ROW, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
+from ..kernels.outside import PUSH, call_flexible
 from ..kernels.spatial import add, dot, load6, store6
 from ..system.system import System
 from .evaluate import evaluate
@@ -56,6 +57,10 @@ def project(m, k, wrench, tau):
     if wrench.shape[0] == 0:
         return
     for i in range(m.nb - 1, 0, -1):
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:  # with its nodes
+                call_flexible(PUSH, i, 0, m.header, k.sin, tau, wrench, tau, tau, tau)
+            continue
         f, p = load6(wrench, i), m.parent[i]
         for j in range(m.dof[i], m.dof[i + 1]):
             put(tau, j, get(tau, j) + dot(load6(k.S, j), f))

@@ -33,20 +33,21 @@ from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import MOTION, unpack_forces
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
-from ..kernels.layout import unpack
-from ..kernels.spatial import add, axpy, dot, load6, store6
+from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
+from ..kernels.layout import FACTORS, FLEXIBLE, unpack
+from ..kernels.outside import HALF, HALF_BACK, call_flexible
+from ..kernels.spatial import add, axpy, dot, load6, store6, sub
 from ..system.system import System
-from . import articulated
+from . import articulated, sweep_work
 from .live_rows import live_rows
 
-SUPPORTS = {"trees", "loops", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 
 
 class Work(NamedTuple):
-    tree: articulated.Work
+    tree: sweep_work.Work
     rows: Rows
     Y: Any  # (nr, nu)  row r: the half solved row r of C, then an orthonormal direction
     R: Any  # (nr, nr)  row i: products of direction i with the rows
@@ -64,7 +65,7 @@ class Work(NamedTuple):
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
     nb, nu, nr = system.nb, system.nu, live_rows(system).count
-    return 33 * nb + 8 * nu + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
+    return sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
@@ -75,7 +76,7 @@ def workspace(system: System, lanes: int = 1) -> np.ndarray:
 
 @inline
 def take_work(m, E, buffer, n):
-    tree, n = articulated.take_work(m, buffer, n)
+    tree, n = sweep_work.take_work(m, buffer, n)
     rows, n = take_rows(E, buffer, n)
     Y, n = take(buffer, n, E.nr * m.nu)
     R, n = take(buffer, n, E.nr * E.nr)
@@ -102,6 +103,9 @@ def half_solve(m, E, k, w, r):
     A, x = w.tree, w.rows
     a, b, i, first, j, second = ends_of_row(E, r)
     za, zb = scale_by_minus(load6(x.w, 2 * r)), scale_by_minus(load6(x.w, 2 * r + 1))
+    if m.header[FLEXIBLE] > 0:
+        half_solve_flexible(m, k, w, r, a, b, i, first, j, second)
+        return
     for l in range(m.nu):
         put(w.Y, r * m.nu + l, 0.0)
     load, size = length(za) + length(zb), 0.0
@@ -120,6 +124,22 @@ def half_solve(m, E, k, w, r):
             za = axpy(d * epsilon, load6(A.U, l), za)  # z+ = z + G epsilon
         a = m.parent[a]
     put(w.scale, r, size)
+
+
+@kernel
+def half_solve_flexible(m, k, w, r, a, b, i, first, j, second):
+    """The same with flexible bodies, by a sweep from the outer body of the row"""
+    A, x, top = w.tree, w.rows, max(a, b)
+    for n in range(6 * (top + 1)):
+        put(A.pA, n, 0.0)
+    store6(A.pA, a, sub(load6(A.pA, a), load6(x.w, 2 * r)))
+    store6(A.pA, b, sub(load6(A.pA, b), load6(x.w, 2 * r + 1)))
+    factors, row = view(w.given, 0, 4), view(w.Y, r * m.nu, m.nu)
+    put(factors, 0, float(i))
+    put(factors, 1, first)
+    put(factors, 2, float(j))
+    put(factors, 3, second)
+    put(w.scale, r, call_flexible(HALF, top, 0, m.header, k.sin, A.IA, row, factors, row, row))
 
 
 @inline
@@ -223,6 +243,9 @@ def correct(m, E, k, w, rank, lacks, move):
     for r in range(nr):
         put(w.lam, r, get(w.lam, r) / get(w.scale, r) if get(w.scale, r) > 0.0 else 0.0)
     A = w.tree
+    if m.header[FLEXIBLE] > 0:
+        call_flexible(HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
+        return
     for n in range(6):
         put(A.x, n, 0.0)
     for i in range(1, m.nb):  # L^-T D^-1/2 y, ground to tips
@@ -262,6 +285,7 @@ def missing(m, E, F, signals, w, udot):
 @kernel
 def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
     """u' under tau and wrenches, and lam; u' of given motions is left at zero. Returns the power of constraints."""
+    m.header[FACTORS] = 1  # modes one by one
     articulated.solve(m, k, tau, wrench, w.tree, udot)
     power = 0.0
     if E.nr > 0:

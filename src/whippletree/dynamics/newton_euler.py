@@ -1,7 +1,7 @@
 """Recursive Newton-Euler inverse dynamics of a tree, O(n).
 
-Paper    [luh1980] On-line computational scheme for mechanical manipulators; [jain1992] eqs (44)-(45)
-         with no modes.
+Paper    [luh1980] On-line computational scheme for mechanical manipulators; [jain1992] eqs (44)-(45),
+         whose modes are in flexible.py.
 Symbols  f = f_m, a = alpha_m, S = H', tau = T of jain1992.
 Differs  one common frame, so Phi is 1; gravity and the velocity products are the bias acceleration b.
 """
@@ -23,13 +23,14 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take
 from ..kernels.layout import unpack
+from ..kernels.outside import CARRY, NEED, NEED_IN, call_flexible
 from ..kernels.spatial import add, axpy, dot, load3, load6, rigid_force, store6, sub
 from ..system.system import System
 
-SUPPORTS = {"trees", "loops", "couplings", "lanes"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
@@ -43,6 +44,10 @@ def balance(m, k, udot, wrench, f, x, tau):
     for n in range(6):
         put(x, n, 0.0)
     for i in range(1, m.nb):  # ground to tips: a = b + x, f = I a + v x* I v - wrench
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:  # with its nodes
+                call_flexible(NEED, i, 0, m.header, k.sin, udot, wrench, f, x, tau)
+            continue
         xi = load6(x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
             xi = axpy(get(udot, j), load6(k.S, j), xi)
@@ -53,6 +58,10 @@ def balance(m, k, udot, wrench, f, x, tau):
             fi = sub(fi, load6(wrench, i))
         store6(f, i, fi)
     for i in range(m.nb - 1, 0, -1):  # tips to ground: tau = S . f
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(NEED_IN, i, 0, m.header, k.sin, udot, wrench, f, x, tau)
+            continue
         fi = load6(f, i)
         for j in range(m.dof[i], m.dof[i + 1]):
             put(tau, j, dot(load6(k.S, j), fi) + m.armature[j] * get(udot, j))
@@ -106,6 +115,10 @@ def body_accelerations(memory, q, u, udot, out, start, stop):
         rates, a = gather(udot, s, a_block), target(out, block)
         store6(a, 0, load6(k.b, 0))
         for i in range(1, m.nb):  # a = b + x, and x - x_p = S u'
+            if m.kind[i] < 0:
+                if m.kind[i] == MODES:
+                    call_flexible(CARRY, i, 0, m.header, k.sin, rates, a, a, a, a)
+                continue
             p = m.parent[i]
             ai = add(load6(a, p), sub(load6(k.b, i), load6(k.b, p)))
             for j in range(m.dof[i], m.dof[i + 1]):

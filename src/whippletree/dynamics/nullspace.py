@@ -21,7 +21,7 @@ from .multipliers import PER_GAP, RANK
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 
-SUPPORTS = {"trees", "loops", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:

@@ -38,8 +38,9 @@ def _idle(bodies: Bodies, held: Held) -> np.ndarray:
         lever[n] = bodies.point[table.child[n]]
     for n, inner, outer in zip(table.carriers[::-1], table.inner[::-1], table.outer[::-1], strict=True):
         passing, R = loops.at.get(outer, (set(), np.zeros((0, 6))))
-        out[n, : len(R)] = R
-        lever[n] = bodies.point[outer]
+        if n >= 0:
+            out[n, : len(R)] = R
+            lever[n] = bodies.point[outer]
         if inner and passing:
             moved = R if bodies.group[inner] else shift(R, bodies.point[outer])
             loops.join(inner, passing, moved)

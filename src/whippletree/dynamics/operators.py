@@ -1,21 +1,22 @@
 """The innovations factors of the mass matrix, its inverse, and O(n) solves for any number of right-hand sides.
 
-Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators, eqs (51)-(56)
-         with no modes: M = (1 + H Phi K) D (1 + H Phi K)', M^-1 = (1 - H Psi K)' D^-1 (1 - H Psi K).
+Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators, eqs (51)-(56),
+         with modes in flexible.py: M = (1 + H Phi K) D (1 + H Phi K)', M^-1 = (1 - H Psi K)' D^-1 (1 - H Psi K).
 Symbols  P = IA, D = 1/d, G = U d, epsilon, nu and z as the paper.
 Differs  one common frame, so Phi is 1 between bodies and (H Phi K)_lj = S_l . U_j d_j for l inboard of j;
          freedoms are numbered from ground, so the factor is unit upper triangular where the paper's,
          numbered from the tip, is lower.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from ..kernels.kinematics import kinematics_rows, place, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
-from ..kernels.layout import unpack
+from ..kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
+from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
+from ..kernels.layout import FACTORS, FLEXIBLE, unpack
+from ..kernels.outside import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, call_flexible
 from ..kernels.spatial import (
     add,
     add21,
@@ -32,41 +33,26 @@ from ..kernels.spatial import (
     sub_outer,
 )
 from ..system.system import System
+from .sweep_work import take_work, work_rows
 
-SUPPORTS = {"trees", "lanes"}
-
-
-class Factors(NamedTuple):
-    P: Any  # (nb, 21) articulated inertia of the children; rows of leaves stay zero
-    U: Any  # (nu, 6)  P S
-    d: Any  # (nu)     1 / D
-    z: Any  # (nb, 6)  force of the children
-    x: Any  # (nb, 6)  acceleration
-    nu: Any  # (nu)    d epsilon
+SUPPORTS = {"trees", "flexible", "lanes"}
 
 
 def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
     """Memory for the entries below; they return ``columns`` vectors of length nu for each state."""
-    nb, nu = system.nb, system.nu
-    return make_memory(system, kinematics_rows(system) + 33 * nb + 8 * nu + system.nq + nu * columns, lanes)
-
-
-@inline
-def take_factors(m, buffer, n):
-    P, n = take(buffer, n, 21 * m.nb)
-    U, n = take(buffer, n, 6 * m.nu)
-    d, n = take(buffer, n, m.nu)
-    z, n = take(buffer, n, 6 * m.nb)
-    x, n = take(buffer, n, 6 * m.nb)
-    nu, n = take(buffer, n, m.nu)
-    return Factors(P, U, d, z, x, nu), n
+    rows = kinematics_rows(system) + work_rows(system) + system.nq + system.nu * columns
+    return make_memory(system, rows, lanes)
 
 
 @kernel
 def factorize(m, k, w):
     """P, D and G, eq. (51), from the tips to ground"""
     for i in range(m.nb - 1, 0, -1):
-        P = add_rigid(load21(w.P, i), m.mass[i], load3(k.h, i), load6(k.J, i))
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:  # with its nodes
+                call_flexible(ELIMINATE, i, 1, m.header, k.sin, w.IA, w.d, w.d, w.d, w.d)
+            continue
+        P = add_rigid(load21(w.IA, i), m.mass[i], load3(k.h, i), load6(k.J, i))
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
             S = load6(k.S, j)
             U = mul(P, S)
@@ -76,27 +62,37 @@ def factorize(m, k, w):
             put(w.d, j, d)
         p = m.parent[i]
         if p > 0:
-            store21(w.P, p, P if m.first[i] else add21(load21(w.P, p), P))
+            store21(w.IA, p, P if m.first[i] else add21(load21(w.IA, p), P))
 
 
 @kernel
 def solve(m, k, w, rhs, first, stride, out):
     """M x = rhs, eq. (56): two sweeps over the factors. Rows first, first + stride, ... of rhs and out."""
     for n in range(6 * m.nb):
-        put(w.z, n, 0.0)
+        put(w.pA, n, 0.0)
+    none, right = view(w.pA, 0, 0), view(rhs, first, rhs.shape[0] - first)
     for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K) rhs, then D^-1
-        z = load6(w.z, i)
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right)
+            continue
+        z = load6(w.pA, i)
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
             nu = get(w.d, j) * (get(rhs, first + stride * j) - dot(load6(k.S, j), z))
             z = axpy(nu, load6(w.U, j), z)  # z+ = z + G epsilon
-            put(w.nu, j, nu)
-        store6(w.z, m.parent[i], add(load6(w.z, m.parent[i]), z))
+            put(w.uA, j, nu)
+        store6(w.pA, m.parent[i], add(load6(w.pA, m.parent[i]), z))
     for n in range(6):
         put(w.x, n, 0.0)
+    found = view(out, first, out.shape[0] - first)
     for i in range(1, m.nb):  # (1 - H Psi K)'
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
+            continue
         x = load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            xj = get(w.nu, j) - get(w.d, j) * dot(load6(w.U, j), x)
+            xj = get(w.uA, j) - get(w.d, j) * dot(load6(w.U, j), x)
             x = axpy(xj, load6(k.S, j), x)
             put(out, first + stride * j, xj)
         store6(w.x, i, x)
@@ -111,7 +107,7 @@ def solutions(memory, q, rhs, out, start, stop):
     columns = rhs.shape[-1] // max(m.nu, 1)
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    w, n = take_factors(m, buffer, n)
+    w, n = take_work(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
     rhs_block, n = take(buffer, n, rhs.shape[-1])
     total = 0.0
@@ -135,7 +131,7 @@ def inverses(memory, q, out, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    w, n = take_factors(m, buffer, n)
+    w, n = take_work(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
     block, n = take(buffer, n, m.nu * m.nu)
     total = 0.0
@@ -161,15 +157,18 @@ def innovations(memory, q, out, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    w, n = take_factors(m, buffer, n)
+    w, n = take_work(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
     block, n = take(buffer, n, m.nu * m.nu + m.nu)
     total = 0.0
+    m.header[FACTORS] = 1  # modes one by one
     for s in range(start, stop, states_per_block(buffer)):
         place(m, gather(q, s, q_block), k)
         factorize(m, k, w)
         result = target(out, block)
-        for j in range(m.nu):
+        if m.header[FLEXIBLE] > 0:
+            call_flexible(INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
+        for j in range(m.nu if m.header[FLEXIBLE] == 0 else 0):
             put(result, j * m.nu + j, 1.0)
             put(result, m.nu * m.nu + j, 1.0 / get(w.d, j))
             G = scale(get(w.d, j), load6(w.U, j))
@@ -187,7 +186,7 @@ def pivots(memory, q, D, start, stop):
     """D of one state. Returns 0; a pivot that vanished shows in D."""
     m, end = unpack(memory)
     k, n = take_kinematics(m, scratch(memory, end, q))
-    w, n = take_factors(m, scratch(memory, end, q), n)
+    w, n = take_work(m, scratch(memory, end, q), n)
     place(m, q, k)
     factorize(m, k, w)
     for j in range(m.nu):

@@ -9,8 +9,12 @@ still open travel along. At each freedom one of three things happens:
 - rows move with it, but badly: it is *kept* as one more variable until they are closed, and *released* then, by its
   equation of motion (arbitrary coordinate selection). Where rows are left that nothing else moves, they *take* it.
 
+Modes of a flexible body are kept from its nodes on, and released, or taken, once all that they move is in the front.
+
 The choice is made at one pose, by the rows as they are there once all freedoms outboard are eliminated. Rows that no
 freedom between the body and the base can move are redundant, and left behind.
+
+Here, unlike in the sweep, what is said of a body's motion is about its own origin (see LoopGeometry).
 """
 
 from __future__ import annotations
@@ -22,10 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from ..model import GROUND
 from ..system.system import System
 from .constraint_rows import Table
-from .live_rows import Spans, live_rows
-from .reduction_layout import BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, ROOT, TAKE, Layout, Plan
+from .live_rows import LoopGeometry, Spans, columns_of, live_rows
+from .reduction_layout import BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, ROOT, TAKE, Layout, Plan
 
 WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
 NEAR = 6  # freedoms: farther ones have longer levers
@@ -34,7 +39,7 @@ NOTHING = 1e-8  # of what a row could move by: it does not move at all
 
 @dataclass
 class Group:
-    """The open rows of one loop, over a body's own acceleration (first 6 columns) and other variables of its front."""
+    """The open rows of one loop, over a body's own acceleration and other variables of its front."""
 
     element: int
     count: int  # rows
@@ -61,40 +66,84 @@ def _size(x: np.ndarray) -> float:
     return float(np.sqrt((x * x).sum()))
 
 
+def _sizes(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
+    """(n) How much each of n freedoms moves the rows."""
+    moved = rows @ freedoms.T
+    return np.sqrt((moved * moved).sum(axis=0))
+
+
 class Planner:
-    def __init__(self, system: System, S: np.ndarray, wrenches: np.ndarray) -> None:
-        self.S, self.w, self.nb = S, wrenches, system.nb
+    def __init__(self, system: System, pose: LoopGeometry) -> None:
+        self.pose, self.nb = pose, system.nb
         self.owner, self.table = live_rows(system).owner, Table(live_rows(system))
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
+        self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
+        self.places = system.flexible.column if system.flexible else []
+        self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven = frozenset(system.forces.motions)
         self.fronts = [Front() for _ in range(system.nb)]
         self.program: list[tuple[Any, ...]] = []  # with symbols, before places are known
         self.dependents: dict[str, list[int]] = {}
         self.kept: list[int] = []
         self.begun: set[int] = set()
-        self.spans = Spans(system, S, self.driven)
+        self.spans = Spans(system, pose, self.driven)
 
     # ------------------------------------------------------------ choosing
 
     def can_move(self, group: Group, i: int, later: list[int]) -> bool:
         """Whether a freedom still to come, of this joint or farther inboard, moves the rows."""
-        if any(_size(group.own @ self.S[j]) > NOTHING * group.scale for j in later if j not in self.driven):
+        own = [j for j in later if j not in self.driven]
+        if own and _sizes(group.own, self.pose.seen(own, i)).max() > NOTHING * group.scale:
             return True
-        rows, outer = group.own, int(self.parent[i])
+        rows, at, outer = group.own, i, int(self.parent[i])
         for b in sorted((b for what, b in group.rest if what == "body"), reverse=True):  # they move too, from there on
+            rows, at = self.pose.carried(rows, at, outer), outer
             if _size(rows @ self.spans.of(b, outer)) > NOTHING * _size(rows):
                 return True
-            rows, outer = rows + group.rest["body", b], min(outer, b)
+            rows, at = self.pose.carried(rows, at, b) + group.rest["body", b], b
+            outer = min(outer, b)
+        rows = self.pose.carried(rows, at, outer)
         return _size(rows @ self.spans.of(group.base, outer)) > NOTHING * _size(group.first)
 
     def plan(self) -> None:
         for i in range(self.nb - 1, 0, -1):
             self.body(i)
             front = self.fronts[i]
+            if self.kinds[i] == "node":
+                self.node(i, front)
+            elif self.kinds[i] == "modes":
+                self.modes(i, front)
+                self.release(i, front)
+                self.merge(i, front)
+                continue
             for j in range(self.dof[i + 1] - 1, self.dof[i] - 1, -1):
                 self.freedom(i, front, j, list(range(self.dof[i], j)))
             self.release(i, front)
             self.merge(i, front)
+
+    def node(self, i: int, front: Front) -> None:
+        """Its motion becomes that of its body's frame and modes."""
+        first = self.dof[int(self.parent[i])]
+        for a, S in enumerate(self.pose.seen(self.columns[i], i)):
+            name = ("freedom", first + a)
+            front.variables[name] = None
+            self.waiting.add(name)
+            for group in front.groups:
+                group.rest[name] = (group.own @ S)[:, None]
+            self.program.append((KEPT, i, first + a, 1 + self.places[i] + 6 * a))
+
+    def modes(self, i: int, front: Front) -> None:
+        """The modal mass and forces; from here on modes are variables like others."""
+        first, count = self.dof[i], self.dof[i + 1] - self.dof[i]
+        names = [("freedom", first + a) for a in range(count)]
+        front.variables |= dict.fromkeys(names)
+        self.waiting -= set(names)
+        self.kept += range(first, first + count)
+        self.program.append((MODAL, i, first, count))
+        for group in list(front.groups):
+            if not self.can_move(group, i, []):
+                self.take(i, front, group)
+                front.groups.remove(group)
 
     def body(self, i: int) -> None:
         """Its own inertia, and the rows of loops that end here."""
@@ -105,35 +154,36 @@ class Planner:
         for e in table.by_body.get(i, ()):
             rows, base = table.rows(e), table.base(e)
             outer = 0 if table.body[e] == i else 1
-            own = self.w[rows, outer]
-            rest = {("body", base): self.w[rows, 1 - outer]} if base else {}
+            own = self.pose.own[rows, outer]
+            rest = {("body", base): self.pose.own[rows, 1 - outer]} if base else {}
             group = Group(e, rows.stop - rows.start, base, own, dict(rest), own)
-            group.scale = _size(own) * max(_size(self.S[j]) for j in range(self.dof[i], self.dof[i + 1]))
+            freedoms = self.pose.seen(self.columns[i], i)
+            group.scale = _size(own) * float(np.sqrt((freedoms * freedoms).sum(axis=1).max()))
             self.fronts[i].variables |= dict.fromkeys(rest)
             if group.scale > 0.0:
                 self.fronts[i].groups.append(group)
                 self.program.append((CLOSE, i, e, outer, base))
             self.dependents.setdefault(self.owner[rows.start], [])
 
-    def near(self, i: int, j: int, base: int) -> list[int]:
-        """Freedom j and the next few inboard of it, in the loop."""
+    def near(self, i: int, j: int, base: int) -> np.ndarray:
+        """(n, 6) Freedom j of body i and the next few inboard of it, in the loop."""
         found: list[int] = []
-        low = j
-        while i > base and len(found) < NEAR:
-            found += range(low, self.dof[i] - 1, -1)
-            i = int(self.parent[i])
-            low = int(self.dof[i + 1]) - 1
-        return found
+        low, outer = j, i
+        while outer > base and len(found) < NEAR:
+            found += range(low, self.dof[outer] - 1, -1) if self.kinds[outer] != "modes" else ()
+            outer = int(self.parent[outer])
+            low = int(self.dof[outer + 1]) - 1
+        return self.pose.seen(found, i)
 
     def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
-        S, touched = self.S[j], False
+        S, touched = self.pose.seen([j], i)[0], False
         chosen, most = None, 0.0
         for group in front.groups:
             moved = _size(group.own @ S)
             if j in self.driven or moved <= NOTHING * group.scale:
                 continue
             touched = True
-            share = moved / max(moved, *(_size(group.own @ self.S[n]) for n in self.near(i, j, group.base)))
+            share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
             if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
@@ -147,7 +197,7 @@ class Planner:
             self.program.append((KEPT, i, j))
         else:
             pivot = float(np.sum((chosen.own @ S) ** 2))
-            could = max(_size(chosen.first @ self.S[n]) for n in self.near(i, j, chosen.base))
+            could = _sizes(chosen.first, self.near(i, j, chosen.base)).max()
             self.program.append((DEPENDENT, i, j, chosen.element, pivot, pivot < (WELL * could) ** 2))
             self.substitute(front, chosen, lambda g: g.own @ S)
             owner = self.owner[self.table.rows(chosen.element).start]
@@ -196,7 +246,7 @@ class Planner:
         """Kept freedoms that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
-            if what == "freedom" and name not in front.released:
+            if what == "freedom" and name not in front.released | self.waiting:
                 open_ = any(
                     float(np.abs(g.rest[name]).max(initial=0.0)) > NOTHING * g.scale
                     for g in front.groups
@@ -220,15 +270,15 @@ class Planner:
                 above.variables[name] = None
         for group in front.groups:
             keys = group.rest.pop(("body", p), None)
-            own = group.own if keys is None else group.own + keys
-            above.groups.append(replace(group, own=own))
+            own, first = self.pose.carried(group.own, i, p), self.pose.carried(group.first, i, p)
+            above.groups.append(replace(group, own=own if keys is None else own + keys, first=first))
             self.program.append((MOVE, i, p, group.element))
         self.program.append((MERGE, i, p))
 
 
-def make_plan(system: System, S: np.ndarray, wrenches: np.ndarray) -> Plan:
-    """For the freedoms S (nu, 6) and the wrenches of live rows (nr, 2, 6) at one pose."""
-    planner = Planner(system, S, wrenches)
+def make_plan(system: System, pose: LoopGeometry) -> Plan:
+    """For the live rows at one pose."""
+    planner = Planner(system, pose)
     planner.plan()
     layout = Layout(planner.program, planner.fronts, planner.table.count)
     return layout.plan(planner.dependents, planner.kept, planner.table.rows)

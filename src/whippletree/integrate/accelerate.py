@@ -2,8 +2,12 @@
 
 A given motion is solved exactly, by any algorithm: its freedom resists without end (``resist``), so no force moves
 it, and the acceleration y that it causes in the bodies outboard acts on them as the wrench -I y.
+
+Modes that are quasi-static resist without end too. They neither move nor accelerate; where they are follows from the
+loads, K eta = f, with f at the accelerations that the others have: solved for, and again, from where they were last.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,19 +18,21 @@ from ..dynamics import articulated, composite, multipliers, reduction
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
+from ..dynamics.sweep_work import take_work, work_rows
 from ..kernels.blocks import ALWAYS, make_memory
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces, spread_given
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import unpack
+from ..kernels.layout import MODAL_MOTION, unpack
 from ..kernels.manifold import coordinate_rates
-from ..kernels.outside import call_policy, call_solver
+from ..kernels.outside import HOLD, SETTLE, call_flexible, call_policy, call_solver
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
 
+ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
 TREES = {"articulated": 0, "composite": 1}
 LOOPS = ("multipliers", "reduction")  # in integrate/closed.py
 
@@ -56,7 +62,7 @@ class Parts(NamedTuple):
     wrench: Any  # (nb, 6)  on bodies; empty where nothing acts on them
     signals: Any  # (1 + 3 ns)  time and functions of it
     spare: Any  # (24)
-    y: Any  # (nb, 6)       acceleration by given motions; empty without any
+    y: Any  # (nb, 6)       acceleration by given motions; empty without any and without flexible bodies
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
     health: Any  # (1)      how well the plan of reduction serves
@@ -75,8 +81,10 @@ def mechanism_memory(
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
     else:
-        trees = {"articulated": 33 * nb + 8 * nu, "composite": 22 * nb + nu + nu * nu}
+        trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
+    if system.flexible:
+        work = max(work, work_rows(system))  # where modes settle
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
@@ -125,7 +133,7 @@ def open_parts(x):
     m, F, _ = open_forces(x.memory)
     k, n = take_kinematics(m, x.buffer)
     bodies = 6 * m.nb if F.nbodies + F.ndriven > 0 else 0
-    motions = 1 if F.ndriven > 0 else 0
+    motions = 1 if F.ndriven > 0 or m.header[MODAL_MOTION] > 0 else 0
     total, n = take(x.buffer, n, m.nu)
     wrench, n = take(x.buffer, n, bodies)
     signals, n = take(x.buffer, n, 1 + 3 * F.ns)
@@ -149,7 +157,7 @@ def ask(call, t, q, u, total):
 def load(p, t, q, u):
     """All forces at a state but those of given motions, into ``total`` and ``wrench``; returns the power of those that
     store no energy"""
-    power = get(p.k.v, 0)  # of ground: zero
+    power = get(p.k.defect, 1)  # of modes: zero without any
     for j in range(p.m.nu):
         put(p.total, j, get(p.tau, j))
     ask(p.call, t, q, u, p.total)
@@ -183,6 +191,8 @@ def hold(p):
     for i in range(1, m.nb):
         pushed = mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), load6(p.y, i))
         store6(p.wrench, i, sub(load6(p.wrench, i), pushed))
+        if m.kind[i] == MODES:
+            call_flexible(HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
 
 
 @kernel
@@ -211,7 +221,7 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
         return lambda algorithm, x, p, t, q, u, udot, n: call_solver(algorithm[0], x.memory, x.buffer, t, q, u, udot)
 
     def by_articulated(algorithm, x, p, t, q, u, udot, n):
-        w, _ = articulated.take_work(p.m, x.buffer, n)
+        w, _ = take_work(p.m, x.buffer, n)
         articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
@@ -220,7 +230,7 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             c, _ = composite.take_work(p.m, x.buffer, n)
             composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
         else:
-            w, _ = articulated.take_work(p.m, x.buffer, n)
+            w, _ = take_work(p.m, x.buffer, n)
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
@@ -260,18 +270,48 @@ def _singular(algorithm, x):
 
 
 @kernel
+def times_solved(m):
+    """Once, or more often where there are quasi-static modes"""
+    if m.header[MODAL_MOTION] > 0:
+        for i in range(1, m.nb):
+            if m.kind[i] == MODES:
+                for j in range(m.dof[i], m.dof[i + 1]):
+                    if m.resist[j] == math.inf:
+                        return ROUNDS
+    return 1
+
+
+@kernel
+def follow(x, p, q, udot, n):
+    """Quasi-static modes go to where their stiffness holds the loads there were"""
+    m = p.m
+    if p.F.ndriven == 0:  # else drive has done so
+        balance(m, p.k, udot, p.wrench, p.f, p.y, p.needed)
+    for j in range(m.nu):
+        put(p.needed, j, get(p.needed, j) - get(p.total, j))
+    for i in range(1, m.nb):
+        if m.kind[i] == MODES:
+            work = view(x.buffer, n, x.buffer.shape[0] - n)
+            call_flexible(SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
+
+
+@kernel
 def accelerate(x, t, q, u, udot):
     """u' of one state, or of one in each lane. Returns the power of forces."""
     p, n = open_parts(x)
     if p.F.ndriven > 0:
         impose(x, t, q, u)
-    place_and_move(p.m, q, u, p.k)
-    power = load(p, t, q, u)
-    if p.F.ndriven > 0:
-        hold(p)
-    power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
-    if p.F.ndriven > 0:
-        power = power + drive(p, u, udot)
+    power = get(p.k.v, 0)
+    for again in range(times_solved(p.m)):
+        if again > 0:
+            follow(x, p, q, udot, n)
+        place_and_move(p.m, q, u, p.k)
+        power = load(p, t, q, u)
+        if p.F.ndriven > 0:
+            hold(p)
+        power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
+        if p.F.ndriven > 0:
+            power = power + drive(p, u, udot)
     return power
 
 

@@ -34,8 +34,10 @@ from .tableau import Tableau
 from .task import Failure, Task
 
 MOST_STEPS = 2_000_000  # from one output to the next
-SHORTEST = 1 / 2  # of the last calm step: near poses where loops lose rank shorter ones would only follow roundings
-LOOPS = 4.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for hours
+# where loops lose rank a step is tried again a little shorter, lest its stages meet the very pose, down to the shortest
+# share of the last calm one: yet shorter ones would only follow roundings
+SHORTER, SHORTEST = 0.8, 0.25
+LOOPS = 100.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for minutes
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
@@ -224,6 +226,8 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
             else:
                 c[CALM] = h
             accepted = control(method.control, c, h, size)
+            if not accepted and singular(x.algorithm, x):
+                c[STEP] = max(c[STEP], SHORTER * h)
         for j in range(ny):
             put(dense, j, get(y, j))
             put(y, j, get(new, j))

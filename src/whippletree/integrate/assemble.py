@@ -85,6 +85,14 @@ def _kept(system: System, given: Any) -> np.ndarray:
     return kept
 
 
+def _modal(system: System) -> np.ndarray:
+    """Freedoms that are modes."""
+    found = np.zeros(system.nu, bool)
+    for name in system.model.flexibles:
+        found[system.u_index(name)] = True
+    return found
+
+
 def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
     """W^-1/2: 0 holds a freedom still, as a given motion does."""
     roots = np.where(kept, 1.0 / np.sqrt(weight), 1.0)
@@ -107,18 +115,22 @@ def _split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) -> np.ndarray:
     """q on the constraints: with what is kept held still; if that fails, as near to it as a weight brings it.
 
-    An infinite weight allows no second best.
+    Flexible bodies are deformed only if nothing else will do. An infinite weight allows no second best.
     """
     limit, best, free = CLOSED * min(1.0, system.constraints.size), (np.inf, start), np.zeros(system.nu, bool)
-    second = ((free, weight),) if weight < np.inf else ()
-    for held, each in ((kept, np.inf), *second) if kept.any() else ((free, 1.0),):
+    stiff, stages = _modal(system), [(kept, np.inf)] if kept.any() else [(free, 1.0)]
+    if weight < np.inf and kept.any():
+        stages.append((free, weight))
+    if stiff.any():
+        stages = [(held | stiff, each) for held, each in stages] + stages
+    for held, each in stages:
         rng, root = np.random.default_rng(0), _roots(system, held, np.inf)
         for n in range(TRIES):
             turn = rng.normal(size=system.nu) * root * min(0.02 * 2.0**n, 1.5) if n else np.zeros(system.nu)
             q = _march(system, advance(system, start, turn), root)
             gap = float(np.abs(_residual(system, q)[0]).max())
             if gap < limit:
-                return _nearest(system, start, q, root, _roots(system, kept, each))
+                return _nearest(system, start, q, root, np.where(root == 0.0, 0.0, _roots(system, kept, each)))
             best = min(best, (gap, q), key=lambda pair: pair[0])
     raise _cannot_close(system, best[1])
 
@@ -200,8 +212,9 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
     """The speeds nearest to u that the constraints allow at q."""
     rows = rows_of(system, q, u)
     least = START * float(speed_scale(u, rows.given))
-    for weight in (np.inf, KEPT):
-        root = _roots(system, kept, weight)
+    stiff = _modal(system)
+    for held, weight in ((kept | stiff, np.inf), (kept, np.inf), (kept, KEPT)):
+        root = _roots(system, held, weight)
         U, s, Vt = _split(rows.C * root)
         out = u - root * (Vt.T @ ((U.T @ rows.rate) / s))
         left = rows_of(system, q, out).rate

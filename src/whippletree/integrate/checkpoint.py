@@ -18,6 +18,7 @@ from ..model.forces import Custom
 from ..result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
 from ..result.result import Result
 from .events import Event, Watch
+from .quasi_static import rows_named
 from .task import Task
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]
         "tau": task.tau.tolist() if task.tau.any() else None,
         "functions": functions,
         "events": [[e.name, _name(e.output), e.value, e.direction, _name(e.then)] for e in events],
+        **rows_named(system),
     }
 
 

@@ -18,6 +18,7 @@ from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import evaluate_signals
 from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
+from ..kernels.layout import FACTORS
 from ..kernels.manifold import advance
 from ..kernels.outside import address_of, numbers_at
 from ..kernels.spatial import axpy, load6, store6
@@ -45,6 +46,7 @@ def move_onto(x, t, q, u):
         before, left = left, multipliers.gap(E, w.rows)
         closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if closed or rank < 0 or left > COARSE:
+            m.header[FACTORS] = 1
             articulated.solve(m, p.k, p.total, still, w.tree, w.move)
             rank = multipliers.fill(m, E, p.k, w, multipliers.RANK)
         if closed:
@@ -127,7 +129,7 @@ def solve_reduced(x, t, q, u, udot):
     power = get(p.k.v, 0)
     if F.ns > 0:
         reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
-        reduction_loads.loads_of_rows(p.k, plan, own.w, r, lam)
+        reduction_loads.loads_of_rows(m, p.k, plan, own.w, r, lam)
         for n in range(E.nr):
             power = power + get(lam, n) * get(own.x.given, n)
         if F.ndriven > 0:

@@ -74,7 +74,7 @@ class Plans:
             return {}
         body = np.repeat(np.arange(system.nb), np.diff(system.arrays["dof"]))
         names = {loop: sorted({int(body[j]) for j in freedoms}) for loop, freedoms in plan.dependents.items()}
-        return {loop: tuple(system.joints[i - 1] for i in bodies) for loop, bodies in names.items()}
+        return {loop: tuple(system.carriers[i - 1] for i in bodies) for loop, bodies in names.items()}
 
     def recall(self, attrs: dict[str, Any], until: float) -> None:
         """What was noted up to a time, as a file has it."""

@@ -29,7 +29,10 @@ from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
+from .quasi_static import quasi_static_system
+from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
+from .strain import warn_of_strain
 from .task import Failure, Task, make_task
 from .times import output_rows, positive
 
@@ -63,6 +66,7 @@ def simulate(
     stabilization: str = "projection",
     alpha: float | None = None,
     beta: float | None = None,
+    quasi_static: float | Mapping[str, float] | None = None,
     rtol: float = RTOL,
     atol: float = ATOL,
     step: float | None = None,
@@ -85,6 +89,8 @@ def simulate(
     ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
     run). ``stabilization`` says how loops are kept closed: by "projection" after every step; by "baumgarte", whose
     ``alpha`` and ``beta`` (1/s, 20 each if not given) let gaps die out as g'' + 2 alpha g' + beta^2 g = 0; or "none".
+    Modes of flexible bodies that are faster than ``quasi_static`` (rad/s; a number, or a dict from bodies to numbers)
+    have no inertia of their own and follow their loads at once, so that steps need not be as short as they swing.
     ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
     :class:`Event`; what happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number
     that also has ``steps``, those taken so far, and ``until``.
@@ -105,6 +111,12 @@ def simulate(
     if integrator not in INTEGRATORS:
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
     method = INTEGRATORS[integrator]
+    system = quasi_static_system(system, quasi_static)
+    if quasi_static is not None and method is generalized_alpha:
+        raise ModelError(
+            "integrator 'generalized_alpha' takes all modes with their inertia",
+            hint="leave out quasi_static: its steps may be longer than fast modes swing, and damp them",
+        )
     how = make_stabilization(system, stabilization, alpha, beta)
     name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm)
     require_multipliers(how, name)
@@ -124,6 +136,7 @@ def simulate(
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
+    settle_start(task, tau)
     run = method.begin(task)
     watched = tuple(events)
     if watched:
@@ -177,10 +190,12 @@ def _to_the_end(
     result = None
     try:
         _march(task, run, progress, users, checkpoint)
-        rows = _rows_of(task, run)
-        udot = _accelerations(task, tau, *rows[:3])
+        rows = rows_of(task, run)
+        settle_rows(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+        warn_of_strain(task.system, result.t, result.q)
         if checkpoint:
             checkpoint.finish(result)
         return result
@@ -203,32 +218,8 @@ def _keep(checkpoint: Checkpoint, error: BaseException) -> None:
         error.add_note(note)
 
 
-def _rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
-    stopped, nq = getattr(run, "stopped", None), task.system.nq
-    if not stopped:
-        n = run.row
-        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
-    _, t, y = stopped
-    n = int(np.searchsorted(task.t, t, side="left"))
-    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
-    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
-    return t_, Q, U, W
-
-
 def _occurrences(run: Any) -> list[Occurrence]:
     return getattr(run, "occurrences", [])
-
-
-def _accelerations(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
-    """u' of rows under the forces given; None if the model alone tells them."""
-    if tau is None and not task.system.forces.callbacks:
-        return None
-    force = np.tile(task.tau, (t.size, 1))
-    if callable(tau):
-        for at, q, u, row in zip(t, Q, U, force, strict=True):
-            tau(float(at), q.copy(), u.copy(), row)
-    return forward_dynamics(task.system, Q, U, force, t=t, algorithm=task.algorithm)
 
 
 def _march(
@@ -283,9 +274,10 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any, tau: Any) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    rows = _rows_of(task, run)
+    rows = rows_of(task, run)
     try:
-        udot = _accelerations(task, tau, *rows[:3])
+        settle_rows(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3])
     except Exception:
         udot = None
     attrs = _attrs(task, run, tau, False)

@@ -7,6 +7,7 @@ from numba.extending import overload
 
 from .compare import exceeds
 from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
+from .layout import ADDRESS
 
 ALWAYS = INNER | {"forceinline": True}
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
@@ -28,6 +29,8 @@ def block_rows(system: Any) -> int:
 def make_memory(system: Any, rows: int, lanes: int = 1, *more: np.ndarray) -> np.ndarray:
     """What an entry works in: the packed System and ``more``, then ``rows`` floats, or registers in ``lanes``."""
     packed = np.concatenate([system.packed, *more])
+    if system.flexible:
+        packed[ADDRESS : ADDRESS + 1].view(np.int64)[0] = system.flexible.address(lanes)
     head = -(-packed.size // LINE) * LINE
     whole = aligned(head + rows * lanes)
     whole[: packed.size] = packed

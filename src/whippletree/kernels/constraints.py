@@ -28,7 +28,9 @@ from .constraint_layout import (
     TURN_UNIVERSAL,
 )
 from .force_layout import TINY
-from .lanes import get, inline, kernel, put
+from .lanes import get, inline, kernel, put, view
+from .layout import FLEXIBLE
+from .outside import ALONG, call_flexible
 from .places import place_on, velocity_at
 from .rotation import column
 from .spatial import (
@@ -253,7 +255,7 @@ def couple_row(E, x, r, n, q, u, value, rate, bend):
         put(x.w, 12 * r + s, 0.0)
 
 
-@kernel
+@inline  # a call would pass all arrays, which takes longer than the rows
 def joint_rows(m, E, k, x, n, value, rate, bend):
     """All rows of a joint that closes a loop"""
     c, pitch, drive, r = meet(m, E, k, n), E.numbers[NUMBERS * n + LENGTH], E.drive[n], E.row[n]
@@ -304,6 +306,10 @@ def fill_matrix(m, E, k, x, C):
         a, b, i, first, j, second = ends_of_row(E, r)
         for end in range(2):
             body, w = (a, load6(x.w, 2 * r)) if end == 0 else (b, load6(x.w, 2 * r + 1))
+            if m.header[FLEXIBLE] > 0:
+                row = view(C, r * m.nu, m.nu)
+                call_flexible(ALONG, body, 2 * r + end, m.header, k.sin, row, x.w, row, row, row)
+                continue
             l = m.dof[body + 1] - 1 if body > 0 else -1
             while l >= 0:
                 at = r * m.nu + l

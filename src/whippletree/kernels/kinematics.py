@@ -8,7 +8,9 @@ parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is
 from typing import Any, NamedTuple
 
 from .joints import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
-from .lanes import get, inline, kernel, put, take
+from .lanes import get, inline, kernel, put, take, view
+from .layout import KIND, MODAL_MOTION
+from .outside import PLACE, call_flexible
 from .rotation import column, turn_z
 from .spatial import (
     add,
@@ -39,18 +41,22 @@ class Kinematics(NamedTuple):
     h: Any  # (nb, 3)     mass times centre of mass, from the component's point
     point: Any  # (nc, 3) the component's point in the world
     v: Any  # (nb, 6)     spatial velocity
-    defect: Any  # (1)    sum over quaternions of (length^2 - 1)^2
+    defect: Any  # (2)    sum over quaternions of (length^2 - 1)^2; power of the damping of modes
     b: Any  # (nb, 6)     acceleration at u' = 0, less gravity: a = b + (what u' adds)
+
+
+MODES = KIND["modes"]
 
 
 def kinematics_rows(system: Any) -> int:
     """Numbers that one state's Kinematics takes."""
-    return 1 + 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc
+    modal = system.flexible.motion if system.flexible else 0
+    return 2 + 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc + modal
 
 
 @inline
 def take_kinematics(m, buffer):
-    """Kinematics at the start of a buffer, and where the rest starts."""
+    """Kinematics at the start of a buffer, and where the rest starts; before it lies what flexible bodies keep."""
     sin, n = take(buffer, 0, m.nq)
     cos, n = take(buffer, n, m.nq)
     R, n = take(buffer, n, 9 * m.nb)
@@ -60,9 +66,15 @@ def take_kinematics(m, buffer):
     h, n = take(buffer, n, 3 * m.nb)
     point, n = take(buffer, n, 3 * m.nc)
     v, n = take(buffer, n, 6 * m.nb)
-    defect, n = take(buffer, n, 1)
+    defect, n = take(buffer, n, 2)
     b, n = take(buffer, n, 6 * m.nb)
-    return Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b), n
+    return Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b), n + m.header[MODAL_MOTION]
+
+
+@inline
+def modal_columns(m, k):
+    """What flexible bodies keep of their motion, which lies behind all the rest; and where it ends"""
+    return take(k.b, 6 * m.nb, m.header[MODAL_MOTION])
 
 
 @inline
@@ -78,6 +90,7 @@ def place_ground(m, k):
     for n in range(3 * m.nc):
         put(k.point, n, m.base[n])
     put(k.defect, 0, 0.0)
+    put(k.defect, 1, 0.0)
 
 
 @inline
@@ -104,8 +117,13 @@ def place_body(m, q, k, i):
         R, o = place_other(m, q, k, i, R, o)
     store9(k.R, i, R)
     store3(k.o, i, o)
+    place_inertia(m, k, i, R, o)
+
+
+@inline
+def place_inertia(m, k, i, R, o):
     com = add3(o, mul33(R, load3(m.com, i)))
-    h = scale3(m.mass[i], com)
+    h = scale3(get(m.mass, i), com)
     store3(k.h, i, h)
     store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
 
@@ -167,7 +185,17 @@ def place(m, q, k):
     sincos_all(q, k.sin, k.cos)
     place_ground(m, k)
     for i in range(1, m.nb):
-        place_body(m, q, k, i)
+        if m.kind[i] >= 0:
+            place_body(m, q, k, i)
+        else:
+            place_modes(m, q, view(q, 0, 0), k, i)
+
+
+@inline
+def place_modes(m, q, u, k, i):
+    """A flexible body, together with its nodes, which are the next ones"""
+    if m.kind[i] == MODES:
+        call_flexible(PLACE, i, 0, m.header, k.sin, q, u, q, q, q)
 
 
 @inline
@@ -177,5 +205,8 @@ def place_and_move(m, q, u, k):
     place_ground(m, k)
     rest_ground(m, k)
     for i in range(1, m.nb):
-        place_body(m, q, k, i)
-        move_body(m, u, k, i)
+        if m.kind[i] >= 0:
+            place_body(m, q, k, i)
+            move_body(m, u, k, i)
+        else:
+            place_modes(m, q, u, k, i)

@@ -22,7 +22,12 @@ KIND = {
     "planar": 5,
     "spherical": 6,
     "free": 7,
+    "node": -1,  # of a flexible body: carried by no joint
+    "modes": -2,  # the flexible body itself, whose freedoms are its modes
 }
+# counts and the like at the start of a System: see Arrays; those of flexible bodies are zero where there are none
+COUNTS = 9
+ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS = range(4, COUNTS)
 
 
 class Arrays(NamedTuple):
@@ -50,6 +55,10 @@ class Arrays(NamedTuple):
     armature: Any  # (nu)
     resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
     gravity: Any  # (3)
+    header: (
+        Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
+    )
+    # how many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one
 
 
 def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
@@ -60,13 +69,17 @@ def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
 
 
 def pack(
-    arrays: Mapping[str, np.ndarray], nb: int, nu: int, nq: int, nc: int
+    arrays: Mapping[str, np.ndarray], nb: int, nu: int, nq: int, nc: int, flexible: tuple[np.ndarray, int, int]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """All arrays behind a header of four counts, integers by their bits; and read-only views of them by name."""
+    """All arrays behind a header of counts, integers by their bits; and read-only views of them by name.
+
+    ``flexible``: the flexible bodies, packed, and how many numbers they take of Kinematics and of Work.
+    """
     counts = lengths(nb, nu, nc)
-    packed = np.empty(4 + sum(counts.values()))
-    packed[:4].view(np.int64)[:] = nb, nu, nq, nc
-    views, n = {}, 4
+    more, motion, work = flexible
+    packed = np.concatenate([np.empty(COUNTS + sum(counts.values())), more])
+    packed[:COUNTS].view(np.int64)[:] = nb, nu, nq, nc, 0, more.size, motion, work, 0
+    views, n = {}, COUNTS
     for name, count in counts.items():
         array = np.asarray(arrays[name])
         part = packed[n : n + count].view(np.int64 if array.dtype.kind in "iub" else float).reshape(array.shape)
@@ -85,7 +98,7 @@ def take_integers(packed, start, count):
 @inline
 def unpack(packed):
     """The arrays of the System packed at the start of a memory, as views, and where the rest starts."""
-    counts, n = take_integers(packed, 0, 4)
+    counts, n = take_integers(packed, 0, COUNTS)
     nb, nu, nq, nc = counts[0], counts[1], counts[2], counts[3]
     parent, n = take_integers(packed, n, nb)
     kind, n = take_integers(packed, n, nb)
@@ -107,6 +120,6 @@ def unpack(packed):
     gravity, n = take(packed, n, 3)
     system = Arrays(
         nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
-        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity,
+        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity, counts,
     )  # fmt: skip
-    return system, n
+    return system, n + counts[FLEXIBLE]

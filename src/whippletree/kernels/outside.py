@@ -11,6 +11,7 @@ from numba.extending import intrinsic, overload
 
 from .blocks import ALWAYS
 from .lanes import LANES, OPTIONS, borrow, in_cache_folder
+from .layout import ADDRESS
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -100,9 +101,9 @@ _SOLVER = types.float64(
 
 
 @cache
-def address_of(solver: Callable[..., float]) -> int:
-    """Where a compiled ``solver(memory, buffer, t, q, u, out)`` is: see :func:`solver_of`. It stays there."""
-    compiled = in_cache_folder(lambda cached: cfunc(_SOLVER, cache=cached, **OPTIONS)(solver))
+def address_of(solver: Callable[..., float], shape: Any = _SOLVER) -> int:
+    """Where a compiled ``solver(memory, buffer, t, q, u, out)``, or one of another shape, is. It stays there."""
+    compiled = in_cache_folder(lambda cached: cfunc(shape, cache=cached, **OPTIONS)(solver))
     _kept.append(compiled)
     return int(compiled.address)
 
@@ -139,3 +140,44 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
         return builder.call(builder.inttoptr(args[0], shape.as_pointer()), [*given, data[6]])
 
     return types.float64(types.int64, memory, buffer, types.float64, q, u, out), generate
+
+
+# ---------------------------------------------------------------- flexible bodies, compiled apart as well
+# Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
+
+(PLACE, ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
+ HALF, HALF_BACK, MODAL, SETTLE) = range(18)  # fmt: skip
+FLEXIBLE_CALL = types.float64(
+    types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS, _NUMBERS,
+    _NUMBERS,
+)  # fmt: skip
+
+
+@intrinsic
+def rows_at(typing_context: Any, pointer: Any, count: Any) -> Any:
+    """So many rows of a register each behind a pointer, borrowed."""
+    rows = types.Array(types.float64, 2, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return borrow(context, builder, rows, args[0], ir.Constant(args[1].type, 0), args[1])
+
+    return rows(pointer, types.intp), generate
+
+
+@intrinsic
+def call_flexible(
+    typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
+) -> Any:
+    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; of ``b`` the length is told too."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        arrays = [context.make_array(sig.args[n])(context, builder, args[n]) for n in range(3, 10)]
+        numbers, word = ir.DoubleType().as_pointer(), args[0].type
+        data = [builder.bitcast(x.data, numbers) for x in arrays]
+        rows = builder.extract_value(arrays[3].shape, 0)
+        shape = ir.FunctionType(ir.DoubleType(), [word, word, word, *[numbers] * 4, word, *[numbers] * 3])
+        there = builder.bitcast(builder.gep(arrays[0].data, [ir.Constant(word, ADDRESS)]), word.as_pointer())
+        function = builder.inttoptr(builder.load(there), shape.as_pointer())
+        return builder.call(function, [*args[:3], *data[:4], rows, *data[4:]])
+
+    return types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e), generate

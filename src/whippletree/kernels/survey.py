@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from .blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from .kinematics import kinematics_rows, place_and_move, take_kinematics
-from .lanes import entry, get, put, scratch, take
-from .layout import unpack
+from .kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from .lanes import entry, get, put, scratch, take, view
+from .layout import MODAL_MOTION, unpack
+from .outside import SURVEY, call_flexible
 from .spatial import (
     add,
     add3,
@@ -29,8 +30,11 @@ from .spatial import (
 
 
 def survey_rows(system: Any) -> int:
-    """Numbers in one survey: 18 for each body (R, world position, v), 6 for each freedom, 3 for each component, 8."""
-    return 18 * system.nb + 6 * system.nu + 3 * system.nc + 8
+    """Numbers in one survey: 18 for each body (R, world position, v), 6 for each freedom, 3 for each component, 9; and
+    what flexible bodies keep of their motion.
+    """
+    modal = system.flexible.motion if system.flexible else 0
+    return 18 * system.nb + 6 * system.nu + 3 * system.nc + 9 + modal
 
 
 def survey_workspace(system: Any, lanes: int = 1) -> Any:
@@ -39,26 +43,29 @@ def survey_workspace(system: Any, lanes: int = 1) -> Any:
 
 @entry
 def survey(memory, q, u, out, start, stop):
-    """R (nb, 9), position (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6), kinetic and potential energy."""
+    """R (nb, 9), position (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6), kinetic, potential and modal
+    energy, columns of flexible bodies."""
     m, end = unpack(memory)
-    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 8:
+    modal = m.header[MODAL_MOTION]
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 9 + modal:
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
+    columns = view(buffer, n - modal, modal)
     q_block, n = take(buffer, n, m.nq)
     u_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
-        speeds = gather(u, s, u_block)
-        place_and_move(m, gather(q, s, q_block), speeds, k)
+        coordinates, speeds = gather(q, s, q_block), gather(u, s, u_block)
+        place_and_move(m, coordinates, speeds, k)
         result = target(out, block)
         R, n = take(result, 0, 9 * m.nb)
         position, n = take(result, n, 3 * m.nb)
         v, n = take(result, n, 6 * m.nb)
         S, n = take(result, n, 6 * m.nu)
         point, n = take(result, n, 3 * m.nc)
-        momentum, n = take(result, n, 6)
+        sums, n = take(result, n, 9)
         kinetic, potential, p = get(k.v, 0), get(k.v, 0), load6(k.v, 0)  # ground's own: zero
         store9(R, 0, load9(k.R, 0))
         store3(position, 0, load3(k.o, 0))
@@ -78,9 +85,16 @@ def survey(memory, q, u, out, start, stop):
             kinetic = kinetic + 0.5 * m.armature[j] * get(speeds, j) * get(speeds, j)
         for c in range(m.nc):
             store3(point, c, load3(k.point, c))
-        put(result, n, kinetic)
-        put(result, n + 1, potential)
-        store6(momentum, 0, p)
+        store6(sums, 0, p)
+        put(sums, 6, kinetic)
+        put(sums, 7, potential)
+        put(sums, 8, 0.0)
+        if modal > 0:
+            for i in range(1, m.nb):
+                if m.kind[i] == MODES:
+                    call_flexible(SURVEY, i, 0, m.header, k.sin, coordinates, speeds, sums, sums, sums)
+            for j in range(modal):
+                put(result, n + j, get(columns, j))
         scatter(result, s, out)
         total += checksum(result) + unit_check(k)
     return total

@@ -13,12 +13,12 @@ from .constraints import (
 from .forces import FORCE_KINDS, Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
 from .model import Model, pose
-from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Frame, Joint, Limits, Visual
+from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import Pose
 
 __all__ = [
     "CONSTRAINT_KINDS", "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "TREES", "Body", "Bushing",
-    "Constraint", "Coupling", "Custom", "Distance", "Drag", "Force", "Frame", "Function", "Gear", "Joint", "Limits",
-    "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine", "Spring",
-    "Step", "Table", "Visual", "Wrench", "pose",
+    "Constraint", "Coupling", "Custom", "Distance", "Drag", "Flexible", "Force", "Frame", "Function", "Gear", "Joint",
+    "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine",
+    "Spring", "Step", "Table", "Visual", "Wrench", "pose",
 ]  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ..errors import ModelError, nearest
+from .check_flexible import body_names, one_place
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
 
 if TYPE_CHECKING:
@@ -270,9 +271,13 @@ def limits(value: Limits | None, label: str, where: str | None = None) -> Limits
 
 def joint(j: Joint) -> None:
     if j.parent == j.child:
-        raise ModelError(
-            f"joint '{j.name}' joins '{j.parent}' to itself", where=j.where, hint="parent and child are two bodies"
-        )
+        joins_itself(j)
+
+
+def joins_itself(j: Joint) -> NoReturn:
+    raise ModelError(
+        f"joint '{j.name}' joins '{j.parent}' to itself", where=j.where, hint="parent and child are two bodies"
+    )
 
 
 def whole(model: Model) -> None:
@@ -280,8 +285,8 @@ def whole(model: Model) -> None:
     from .check_constraints import constraints  # which stand on this file
     from .check_forces import forces
 
-    bodies = dict.fromkeys(("ground", *model.bodies))  # in order, for the hints
-    if not model.bodies:
+    bodies = body_names(model)
+    if len(bodies) == 1:
         raise ModelError(
             f"model '{model.name}' has no bodies",
             where=model.where,
@@ -290,6 +295,8 @@ def whole(model: Model) -> None:
     for j in model.joints.values():
         known(j.parent, bodies, f"joint '{j.name}': parent", j.where)
         known(j.child, bodies, f"joint '{j.name}': child", j.where)
+        if one_place(model, j.parent) == one_place(model, j.child):
+            joins_itself(j)
     for f in model.frames.values():
         known(f.body, bodies, f"frame '{f.name}': body", f.where)
     for c in model.couplings.values():
@@ -310,22 +317,22 @@ def whole(model: Model) -> None:
 
 
 def _joined_to_ground(model: Model) -> None:
-    neighbours: dict[str, list[str]] = {name: [] for name in ("ground", *model.bodies)}
+    owners = body_names(model)
+    neighbours: dict[str, list[str]] = {name: [] for name in owners.values()}
     for j in model.joints.values():
-        neighbours[j.parent].append(j.child)
-        neighbours[j.child].append(j.parent)
+        neighbours[owners[j.parent]].append(owners[j.child])
+        neighbours[owners[j.child]].append(owners[j.parent])
     reached, waiting = {"ground"}, ["ground"]
     while waiting:
         for name in neighbours[waiting.pop()]:
             if name not in reached:
                 reached.add(name)
                 waiting.append(name)
-    for b in model.bodies.values():
-        if b.name not in reached:
-            alone = not neighbours[b.name]
+    for name, b in (model.bodies | model.flexibles).items():  # type: ignore[operator]
+        if name not in reached:
+            alone = not neighbours[name]
             raise ModelError(
-                f"body '{b.name}' is "
-                + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
+                f"body '{name}' is " + ("joined to nothing" if alone else "not joined to ground by any path of joints"),
                 where=b.where,
-                hint=f"let it float: joint('{b.name}_free', 'free', 'ground', '{b.name}')",
+                hint=f"let it float: joint('{name}_free', 'free', 'ground', '{name}')",
             )

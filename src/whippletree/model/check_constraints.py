@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from .check import known, number, pose, vector
+from .check_flexible import body_names
 from .check_forces import (
     Checker,
     carriers,
@@ -89,7 +90,7 @@ def _one_freedom(c: Gear | Rack | Relative) -> bool:
 
 def constraints(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of constraints."""
-    taken = {GROUND: "the ground"} | dict.fromkeys(model.bodies, "a body")
+    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
     taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
     taken |= dict.fromkeys(model.forces, "a force")
     places = carriers(model)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from .check import known, limits, number, numbers, pose, shown, text, vector
+from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
 from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
 from .parts import GROUND, JOINT_KINDS, Joint, PerFreedom
@@ -240,7 +241,7 @@ def no_jumps(f: Function, label: str, where: str | None) -> None:
 
 def forces(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of forces."""
-    taken = {GROUND: "the ground"} | dict.fromkeys(model.bodies, "a body")
+    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
     taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
     places = carriers(model)
     driven: dict[tuple[str, int], Motor | Motion] = {}
@@ -259,8 +260,9 @@ def forces(model: Model) -> None:
 
 
 def carriers(model: Model) -> dict[str, str]:
-    """The bodies and frames, and the body that each stands on."""
-    return {GROUND: GROUND} | {name: name for name in model.bodies} | {x.name: x.body for x in model.frames.values()}
+    """The bodies and frames, and the body or node that each stands on; an inboard node moves with its body's frame."""
+    places = {name: one_place(model, name) for name in body_names(model)}
+    return places | {x.name: places[x.body] for x in model.frames.values()}
 
 
 def _drive(model: Model, f: Motor | Motion) -> None:

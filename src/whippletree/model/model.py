@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import check, check_constraints, check_forces
+from ..modes import Modes
+from . import check, check_constraints, check_flexible, check_forces
 from .constraints import Constraint
 from .forces import Force
-from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Frame, Joint, Limits, Visual
+from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Model:
     tree: str = "chosen"
     where: str | None = field(default=None, compare=False)
     bodies: dict[str, Body] = field(default_factory=dict, init=False)
+    flexibles: dict[str, Flexible] = field(default_factory=dict, init=False)
     joints: dict[str, Joint] = field(default_factory=dict, init=False)
     frames: dict[str, Frame] = field(default_factory=dict, init=False)
     couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
@@ -62,7 +64,7 @@ class Model:
         where: str | None = None,
     ) -> Body:
         """Add a body. ``inertia`` is about the centre of mass: 3 principal moments or 3 x 3 (kg m^2)."""
-        check.new_name(name, "body", self.bodies, where)
+        check.new_name(name, "body", {**self.bodies, **self.flexibles}, where)
         label = f"body '{name}'"
         body = Body(
             name,
@@ -77,12 +79,28 @@ class Model:
         self.bodies[name] = body
         return body
 
+    def flexible(self, name: str, modes: Modes, *, where: str | None = None) -> Flexible:
+        """Add a flexible body. Its name is that of its frame, fixed to the inboard node; "name/node" is any node.
+
+        Both are names of bodies: joints, frames, forces and constraints take them.
+
+        >>> from whippletree.modes import beam
+        >>> m = Model("arm")
+        >>> arm = m.flexible("arm", beam(length=1.0, section="tube", radius=0.02, wall=0.002).modes(count=4))
+        >>> shoulder = m.joint("shoulder", "revolute", m.ground, arm, axis="y")
+        >>> hand = m.frame("hand", "arm/tip")
+        """
+        check.new_name(name, "body", {**self.bodies, **self.flexibles}, where)
+        check_flexible.modes(modes, f"flexible body '{name}'", where)
+        self.flexibles[name] = flexible = Flexible(name, modes, where)
+        return flexible
+
     def joint(
         self,
         name: str,
         kind: str,
-        parent: Body | str,
-        child: Body | str,
+        parent: Body | Flexible | str,
+        child: Body | Flexible | str,
         *,
         axis: str | Sequence[float] | None = None,
         axis2: str | Sequence[float] | None = None,
@@ -134,9 +152,9 @@ class Model:
         self.joints[name] = joint
         return joint
 
-    def frame(self, name: str, body: Body | str, at: Any = IDENTITY, *, where: str | None = None) -> Frame:
+    def frame(self, name: str, body: Body | Flexible | str, at: Any = IDENTITY, *, where: str | None = None) -> Frame:
         """Name a place on a body, for outputs and Jacobians."""
-        check.new_name(name, "frame", self.frames if name not in self.bodies else self.bodies, where)
+        check.new_name(name, "frame", {**self.bodies, **self.flexibles, **self.frames}, where)
         frame = Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
         self.frames[name] = frame
         return frame
@@ -199,8 +217,8 @@ class Model:
         return compile_model(self)
 
 
-def _name(body: Body | str) -> str:
-    return body.name if isinstance(body, Body) else body
+def _name(body: Body | Flexible | str) -> str:
+    return body.name if isinstance(body, Body | Flexible) else body
 
 
 def pose(

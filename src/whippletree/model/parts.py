@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..modes import Modes
 from .pose import IDENTITY, Pose, Vector
 
 GROUND = "ground"
@@ -54,6 +55,20 @@ class Body:
     idealized: bool = False
     visuals: tuple[Visual, ...] = ()
     where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Flexible:
+    """A flexible body: its frame is that of its inboard node, and its nodes are bodies "name/node" too."""
+
+    name: str
+    modes: Modes
+    where: str | None = field(default=None, compare=False)
+
+    @property
+    def node_names(self) -> dict[str, int]:
+        """The names its nodes have as bodies, and their places in the modes."""
+        return {f"{self.name}/{node}": k for k, node in enumerate(self.modes.nodes)}
 
 
 @dataclass(slots=True)

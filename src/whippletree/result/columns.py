@@ -54,7 +54,7 @@ TOTALS: dict[str, Quantity] = {
     "energy": Quantity(("",), ("J",), "total energy"),
     "energy.kinetic": Quantity(("",), ("J",), "kinetic energy"),
     "energy.potential": Quantity(("",), ("J",), "potential energy of gravity"),
-    "energy.elastic": Quantity(("",), ("J",), "energy in springs, bushings and stops"),
+    "energy.elastic": Quantity(("",), ("J",), "energy in springs, bushings, stops and flexible bodies"),
     "energy.work": Quantity(("",), ("J",), "work since the start of all forces that store no energy"),
     "energy.balance": Quantity(("",), ("J",), "energy less its start and the work: the error of integration"),
     "momentum": Quantity(
@@ -99,8 +99,15 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     return {"force": _LOAD, "power": _POWER}
 
 
-def joint_quantity(kind: str, letter: str) -> Quantity:
-    """The quantity of ``<joint>.q``, ``.u`` or ``.udot`` for a joint kind."""
+def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
+    """The quantity of ``<joint>.q``, ``.u`` or ``.udot``; of a flexible body they are those of its modes, numbered."""
+    kind = system.joint_kind(joint)
+    if kind == "modes":
+        rows, said = system.u_index(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
+        count = rows.stop - rows.start
+        labels = tuple(str(n) for n in range(1, count + 1)) if count > 1 else ("",)
+        unit = {"q": "1", "u": "1/s", "udot": "1/s^2"}[letter]
+        return Quantity(labels, (unit,) * len(labels), f"{said} of the modes of a flexible body")
     table = COORDINATES if letter == "q" else SPEEDS
     dot = "/s" if letter == "udot" else ""
     labels = tuple(label for label, _ in table[kind])
@@ -114,7 +121,7 @@ def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:
     names: list[str] = []
     units: list[str] = []
     for joint in system.joints:
-        quantity = joint_quantity(system.model.joints[joint].kind, letter)
+        quantity = joint_quantity(system, joint, letter)
         names += [f"{joint}.{label}" if label else joint for label in quantity.labels]
         units += quantity.units
     return names, units

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..files.whole_file import whole_file
 from .animation import PITCH, YAW, disc_sizes, floor_lines, upward
-from .plot import PLAIN_TEXT, mass_centres, stick_ends
+from .plot import PLAIN_TEXT
 from .result import Result
+from .sticks import mass_centres, stick_ends
 
 MOST_FRAMES = 200
 FASTEST, SLOWEST = 25.0, 10.0  # frames in a second: smooth, and still a motion
@@ -21,7 +22,7 @@ STICK, TRAIL, FLOOR, INK = "#1f4e79", "#d1495b", "#e4e4e4", "#000000"
 SHADES = 32  # of each of these, to white
 
 
-def write_gif(run: Result, path: Path, progress: Callable[[float], None]) -> None:
+def write_gif(run: Result, path: Path, progress: Callable[[float], None], title: str) -> None:
     """Draw the frames and write them, in real time if the run is neither very short nor very long."""
     from matplotlib import rc_context
     from PIL import Image
@@ -31,7 +32,7 @@ def write_gif(run: Result, path: Path, progress: Callable[[float], None]) -> Non
     colors = Image.new("P", (1, 1))
     colors.putpalette(_palette())
     with rc_context(PLAIN_TEXT):
-        for k, dots in enumerate(_frames(run, moments, speed)):
+        for k, dots in enumerate(_frames(run, moments, speed, title)):
             pictures.append(Image.fromarray(dots).quantize(palette=colors, dither=Image.Dither.NONE))
             progress((k + 1) / len(moments))
     with whole_file(path, "the animation") as part:
@@ -59,7 +60,7 @@ def frame_moments(t: np.ndarray) -> tuple[np.ndarray, float, float]:
     return moments, frame_time, span / (count * frame_time)
 
 
-def _frames(run: Result, moments: np.ndarray, speed: float) -> Any:
+def _frames(run: Result, moments: np.ndarray, speed: float, title: str) -> Any:
     """Arrays (height, width, 3) of dots, one after the other: the mechanism seen as the page shows it first."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
@@ -79,7 +80,7 @@ def _frames(run: Result, moments: np.ndarray, speed: float) -> Any:
     axes = figure.add_axes((0, 0, 1, 0.93))
     axes.set(xlim=middle[0] + [-1.1 * reach, 1.1 * reach], ylim=middle[1] + [-1.1 * reach, 1.1 * reach], aspect="equal")
     axes.axis("off")
-    figure.text(0.03, 0.955, run.system.name[:40], fontsize=10)
+    figure.text(0.03, 0.955, title[:80], fontsize=10 if len(title) <= 40 else 7)
     clock = figure.text(0.97, 0.955, "", fontsize=9, ha="right", family="monospace")
     axes.add_collection(LineCollection(list(floor), colors=FLOOR, linewidths=0.8))
     sticks = LineCollection([], colors=STICK, linewidths=2.2, capstyle="round")

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
+from .deformation import exaggerated, scaled_in_words
 from .result import Result
+from .sticks import mass_centres, masses, stick_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,10 +51,16 @@ def picture_path(path: str | os.PathLike[str]) -> Path:
 
 
 def plot(
-    run: Result, names: Sequence[str] = (), path: str | os.PathLike[str] | None = None, *, shown: bool = True
+    run: Result,
+    names: Sequence[str] = (),
+    path: str | os.PathLike[str] | None = None,
+    *,
+    scale: float = 1.0,
+    shown: bool = True,
 ) -> Figure:
     """Draw ``names`` over time; without names the mechanism beside its coordinates and energies.
 
+    ``scale`` makes the deformation of flexible bodies larger.
     Without a path the figure is one of pyplot, unless it is not to be shown.
     """
     from matplotlib import rc_context
@@ -61,14 +69,16 @@ def plot(
         picture_path(path)
     panels = panels_of(run, list(names) or [*first_names(run), *energy_names(run)])
     with rc_context(PLAIN_TEXT):
-        figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None)
+        figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None, scale=scale)
         figure.suptitle(run.system.name)
     if path is not None:
         save_figure(figure, path)
     return figure
 
 
-def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool) -> Figure:
+def draw_panels(
+    run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool, scale: float = 1.0
+) -> Figure:
     """Axes (unit, lines) one below the other, with one time; the mechanism beside them, if it is not too large."""
     sticks = mechanism and len(run.places) <= MOST_STICKS
     figure = new_figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
@@ -81,7 +91,7 @@ def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool
         axes.tick_params(labelbottom=row == len(panels) - 1)
     axes.set_xlabel("time (s)")
     if sticks:
-        _draw(run, figure.add_subplot(grid[:, 0]))
+        _draw(exaggerated(run, scale), figure.add_subplot(grid[:, 0]), scaled_in_words(run, scale))
     return figure
 
 
@@ -137,7 +147,7 @@ def _lines(axes: Axes, t: np.ndarray, unit: str, lines: Lines) -> None:
         axes.legend(drawn, [label for label, _ in lines], fontsize="x-small", frameon=False, **beside)
 
 
-def _draw(run: Result, axes: Axes) -> None:
+def _draw(run: Result, axes: Axes, scaled: str) -> None:
     """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
     bodies = len(run.system.bodies) - 1
     pictures = max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
@@ -145,8 +155,8 @@ def _draw(run: Result, axes: Axes) -> None:
     ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     centres = mass_centres(run, moments)
-    masses = np.array([b.mass for b in run.system.model.bodies.values()])
-    sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
+    weights = masses(run.system)
+    sizes = 60.0 * (weights / weights.max()) ** (2 / 3) if weights.any() else weights  # of spheres of equal density
     for m in range(moments.size):
         share = (m + 1) / moments.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
@@ -161,34 +171,7 @@ def _draw(run: Result, axes: Axes) -> None:
     axes.set_xlabel(f"{'xyz'[across]} (m)")
     axes.set_ylabel(f"{'xyz'[up]} (m)")
     axes.grid(alpha=0.3)
-    axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
-
-
-def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
-    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre."""
-    model = run.system.model
-    held: dict[str, Any] = {}
-    points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
-    for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
-        points[joint.parent].append(joint.at.position)
-    for frame in model.frames.values():
-        points[frame.body].append(frame.at.position)
-    sticks = []
-    for body in model.bodies.values():
-        start = held.get(body.name, (0.0, 0.0, 0.0))
-        for end in (*points[body.name], body.com):
-            if end != start:
-                sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
-
-
-def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
-    return np.array([_world(run, b.name, b.com, moments) for b in run.system.model.bodies.values()])
-
-
-def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
-    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
+    axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark){scaled}", fontsize="small")
 
 
 def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:

@@ -77,14 +77,17 @@ PAGE = """<!doctype html>
 """
 
 
-def report(run: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page: motion, energy balance, the model and its tree, how it was computed, end state, references."""
+def report(run: Result, path: str | os.PathLike[str], scale: float = 1.0) -> None:
+    """Write the page: motion, energy balance, the model and its tree, how it was computed, end state, references.
+
+    Flexible bodies are drawn deformed ``scale`` times as much as they are.
+    """
     page = PAGE.format(
         style=STYLE,
         title=escape(run.system.name),
         warning=_warning(run),
         summary=_summary(run),
-        motion=_inline(_motion_figure(run), "motion"),
+        motion=_inline(_motion_figure(run, scale), "motion"),
         balance=escape(balance_in_words(run)),
         energies=_inline(_energy_figure(run), "energies"),
         topology=_inline(topology_figure(run.system), "topology"),
@@ -119,13 +122,13 @@ def _summary(run: Result) -> str:
 # ---------------------------------------------------------------- pictures
 
 
-def _motion_figure(run: Result) -> Figure:
+def _motion_figure(run: Result, scale: float) -> Figure:
     """The mechanism beside its coordinates."""
     from matplotlib import rc_context
 
     with rc_context(PLAIN_TEXT):
         panels = panels_of(run, first_names(run) or energy_names(run))
-        return draw_panels(run, panels, mechanism=True, shown=False)
+        return draw_panels(run, panels, mechanism=True, shown=False, scale=scale)
 
 
 def _energy_figure(run: Result) -> Figure:

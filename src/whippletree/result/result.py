@@ -120,7 +120,7 @@ class Result:
             return self._totals[name]
         owner, _, what = name.rpartition(".")
         if what in self._joints.get(owner, ()):
-            return joint_quantity(self.system.model.joints[owner].kind, what)
+            return joint_quantity(self.system, owner, what)
         if what in PLACES and owner in self.places:
             return PLACES[what]
         if what == "reaction" and owner in self._holders:
@@ -271,30 +271,50 @@ class Result:
         """Read a file that :meth:`save` wrote."""
         return load_result(path)
 
-    def plot(self, *names: str, path: str | os.PathLike[str] | None = None) -> Figure:
+    def displacements(self, body: str) -> np.ndarray:
+        """(T, nodes, 3) What the nodes of a flexible body, as ``modes.nodes`` has them, move by in its frame."""
+        from .deformation import displacements
+
+        return displacements(self, body)
+
+    def node_positions(self, body: str) -> np.ndarray:
+        """(T, nodes, 3) Where all nodes of a flexible body are in the world, also those that nothing names."""
+        from .deformation import node_positions
+
+        return node_positions(self, body)
+
+    def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
+        """(T, places) each: loads and stresses of a beam ``at`` m along it, as :meth:`Modes.stresses` has them."""
+        from .deformation import stresses
+
+        return stresses(self, body, at)
+
+    def plot(self, *names: str, path: str | os.PathLike[str] | None = None, scale: float = 1.0) -> Figure:
         """Draw names over time, one axes per unit; without names the mechanism, its coordinates and energies.
 
         ``path`` (.svg, .png or .pdf) writes the picture. Without it the figure is one of pyplot,
-        so a notebook shows it, and ``matplotlib.pyplot.show()`` does.
+        so a notebook shows it. Flexible bodies are drawn deformed ``scale`` times as much as they are.
         """
         from .plot import plot
 
-        return plot(self, names, path)
+        return plot(self, names, path, scale=scale)
 
-    def animate(self, path: str | os.PathLike[str], *, progress: Callable[[float], None] | None = None) -> None:
+    def animate(
+        self, path: str | os.PathLike[str], *, scale: float = 1.0, progress: Callable[[float], None] | None = None
+    ) -> None:
         """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
 
-        ``progress`` is called with the share that is done.
+        ``scale`` is as in :meth:`plot`. ``progress`` is called with the share that is done.
         """
         from .animation import animate
 
-        animate(self, path, progress)
+        animate(self, path, progress, scale)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references."""
+    def report(self, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
+        """Write one HTML page: motion (deformed ``scale`` times), energy balance, model, tree, method, references."""
         from .report import report
 
-        report(self, path)
+        report(self, path, scale)
 
     def __repr__(self) -> str:
         span = f"{self.t.size} times from {self.t[0]:g} to {self.t[-1]:g} s" if self.t.size else "no times"

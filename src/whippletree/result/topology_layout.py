@@ -30,6 +30,8 @@ KIND_COLORS = {
     "spherical": "#D55E00",
     "free": "#999999",
     "fixed": "#333333",
+    "modes": "#882255",
+    "node": "#AA6677",
 }
 
 

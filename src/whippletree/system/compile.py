@@ -12,12 +12,13 @@ import numpy as np
 
 from ..errors import ModelWarning
 from ..kernels.layout import KIND
-from ..model import GROUND, JOINT_KINDS, Model, Pose, check
+from ..model import JOINT_KINDS, Model, Pose, check
+from ..model.check_flexible import one_place
 from ..model.forces import Motion
 from .constraints import ANOTHER_CUT
 from .frames import joint_frame
 from .system import System
-from .topology import Topology, find_topology
+from .topology import Edge, Topology, find_topology, rigid_names
 
 
 def compile_model(model: Model) -> System:
@@ -46,17 +47,31 @@ def _rotation_and_position(pose: Pose) -> tuple[np.ndarray, np.ndarray]:
     return pose.rotation(), np.array(pose.position)
 
 
+def _at(model: Model, name: str, pose: Pose | None = None) -> tuple[str, np.ndarray, np.ndarray]:
+    """A pose on what is called so, on the body or node that it is: an inboard node is a place on its body's frame."""
+    R, p = (np.eye(3), np.zeros(3)) if pose is None else _rotation_and_position(pose)
+    body = one_place(model, name)
+    if body != name:
+        modes = model.flexibles[body].modes
+        p = p + modes.r[modes.node(modes.inboard)]
+    return body, R, p
+
+
+def _node_name(edge: Edge) -> str:
+    return f"{edge.flexible}/{edge.node}"
+
+
 def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (turn, shift) of every model body in the frame of its system body; row 0 is ground."""
-    names = [GROUND, *model.bodies]
+    """Pose (turn, shift) of every name of a body in the frame of its system body; row 0 is ground."""
+    names = rigid_names(model)
     row = {name: n for n, name in enumerate(names)}
     turn = np.tile(np.eye(3), (len(names), 1, 1))  # first in the frame of the group's first body
     shift = np.zeros((len(names), 3))
     for joint, backward in topology.welds:
-        (R1, p1), (R2, p2) = _rotation_and_position(joint.at), _rotation_and_position(joint.child_at)
+        inboard, R1, p1 = _at(model, joint.parent, joint.at)
+        outboard, R2, p2 = _at(model, joint.child, joint.child_at)
         R = R1 @ R2.T  # child in parent: at * child_at^-1
         p = p1 - R @ p2
-        inboard, outboard = joint.parent, joint.child
         if backward:
             inboard, outboard, R, p = outboard, inboard, R.T, -(R.T @ p)
         turn[row[outboard]] = turn[row[inboard]] @ R
@@ -65,8 +80,9 @@ def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np
     frame_R, frame_p = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
     for i, edge in enumerate(topology.edges, start=1):
         joint = edge.joint
-        body, pose = (joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)
-        R, p = _rotation_and_position(pose)
+        if joint.kind == "modes":
+            continue  # nothing rides on it but its nodes
+        body, R, p = _at(model, *((joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)))
         n = row[body]
         frame_R[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
         frame_p[i] = turn[n] @ p + shift[n]
@@ -76,9 +92,9 @@ def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np
 
 
 def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray) -> dict[str, np.ndarray]:
-    row = {name: n for n, name in enumerate([GROUND, *model.bodies])}
+    row = {name: n for n, name in enumerate(rigid_names(model))}
     nb = len(topology.edges) + 1
-    sizes = np.array([(0, 0)] + [JOINT_KINDS[e.joint.kind] for e in topology.edges])
+    sizes = np.array([(0, 0)] + [_freedoms(e) for e in topology.edges])
     parent = np.array([0] + [e.parent for e in topology.edges])
     on_ground = np.flatnonzero(parent[1:] == 0) + 1
     component = np.zeros(nb, int)
@@ -105,15 +121,26 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
         if isinstance(force, Motion) and force.joint in first_row:
             arrays["resist"][first_row[force.joint] + force.freedom] = np.inf
     arrays["up"] = np.arange(dof[-1]) - 1  # within a joint, and on from its first freedom to the parent's last
-    arrays["up"][dof[1:-1]] = np.where(parent[1:] > 0, dof[parent[1:] + 1], 0) - 1
+    last = np.full(nb, -1)  # freedom of a body or, of one that has none, of what carries it
+    for i in range(1, nb):
+        last[i] = last[parent[i]]
+        if sizes[i, 1]:
+            arrays["up"][dof[i]] = last[i]
+            last[i] = dof[i + 1] - 1
     last_child = np.zeros(nb, int)
     last_child[parent[1:]] = np.arange(1, nb)  # the highest numbered child wins: it is met first going inward
     arrays["first"][last_child[last_child > 0]] = True
     Rt, pt = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
     for i, edge in enumerate(topology.edges, start=1):
         joint = edge.joint
-        body, pose = (joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)
-        R, p = _rotation_and_position(pose)
+        there = edge.modes.r[edge.modes.node(edge.node)] if edge.modes is not None else np.zeros(3)
+        if joint.kind == "node":
+            pt[i] = there  # in its body's frame, at rest
+            continue
+        body, R, p = _at(model, *((joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)))
+        if joint.kind == "modes":  # the node that carries it, less its place
+            body, R, p = _at(model, _node_name(edge))
+            p = p - there
         n = row[body]
         Rt[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
         pt[i] = turn[n] @ p + shift[n]
@@ -122,17 +149,25 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     return arrays | {"Rt": Rt, "pt": pt}
 
 
+def _freedoms(edge: Edge) -> tuple[int, int]:
+    """Length of q and of u."""
+    if edge.modes is None:
+        return JOINT_KINDS[edge.joint.kind]
+    return (edge.modes.count,) * 2 if edge.joint.kind == "modes" else (0, 0)
+
+
 def _add_inertias(
     model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray, arrays: dict[str, np.ndarray]
 ) -> None:
     """Mass, centre of mass and inertia about it of every system body, from the model bodies that ride on it."""
     nb = len(topology.edges) + 1
     bodies = list(model.bodies.values())
-    on = np.array([topology.group[b.name] for b in bodies])
-    R = turn[1:]
+    here = slice(1, 1 + len(bodies))
+    on = np.array([topology.group[b.name] for b in bodies], int)
+    R = turn[here]
     mass = np.array([b.mass for b in bodies])
-    com = np.einsum("nij,nj->ni", R, np.array([b.com for b in bodies])) + shift[1:]
-    inertia = np.einsum("nij,njk,nlk->nil", R, np.array([b.inertia for b in bodies]), R)
+    com = np.einsum("nij,nj->ni", R, np.array([b.com for b in bodies]).reshape(-1, 3)) + shift[here]
+    inertia = np.einsum("nij,njk,nlk->nil", R, np.array([b.inertia for b in bodies]).reshape(-1, 3, 3), R)
     total, moment = np.zeros(nb), np.zeros((nb, 3))
     np.add.at(total, on, mass)
     np.add.at(moment, on, mass[:, None] * com)
@@ -143,6 +178,10 @@ def _add_inertias(
     )
     tensor = np.zeros((nb, 3, 3))
     np.add.at(tensor, on, about)
+    for i, edge in enumerate(topology.edges, start=1):
+        if edge.modes is not None and edge.joint.kind == "modes":  # as it is undeformed
+            total[i], centre[i] = edge.modes.mass, edge.modes.h0 / edge.modes.mass
+            tensor[i] = edge.modes.J0 - total[i] * (centre[i] @ centre[i] * np.eye(3) - np.outer(centre[i], centre[i]))
     total[0], centre[0], tensor[0] = 0.0, 0.0, 0.0  # ground does not move
     upper = np.triu_indices(3)
     arrays |= {"mass": total, "com": centre, "inertia": tensor[:, upper[0], upper[1]]}

@@ -25,14 +25,15 @@ def explain(system: System) -> str:
     depth = [0] * system.nb
     for i in range(1, system.nb):
         depth[i] = depth[parent[i]] + 1
-    kinds = Counter(edge.joint.kind for edge in system.topology.edges)
-    welded = len(system.bodies) - system.nb
+    kinds = Counter(edge.joint.kind for edge in system.topology.edges if not edge.flexible)
+    welded, bodies = len(system.topology.welds), len(system.model.bodies) + len(system.model.flexibles)
     loops, left = describe(system)
     lines = [
         f"system     {system.name}",
-        f"bodies     {len(system.bodies) - 1}" + (f", {welded} of them welded to others" if welded else ""),
+        f"bodies     {bodies}" + (f", {welded} of them welded to others" if welded else ""),
         f"freedoms   {system.nu} speeds u, {system.nq} coordinates q",
         "joints     " + (", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none that move"),
+        *_flexible(system),
         f"tree       {system.nc} component{'s' if system.nc != 1 else ''}, depth {max(depth)}",
         *loops,
     ]
@@ -44,10 +45,21 @@ def explain(system: System) -> str:
     return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + _algorithm(system))
 
 
+def _flexible(system: System) -> list[str]:
+    """Modes, frequencies and nodes of each flexible body."""
+    lines = []
+    for body in system.flexible.bodies.values() if system.flexible else ():
+        x, nodes = body.modes, ", ".join(body.nodes) or "none outboard"
+        span = f"{x.frequencies[0]:.4g} to {x.frequencies[-1]:.4g} rad/s" if x.count else "none"
+        said = f"{x.count} {x.kind} modes, {span}, {x.fidelity}; held at {x.inboard}, nodes {nodes}"
+        lines.append(f"flexible   {body.name}: {said}")
+    return lines
+
+
 def counts(system: System) -> dict[str, Any]:
     """The name, and how many there are of what."""
     joints, loops = len(system.model.joints), len(system.cut_joints)
-    numbers = {"bodies": len(system.bodies) - 1, "joints": joints, "loops": loops}
+    numbers = {"bodies": len(system.model.bodies) + len(system.model.flexibles), "joints": joints, "loops": loops}
     return {"name": system.name, **numbers, "freedoms": system.nu, "coordinates": system.nq}
 
 
@@ -57,12 +69,19 @@ def as_dict(system: System) -> dict[str, Any]:
 
     model, edges = system.model, system.topology.edges
     tree: dict[str, dict[str, Any]] = {}
-    for joint in (edge.joint for edge in edges):
+    for joint in (edge.joint for edge in edges if not edge.flexible):
         q, u = system.q_index(joint.name), system.u_index(joint.name)
         tree[joint.name] = {"kind": joint.kind, "parent": joint.parent, "child": joint.child}
         tree[joint.name] |= {"q": [q.start, q.stop], "u": [u.start, u.stop]}
+    flexible: dict[str, dict[str, Any]] = {}
+    for body in system.flexible.bodies.values() if system.flexible else ():
+        q, u, x = system.q_index(body.name), system.u_index(body.name), body.modes
+        flexible[body.name] = {"kind": x.kind, "fidelity": x.fidelity, "modes": x.count, "inboard": x.inboard}
+        flexible[body.name] |= {"frequencies": x.frequencies.tolist(), "nodes": list(body.nodes)}
+        flexible[body.name] |= {"q": [q.start, q.stop], "u": [u.start, u.stop]}
     return counts(system) | {
         "tree": tree,
+        "flexible": flexible,
         "cut_joints": list(system.cut_joints),
         "forces": _kinds(model.forces, FORCE_KINDS),
         "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),

@@ -41,7 +41,7 @@ def joint_frame(joint: Joint, turned: bool) -> np.ndarray:
         y = y - x * (x @ y)
         y /= np.linalg.norm(y)
         return np.column_stack([x, y, np.cross(x, y)])
-    if joint.kind in ("spherical", "free", "fixed"):
+    if joint.kind in ("spherical", "free", "fixed", "modes", "node"):
         return np.eye(3)
     frame = in_plane_axes(joint.axis)
     if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x

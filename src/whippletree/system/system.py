@@ -9,10 +9,13 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
-from ..model import GROUND, JOINT_KINDS, Model
+from ..model import JOINT_KINDS, Model
 from .constraints import SystemConstraints
+from .flexible import SystemFlexible
 from .forces import SystemForces
-from .topology import Topology
+from .topology import Topology, rigid_names
+
+NO_FLEXIBLE = np.zeros(0), 0, 0
 
 
 class System:
@@ -22,13 +25,16 @@ class System:
     ----------
     name, model : the model's name, and the model itself.
     nb, nq, nu : number of system bodies (ground included, welded bodies counted once), length of q and of u.
-    bodies : names of the model's bodies, ``"ground"`` first.
-    joints : names of the joints of the spanning tree, in the order of q and u.
+    bodies : names of the model's bodies, ``"ground"`` first; with flexible bodies, and nodes of them that are used.
+    joints : names of the joints of the spanning tree, in the order of q and u. A flexible body is among them by its own
+        name, with its modes as coordinates.
+    carriers : of system bodies 1, 2, ... the joint that carries each, or the flexible body or node that it is.
     cut_joints : names of the joints that close loops.
     q0 : (nq) neutral configuration: zeros, and identity quaternions.
     gravity : (3) m/s^2, world axes.
-    features : what an algorithm must support: ``"trees"``, and ``"loops"``, ``"couplings"`` or ``"constraints"``
-        where there are any.
+    flexible : the flexible bodies (see :class:`whippletree.system.flexible.SystemFlexible`); None without any.
+    features : what an algorithm must support: ``"trees"``, and ``"flexible"``, ``"loops"``, ``"couplings"`` or
+        ``"constraints"`` where there are any; ``"loops of nodes"`` where a loop passes two nodes that hang on one body.
     arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
     packed : the same in one array, as kernels take them.
     forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
@@ -46,17 +52,21 @@ class System:
         self.model, self.name, self.topology = model, model.name, topology
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
         self.nq, self.nu = int(arrays["position"][-1]), int(arrays["dof"][-1])
-        self.bodies: tuple[str, ...] = (GROUND, *model.bodies)
-        self.joints: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
+        self.bodies: tuple[str, ...] = tuple(rigid_names(model))
+        self.carriers: tuple[str, ...] = tuple(edge.joint.name for edge in topology.edges)
+        self.joints: tuple[str, ...] = tuple(e.joint.name for e in topology.edges if e.joint.kind != "node")
         self.cut_joints: tuple[str, ...] = tuple(joint.name for joint in topology.cuts)
-        self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc)
+        self.flexible = SystemFlexible(topology, arrays) if model.flexibles else None
+        flexible = (self.flexible.packed, self.flexible.motion, self.flexible.work) if self.flexible else NO_FLEXIBLE
+        self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc, flexible)
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
-        having = {"trees": True, "loops": topology.cuts, "couplings": model.couplings, "constraints": model.constraints}
+        having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
+        having |= {"loops of nodes": topology.sideways, "constraints": model.constraints}
         self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
-        self._carried = {name: i for i, name in enumerate(self.joints, start=1)}
+        self._carried = {name: i for i, name in enumerate(self.carriers, start=1)}
         self.forces = SystemForces(self)
         self.constraints = SystemConstraints(self)
         # memory that waits for its next use: of one state, and of batches
@@ -94,6 +104,11 @@ class System:
             return 0  # welded: no rows
         raise ModelError(f"joint '{joint}' is not known", hint=nearest(joint, self.joints))
 
+    def joint_kind(self, joint: str) -> str:
+        """Its kind; that of a flexible body is ``"modes"``."""
+        i = self._carried.get(joint)
+        return self.topology.edges[i - 1].joint.kind if i else self.model.joints[joint].kind
+
     def place(self, name: str) -> tuple[int, np.ndarray, np.ndarray]:
         """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there."""
         if name in self._row:
@@ -103,12 +118,25 @@ class System:
             frame = self.model.frames[name]
             body, R, p = self.place(frame.body)
             return body, R @ frame.at.rotation(), R @ np.array(frame.at.position) + p
+        owner, _, node = name.rpartition("/")
+        if owner in self.model.flexibles:
+            modes = self.model.flexibles[owner].modes
+            if node == modes.inboard:
+                body, R, p = self.place(owner)
+                return body, R, R @ modes.r[modes.node(node)] + p
+            if node in modes.nodes:
+                raise ModelError(
+                    f"node '{name}' is not used in '{self.name}'",
+                    hint=f"give it a frame, m.frame(..., '{name}'): what nothing names is left out of the system",
+                )
         known = (*self.bodies, *self.model.frames)
         raise ModelError(f"body or frame '{name}' is not known", hint=nearest(name, known))
 
     def mechanical(self, i: int) -> str:
         """A system body's joint and bodies, for messages."""
         edge = self.topology.edges[i - 1]
+        if edge.flexible:
+            return f"modes of flexible body '{edge.flexible}'"
         body = edge.joint.parent if edge.turned else edge.joint.child
         return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{body}'"
 

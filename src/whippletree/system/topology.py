@@ -1,7 +1,8 @@
 """From the joint graph to a tree: welds, a depth-first spanning tree, and the joints that close loops.
 
 Depth first, every joint that is left over joins a body to one of its ancestors: the base of its
-loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``.
+loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``. A
+flexible body is met at one of its nodes; it and all its other nodes that are used come next.
 The bases of loops that pass over a body are its *keys*; reduction's work on a body grows with
 the square of their number (docs/decisions/0011-which-joints-are-cut.md).
 """
@@ -11,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..errors import ModelError
 from ..model import GROUND, Joint, Model
+from ..model.check_flexible import body_names, one_place
+from ..modes import Modes
 
 GAIN = 1.5  # less work by this much, or joints are taken in the order they were written
 
@@ -23,6 +27,10 @@ class Edge:
     joint: Joint
     parent: int
     turned: bool  # the user's child is the one nearer to ground
+    # of a flexible body (kind "modes") and of its nodes (kind "node"), which no joint carries
+    flexible: str = ""
+    node: str = ""  # the node itself, or the one where the tree enters the body
+    modes: Modes | None = None
 
 
 @dataclass
@@ -33,6 +41,7 @@ class Topology:
     welds: list[tuple[Joint, bool]] = field(default_factory=list)  # in walking order; True if walked child to parent
     edges: list[Edge] = field(default_factory=list)
     cuts: list[Joint] = field(default_factory=list)
+    sideways: list[Joint] = field(default_factory=list)  # cuts between two branches, each of a node of one body
 
     def ends(self, joint: Joint) -> tuple[int, int]:
         """System bodies of a joint's parent and child."""
@@ -50,29 +59,57 @@ class Topology:
 
 def find_topology(model: Model) -> Topology:
     """Weld fixed joints, then span what is left."""
+    for name in model.flexibles:
+        if name in model.joints:
+            raise ModelError(
+                f"joint '{name}' has the name of a flexible body, whose modes are coordinates of that name too",
+                where=model.joints[name].where,
+                hint="give each a name of its own",
+            )
     topology = _weld(model)
     _span(model, topology)
+    for edge in topology.edges:
+        if edge.flexible:
+            modes = model.flexibles[edge.flexible].modes
+            entered = edge.node if edge.joint.kind == "modes" else topology.edges[edge.parent - 1].node
+            edge.modes = modes if entered == modes.inboard else modes.referenced(to=entered)
+    for joint in topology.cuts if model.flexibles else ():
+        base, end = sorted(topology.ends(joint))
+        while end > base:
+            end = topology.edges[end - 1].parent
+        if end != base:
+            topology.sideways.append(joint)
     return topology
 
 
-def _neighbours(names: list[str], joints: list[Joint]) -> dict[str, list[Joint]]:
+def rigid_names(model: Model) -> list[str]:
+    """Ground, bodies, the frames of flexible bodies, and those of their nodes that something names."""
+    parts = (*model.joints.values(), *model.frames.values(), *model.forces.values(), *model.constraints.values())
+    named = {getattr(part, end, None) for part in parts for end in ("parent", "child", "body", "to")}
+    moving = [name for name in body_names(model) if "/" in name and one_place(model, name) == name]
+    nodes = [name for name in moving if name in named and name not in model.bodies]
+    return [GROUND, *model.bodies, *model.flexibles, *nodes]
+
+
+def _neighbours(model: Model, names: list[str], joints: list[Joint]) -> dict[str, list[Joint]]:
     at: dict[str, list[Joint]] = {name: [] for name in names}
     for joint in joints:
-        at[joint.parent].append(joint)
-        at[joint.child].append(joint)
+        at[one_place(model, joint.parent)].append(joint)
+        at[one_place(model, joint.child)].append(joint)
     return at
 
 
 def _weld(model: Model) -> Topology:
     """Bodies that fixed joints hold together form one group; a fixed joint too many is a cut."""
-    names = [GROUND, *model.bodies]
-    at = _neighbours(names, [j for j in model.joints.values() if j.kind == "fixed"])
+    names, owner = rigid_names(model), body_names(model)
+    at = _neighbours(model, names, [j for j in model.joints.values() if j.kind == "fixed"])
     topology = Topology({})
     used: set[str] = set()
     for number, root in enumerate(names):
         if root in topology.group:
             continue
         topology.group[root] = number
+        bent = {owner[root]} & model.flexibles.keys()  # flexible bodies with a node in the group
         waiting = [root]
         while waiting:
             body = waiting.pop()
@@ -80,13 +117,17 @@ def _weld(model: Model) -> Topology:
                 if joint.name in used:
                     continue
                 used.add(joint.name)
-                other = joint.child if joint.parent == body else joint.parent
-                if other in topology.group:
+                ends = one_place(model, joint.parent), one_place(model, joint.child)
+                other = ends[1] if ends[0] == body else ends[0]
+                if other in topology.group or owner[other] in bent:  # two nodes of one body move apart
                     topology.cuts.append(joint)
                     continue
                 topology.group[other] = number
-                topology.welds.append((joint, joint.child == body))
+                bent |= {owner[other]} & model.flexibles.keys()
+                topology.welds.append((joint, ends[1] == body))
                 waiting.append(other)
+    for name, flexible in model.flexibles.items():
+        topology.group[f"{name}/{flexible.modes.inboard}"] = topology.group[name]
     return topology
 
 
@@ -100,12 +141,13 @@ def _span(model: Model, topology: Topology) -> None:
         if joint.kind != "fixed":
             for end in topology.ends(joint):
                 at.setdefault(end, []).append(joint)
-    span = written = _walk(topology, at)
-    if model.tree == "chosen" and written.work() > GAIN * len(written.edges):
+    nodes = Nodes(model, topology)
+    span = written = _walk(topology, at, nodes)
+    if model.tree == "chosen" and not model.flexibles and written.work() > GAIN * len(written.edges):
         held = moved_by_name(model)
         least = written.work() / GAIN
         for order in _orders(topology, at):
-            other = _walk(topology, order)
+            other = _walk(topology, order, nodes)
             if held & {j.name for j in other.cuts} <= {j.name for j in written.cuts} and other.work(least) < least:
                 span, least = other, other.work()
     topology.edges = span.edges
@@ -121,6 +163,7 @@ class Span:
     edges: list[Edge] = field(default_factory=list)
     cuts: list[Joint] = field(default_factory=list)
     ends: list[tuple[int, int]] = field(default_factory=list)  # of each cut: the base, and the body farther out
+    entered: set[str] = field(default_factory=set)  # flexible bodies
 
     def keys(self) -> Iterator[int]:
         """Every body once for each base, ground apart, of loops that pass over it."""
@@ -148,11 +191,51 @@ class Span:
         return work
 
 
-def _walk(topology: Topology, at: dict[int, list[Joint]]) -> Span:
+class Nodes:
+    """Nodes of flexible bodies: those in each group, (body, node), and those of each body, (group, node)."""
+
+    def __init__(self, model: Model, topology: Topology) -> None:
+        self.of_group: dict[int, list[tuple[str, str]]] = {}
+        self.of_body: dict[str, list[tuple[int, str]]] = {}
+        for name in rigid_names(model)[1 + len(model.bodies) :]:
+            body, _, node = name.rpartition("/")
+            if name in model.flexibles:
+                body, node = name, model.flexibles[name].modes.inboard
+            group = topology.group[name]
+            self.of_group.setdefault(group, []).append((body, node))
+            self.of_body.setdefault(body, []).append((group, node))
+
+
+def _enter(span: Span, group: int, nodes: Nodes, at: dict[int, list[Joint]], stack: list) -> None:
+    """Go on at a group, once the flexible bodies that it carries and their other nodes have their numbers."""
+    stack.append((group, iter(at.get(group, ()))))
+    for body, entered in nodes.of_group.get(group, ()):
+        if body in span.entered:
+            continue
+        span.entered.add(body)
+        others = [(other, node) for other, node in nodes.of_body[body] if node != entered]
+        span.edges.append(Edge(Joint(body, "modes", body, body), span.number[group], False, body, entered))
+        carrier = len(span.edges)
+        for other, node in others:
+            name = f"{body}/{node}"
+            if other in span.number:
+                raise ModelError(
+                    f"flexible body '{body}': nodes '{entered}' and '{node}' are welded to what the tree has reached",
+                    expected="welds that form a tree, or end at one body",
+                    hint=f"join '{name}' by a joint that moves, which can be cut",
+                )
+            span.edges.append(Edge(Joint(name, "node", body, name), carrier, False, body, node))
+            span.number[other] = len(span.edges)
+        for other, _ in reversed(others):
+            _enter(span, other, nodes, at, stack)
+
+
+def _walk(topology: Topology, at: dict[int, list[Joint]], nodes: Nodes) -> Span:
     """Depth first, at each group its joints in the order given."""
     ground = topology.group[GROUND]
     span, used = Span({ground: 0}), set[str]()
-    stack = [(ground, iter(at[ground]))]
+    stack: list[tuple[int, Iterator[Joint]]] = []
+    _enter(span, ground, nodes, at, stack)
     while stack:
         group, joints = stack[-1]
         for joint in joints:
@@ -169,9 +252,9 @@ def _walk(topology: Topology, at: dict[int, list[Joint]]) -> Span:
             span.cuts.append(joint)
             span.ends.append((min(span.number[a], span.number[b]), max(span.number[a], span.number[b])))
             continue
-        span.number[other] = len(span.number)
         span.edges.append(Edge(joint, span.number[group], turned))
-        stack.append((other, iter(at[other])))
+        span.number[other] = len(span.edges)
+        _enter(span, other, nodes, at, stack)
     return span
 
 

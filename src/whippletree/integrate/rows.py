@@ -1,0 +1,52 @@
+"""The rows of a run that have been filled, the forces given there, and the accelerations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.functions import forward_dynamics
+from .quasi_static import quasi_static_rows, settle
+from .task import Task
+
+
+def rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, Q, U and W as far as the run has come; where an event has stopped it, that moment is the last row."""
+    stopped, nq = getattr(run, "stopped", None), task.system.nq
+    if not stopped:
+        n = run.row
+        return task.t[:n].copy(), task.Q[:n].copy(), task.U[:n].copy(), task.W[:n].copy()
+    _, t, y = stopped
+    n = int(np.searchsorted(task.t, t, side="left"))
+    ends = (task.t, t), (task.Q, y[:nq]), (task.U, y[nq:-1]), (task.W, y[-1])
+    t_, Q, U, W = (np.concatenate([rows[:n], np.asarray(last)[None]]) for rows, last in ends)
+    return t_, Q, U, W
+
+
+def accelerations_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
+    """u' of rows under the forces given; None if the model alone tells them."""
+    if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
+        return None
+    return forward_dynamics(task.system, Q, U, _forces(task, tau, t, Q, U), t=t, algorithm=task.algorithm)
+
+
+def settle_start(task: Task, tau: Any) -> None:
+    """Quasi-static modes begin where their loads hold them."""
+    q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
+    settle_rows(task, tau, task.t[:1], q[None], u[None])
+    task.Q[0], task.U[0] = q, u
+
+
+def settle_rows(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
+    """Quasi-static modes, in rows, go to where their loads hold them."""
+    settle(task.system, t, Q, U, lambda: _forces(task, tau, t, Q, U), task.algorithm)
+
+
+def _forces(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Joint forces given, of rows."""
+    force = np.tile(task.tau, (t.size, 1))
+    if callable(tau):
+        for at, q, u, row in zip(t, Q, U, force, strict=True):
+            tau(float(at), q.copy(), u.copy(), row)
+    return force

@@ -1,0 +1,169 @@
+"""Structures from Nastran: grid points of a bulk file, matrices of DMIG cards, ``.op4`` or ``.op2``, through pyyeti."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from ..errors import MissingExtra, ModelError, nearest
+from . import check
+from .mass import mass_of, rigid_motion
+from .matrices import MOST_COORDINATES, checked
+from .structure import Structure
+
+LARGEST_FILE = 2**30  # bytes, and of each matrix in memory
+# pairs of names, mass and stiffness, in the order they are looked for
+USUAL = (("MGG", "KGG"), ("MAA", "KAA"), ("MAAX", "KAAX"), ("MXX", "KXX"), ("M", "K"))
+
+
+def nastran(
+    grid: str | os.PathLike[str],
+    matrices: str | os.PathLike[str] | None = None,
+    *,
+    M: str | None = None,
+    K: str | None = None,
+    names: Mapping[int, str] | None = None,
+    dofs: Any = None,
+) -> Structure:
+    """A structure from the GRID and CORD2 cards of a bulk file and the matrices of an ``.op4`` or ``.op2``.
+
+    Without ``matrices``, DMIG cards of the bulk file are read. ``M`` and ``K`` name the matrices; MGG and KGG, MAA and
+    KAA, MAAX and KAAX are found without. Rows are the six components of each grid point, in ascending order; otherwise
+    ``dofs`` (n, 2) gives grid point and component (1 to 6) of each row. Nodes are called by their numbers, or by
+    ``names``. Units of the files must be m, kg, N; INCLUDE cards are not followed.
+    """
+    try:
+        from pyyeti.nastran import bulk, n2p
+    except ImportError:
+        raise MissingExtra("pyyeti", "fem", "a Nastran file") from None
+    table = _read(grid, "grid points", lambda path: bulk.bulk2uset(path, follow_includes=False)[0])
+    numbers = np.unique(table.index.get_level_values("id"))
+    if not len(numbers):
+        raise ModelError("nastran: the file has no grid points", expected="GRID cards", where=str(grid))
+    r = np.array([table.loc[(g, 1), "x":"z"].to_numpy(float) for g in numbers])  # type: ignore[misc]
+    # motions in the basic frame of motions in each grid point's own
+    turns = [n2p.rbgeom_uset(table.loc[[g]], r[k]).T for k, g in enumerate(numbers)]
+    if matrices is None:
+        found, rows = _dmig(grid, bulk, M, K)
+    else:
+        found, rows = _matrices(Path(matrices), M, K), dofs
+    mass, stiffness = (0.5 * (x + x.T) if matrices is None else x for x in found)
+    return _structure(numbers, r, turns, mass, stiffness, rows, names or {})
+
+
+def _structure(
+    numbers: np.ndarray, r: np.ndarray, turns: list[np.ndarray], M: Any, K: Any, dofs: Any, names: Mapping[int, str]
+) -> Structure:
+    n, nn = M.shape[0], len(numbers)
+    if M.shape != (n, n) or K.shape != (n, n) or (dofs is None and n != 6 * nn):
+        raise ModelError(
+            "nastran: rows of the matrices do not fit the grid points",
+            expected=f"6 for each of {nn} grid points",
+            got=f"mass {M.shape[0]} x {M.shape[1]}, stiffness {K.shape[0]} x {K.shape[1]}",
+            hint="dofs=... gives grid point and component of each row",
+        )
+    rows = np.arange(n) if dofs is None else _rows(check.numbers(dofs, (n, 2), "nastran: dofs"), numbers)
+    own = sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
+    T = sparse.csr_array(sparse.block_diag(turns) @ own)
+    M, K = checked(M, n, "mass"), checked(K, n, "stiffness")
+    full = sparse.csr_array(T @ sparse.csr_array(M) @ T.T)
+    labels = [str(names.get(int(g), int(g))) for g in numbers]
+    rigid = T.T @ rigid_motion(r, np.zeros(3))
+    return Structure(check.node_names(labels, nn), r, M, K, T, rigid, mass_of(r, full))
+
+
+def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    place = np.searchsorted(numbers, dofs[:, 0])
+    known = numbers[np.minimum(place, len(numbers) - 1)] == dofs[:, 0]
+    good = known & np.isin(dofs[:, 1], np.arange(1, 7))
+    if not good.all():
+        k = int(np.argmin(good))
+        raise ModelError(
+            f"nastran: dofs of row {k} are not known",
+            expected="a grid point of the bulk file and a component 1 to 6",
+            got=dofs[k].tolist(),
+        )
+    return (6 * place + dofs[:, 1] - 1).astype(int)
+
+
+def _read(path: str | os.PathLike[str], what: str, reader: Callable[[str], Any]) -> Any:
+    """What a reader of pyyeti makes of a file, which raises whatever it trips over."""
+    file = Path(path)
+    if not file.is_file():
+        raise ModelError(f"nastran: there is no file '{file.name}'", where=str(file))
+    if file.stat().st_size > LARGEST_FILE:
+        raise ModelError("nastran: the file is too large", expected=f"at most {LARGEST_FILE} bytes", where=str(file))
+    try:
+        return reader(str(file))
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"nastran: {what} cannot be read", got=str(error)[:80], where=str(file)) from None
+
+
+def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None) -> tuple[tuple[Any, Any], np.ndarray]:
+    cards = any(line[:4].upper() == "DMIG" for line in Path(path).read_text("utf-8", "replace").splitlines())
+    read = _read(path, "DMIG cards", lambda file: bulk.rddmig(file, follow_includes=False)) if cards else {}
+    tables = {str(k).upper(): v for k, v in read.items()}
+    mass, stiffness = _named(tables, M, K, path)
+    index = mass.index.union(stiffness.index)
+    both = [
+        x.reindex(index=index, columns=index, fill_value=0.0).fillna(0.0).to_numpy(float) for x in (mass, stiffness)
+    ]
+    filled = [np.where(x == 0.0, x.T, x) for x in both]  # a symmetric DMIG may hold one half
+    return (filled[0], filled[1]), np.array([list(pair) for pair in index], dtype=float)
+
+
+def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:
+    from pyyeti.nastran import op2, op4
+
+    if path.suffix.lower() == ".op4":
+        sizes = _read(path, "matrices", lambda file: op4.dir(file, verbose=False))
+        shapes = dict(zip((str(s).upper() for s in sizes[0]), sizes[1], strict=True))
+        chosen = _named({k: k for k in shapes}, M, K, path)
+        _fits(chosen, shapes, path)
+        found = _read(path, "matrices", lambda file: op4.load(file, justmatrix=True, sparse=True))
+        found = {str(k).upper(): sparse.csr_array(v) for k, v in found.items()}
+        return found[chosen[0]], found[chosen[1]]
+    if path.suffix.lower() != ".op2":
+        raise ModelError(f"nastran: '{path.name}' holds no matrices", expected="a file .op4 or .op2", where=str(path))
+
+    def load(file: str) -> tuple[Any, Any]:
+        with op2.OP2(file) as opened:
+            shapes = {str(k).upper(): v[-1].size for k, v in opened.dbdct.items() if v[-1].dbtype == 1}
+            chosen = _named({k: k for k in shapes}, M, K, path)
+            _fits(chosen, shapes, path)
+            found = opened.rdop2mats(list(chosen))
+            return found[chosen[0]], found[chosen[1]]
+
+    return _read(path, "matrices", load)
+
+
+def _fits(chosen: tuple[Any, Any], shapes: Mapping[str, Any], path: Path) -> None:
+    for name in chosen:
+        rows, columns = (int(x) for x in shapes[name])
+        if rows != columns or not 0 < rows <= MOST_COORDINATES or rows * columns > LARGEST_FILE:
+            raise ModelError(
+                f"nastran: matrix {name} has the wrong shape",
+                expected="square",
+                got=f"{rows} x {columns}",
+                where=str(path),
+            )
+
+
+def _named(found: Mapping[str, Any], M: str | None, K: str | None, path: Any) -> tuple[Any, Any]:
+    """Mass and stiffness by the names given, or by the usual ones."""
+    if (M is None) != (K is None):
+        raise ModelError("nastran: one matrix is named and the other is not", expected="M and K, or neither")
+    pairs = USUAL if M is None or K is None else ((str(M).upper(), str(K).upper()),)
+    for mass, stiffness in pairs:
+        if mass in found and stiffness in found:
+            return found[mass], found[stiffness]
+    wanted = " or ".join(f"{m} and {k}" for m, k in pairs)
+    hint = nearest(pairs[0][0], found) if M is not None else "there are: " + (", ".join(list(found)[:12]) or "none")
+    raise ModelError("nastran: mass and stiffness are not there", expected=wanted, where=str(path), hint=hint)

@@ -1,0 +1,170 @@
+"""Modes and matrices as ``.npz``: arrays and nothing else. Files are data: no pickles, no more than they say."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ..errors import ModelError
+from . import check
+from .modes import FIDELITIES, KINDS, Modes
+from .recovery import BeamRecovery
+from .report import Report
+from .sections import SHAPES, Section
+
+LARGEST = 2**30  # bytes of all arrays of a file
+FORM = "whippletree modes 1"
+PLAIN = ("kind", "fidelity", "inboard", "mass", "nodes")  # kept as text
+
+
+def save(modes: Modes, path: str | os.PathLike[str]) -> None:
+    """Write the modes; the file appears whole or not at all."""
+    target = Path(path)
+    if target.suffix != ".npz":
+        raise ModelError(f"'{target.name}' is not the name of a file of modes", expected="a name ending in .npz")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(to_bytes(modes))
+        os.replace(part, target)
+    except OSError as error:
+        raise ModelError(f"modes cannot be written: {error.strerror}", where=str(target)) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Modes:
+    """Modes that :func:`save` wrote."""
+    return from_arrays(arrays(path), str(path))
+
+
+def to_bytes(modes: Modes) -> bytes:
+    about: dict[str, Any] = {"form": FORM} | {name: getattr(modes, name) for name in PLAIN}
+    data = {f.name: getattr(modes, f.name) for f in fields(modes) if isinstance(getattr(modes, f.name), np.ndarray)}
+    if modes.beam is not None:
+        section = modes.beam.section
+        about["shear"] = modes.beam.shear
+        about["section"] = {f.name: getattr(section, f.name) for f in fields(section)}
+        data |= {"beam_ends": modes.beam.ends, "beam_strains": modes.beam.strains}
+    if modes.report is not None:
+        report = modes.report
+        about["report"] = {name: getattr(report, name) for name in ("taken", "available", "next_frequency")}
+        about["flexibility"] = {name: share.tolist() for name, share in report.flexibility.items()}
+        data |= {"report_mass": report.mass, "report_frequencies": report.frequencies}
+    file = io.BytesIO()
+    np.savez(file, about=np.array(json.dumps(about)), **data)
+    return file.getvalue()
+
+
+def from_arrays(data: dict[str, np.ndarray], where: str) -> Modes:
+    """The modes of a file's arrays, each of its shape."""
+    try:
+        about = json.loads(str(data["about"]))
+        if about["form"] != FORM:
+            raise ValueError
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise ModelError(
+            "the file holds no modes", expected=f"'{FORM}', as modes.save(...) writes them", where=where
+        ) from None
+    try:
+        return _modes(data, about)
+    except ModelError as error:
+        raise ModelError(error.what, expected=error.expected, got=error.got, where=where, hint=error.hint) from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelError("the file of modes is damaged", got=repr(error)[:80], where=where) from None
+
+
+def _modes(data: dict[str, np.ndarray], about: dict[str, Any]) -> Modes:
+    n, nn = len(data["Mff"]), len(about["nodes"])
+    shapes: dict[str, tuple[int, ...]] = {"frequencies": (n,), "h0": (3,), "h1": (3, n), "h2": (3, n, n), "J0": (3, 3)}
+    shapes |= {"J1": (n, 3, 3), "J2": (n, n, 3, 3), "Ct0": (3, n), "Ct1": (n, 3, n), "Cr0": (3, n), "Cr1": (n, 3, n)}
+    shapes |= {"Mff": (n, n), "K": (n, n), "D": (n, n), "r": (nn, 3), "phi": (nn, 3, n), "psi": (nn, 3, n)}
+    shapes |= {"Q": (nn, 3, n, n), "psi2": (nn, 3, n, n), "strain": (n,)}
+    values: dict[str, Any] = {name: check.numbers(data[name], shape, name) for name, shape in shapes.items()}
+    names = check.node_names(about["nodes"], nn)
+    made = Modes(
+        kind=check.known(about["kind"], KINDS, "kind of modes"),
+        fidelity=check.known(about["fidelity"], FIDELITIES, "fidelity"),
+        inboard=check.known(about["inboard"], names, "inboard node"),
+        mass=float(check.numbers(about["mass"], (), "mass")),
+        nodes=names,
+        beam=_beam(data, about, n),
+        report=_report(data, about, n),
+        **values,
+    )
+    if made.mass <= 0.0:
+        raise ModelError("mass is not positive", expected="a number > 0", got=made.mass)
+    check.stiffness(made.K, n)
+    check.independent(made.Mff, made.K)
+    check.still(made, made.inboard)
+    return made
+
+
+def _beam(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> BeamRecovery | None:
+    if "section" not in about:
+        return None
+    given = about["section"]
+    values = {str(k): tuple(map(float, v)) for k, v in given["values"].items()}
+    shape = check.known(given["shape"], SHAPES, "section")
+    length, E, G, rho = (float(given[k]) for k in ("length", "E", "G", "rho"))
+    section = Section(shape, length, E, G, rho, values)
+    ends = check.numbers(data["beam_ends"], (None,), "beam_ends")
+    strains = check.numbers(data["beam_strains"], (len(ends) - 1, None, 6, n), "beam_strains")
+    return BeamRecovery(ends, strains, section, bool(about["shear"]))
+
+
+def _report(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> Report | None:
+    if "report" not in about:
+        return None
+    shares = {str(k): np.array(v, dtype=float) for k, v in about["flexibility"].items()}
+    mass = np.asarray(data["report_mass"], dtype=float).reshape(n, 6)
+    given = about["report"]
+    frequencies = check.numbers(data["report_frequencies"], (n,), "report_frequencies")
+    return Report(
+        frequencies, mass, shares, int(given["taken"]), int(given["available"]), float(given["next_frequency"])
+    )
+
+
+def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[str, np.ndarray]:
+    """The arrays of numbers and texts in a file, or in its ``content``."""
+    where = str(path)
+    try:
+        file: Any = io.BytesIO(content) if content is not None else Path(path)
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            size = sum(m.file_size for m in members)
+            if size > LARGEST:
+                raise ModelError("the file is too large", expected=f"at most {LARGEST} bytes", got=size, where=where)
+            return {m.filename.removesuffix(".npy"): _array(archive, m, where) for m in members}
+    except FileNotFoundError:
+        raise ModelError(f"'{Path(path).name}': there is no such file", where=where) from None
+    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:  # and ways to compress that are not known
+        raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> np.ndarray:
+    with archive.open(member) as stream:
+        try:
+            version = npy.read_magic(stream)
+            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, fortran, dtype = header(stream)
+        except ValueError as error:
+            raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
+        if dtype.kind not in "fiuU":
+            raise ModelError(
+                f"'{member.filename}' holds no numbers", expected="numbers or texts", got=str(dtype), where=where
+            )
+        expected = math.prod(shape) * dtype.itemsize
+        raw = stream.read(expected + 1) if expected <= member.file_size else b""
+        if len(raw) != expected:
+            got = f"{member.file_size} bytes for an array {shape}"
+            raise ModelError(f"'{member.filename}' is cut short", got=got, where=where)
+    return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")

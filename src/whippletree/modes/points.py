@@ -1,0 +1,105 @@
+"""Mass points of a structure and the modal integrals over them, consistent to second order in deformation.
+
+A point has a place, a mass, a rotary inertia, and moves with the modes: ``rho = r + phi eta + eta Q eta / 2``, turned
+by ``theta = psi eta + eta psi2 eta / 2``. Points are nodes with lumped masses, or the Gauss points of elements,
+with weights as masses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import check
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Mass points and how the modes move them."""
+
+    r: np.ndarray  # (n, 3)
+    mass: np.ndarray  # (n)
+    inertia: np.ndarray  # (n, 3, 3)
+    phi: np.ndarray  # (n, 3, nm)
+    psi: np.ndarray  # (n, 3, nm)
+    Q: np.ndarray  # (n, 3, nm, nm)
+    psi2: np.ndarray  # (n, 3, nm, nm)
+
+    @staticmethod
+    def make(
+        r: Any, mass: Any, phi: Any, *, inertia: Any = None, psi: Any = None, Q: Any = None, psi2: Any = None
+    ) -> Points:
+        """Points from array-likes; what is left out is zero."""
+        r = check.numbers(r, (None, 3), "places of nodes")
+        n = len(r)
+        mass, phi = check.numbers(mass, (n,), "mass"), check.numbers(phi, (n, 3, None), "phi")
+        nm = phi.shape[2]
+        more: dict[str, Any] = {"inertia": (inertia, (n, 3, 3)), "psi": (psi, (n, 3, nm))}
+        more |= {"Q": (Q, (n, 3, nm, nm)), "psi2": (psi2, (n, 3, nm, nm))}
+        made = (np.zeros(shape) if x is None else check.numbers(x, shape, name) for name, (x, shape) in more.items())
+        inertia, psi, Q, psi2 = made
+        return Points(r, mass, inertia, phi, psi, Q, psi2)
+
+    def integrals(self) -> dict[str, Any]:
+        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`."""
+        m, r, phi, Q = self.mass, self.r, self.phi, self.Q
+        h1, h2 = np.einsum("n,nia->ia", m, phi), np.einsum("n,niab->iab", m, Q)
+        # second moments int rho rho dm, and their derivatives: J = tr(P) 1 - P
+        P0 = np.einsum("n,ni,nj->ij", m, r, r)
+        P1 = np.einsum("n,ni,nja->aij", m, r, phi)
+        P2 = np.einsum("n,nia,njb->abij", m, phi, phi) + np.einsum("n,ni,njab->abij", m, r, Q)
+        # cross: (x × y)_i = e_ijk x_j y_k
+        Cr1 = np.einsum("ijk,abjk->aib", LEVI, np.einsum("n,nja,nkb->abjk", m, phi, phi))
+        Cr1 += np.einsum("ijk,n,nj,nkab->aib", LEVI, m, r, Q, optimize=True)
+        got = {
+            "mass": float(m.sum()),
+            "h0": m @ r,
+            "h1": h1,
+            "h2": h2,
+            "J0": moment(P0),
+            "J1": moment(P1 + P1.swapaxes(-1, -2)),
+            "J2": moment(P2 + P2.swapaxes(-1, -2)),
+            "Ct0": h1.copy(),
+            "Ct1": h2.transpose(1, 0, 2).copy(),
+            "Cr0": np.einsum("ijk,n,nj,nka->ia", LEVI, m, r, phi, optimize=True),
+            "Cr1": Cr1,
+            "Mff": np.einsum("n,nia,nib->ab", m, phi, phi),
+        }
+        got["J2"] = 0.5 * (got["J2"] + got["J2"].swapaxes(0, 1))
+        for name, value in self._rotary().items():
+            got[name] = got[name] + value
+        return got
+
+    def _rotary(self) -> dict[str, np.ndarray]:
+        """What rotary inertias add: R I R' with R = 1 + theta~ + theta~^2 / 2, omega = theta' + theta × theta' / 2."""
+        I, psi, psi2 = self.inertia, self.psi, self.psi2
+        T = np.einsum("ijk,nka->naji", LEVI, psi)  # T[n, a] = psi_a~ : T x = psi_a × x
+        TI = np.einsum("naij,njk->naik", T, I)
+        turned = TI + TI.swapaxes(-1, -2)  # d(R I R')/d eta_a
+        J2 = np.einsum("naij,njk,nblk->abil", T, I, T, optimize=True)
+        J2 = J2 + J2.swapaxes(0, 1)
+        half = 0.5 * np.einsum("naij,nbjk,nkl->abil", T, T, I, optimize=True)
+        half = half + half.swapaxes(0, 1) + np.einsum("ijk,nkab,nil->abjl", LEVI, psi2, I, optimize=True)
+        Cr1 = np.einsum("naij,njb->aib", turned, psi)
+        Cr1 += 0.5 * np.einsum("nij,najk,nkb->aib", I, T, psi, optimize=True)
+        Cr1 += np.einsum("nij,njab->aib", I, psi2)
+        return {
+            "J0": I.sum(axis=0),
+            "J1": turned.sum(axis=0),
+            "J2": J2 + half + half.swapaxes(-1, -2),
+            "Cr0": np.einsum("nij,nja->ia", I, psi),
+            "Cr1": Cr1,
+            "Mff": np.einsum("nia,nij,njb->ab", psi, I, psi, optimize=True),
+        }
+
+
+LEVI = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    LEVI[_i, _j, _k], LEVI[_i, _k, _j] = 1.0, -1.0
+
+
+def moment(P: np.ndarray) -> np.ndarray:
+    """Moments of inertia from second moments: tr(P) 1 - P, over leading axes."""
+    return np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - P
