@@ -136,7 +136,7 @@ def test_a_killed_sweep_goes_on_with_the_runs_that_are_missing(pendulum, whole, 
     command += ["--set", "bodies.rod.mass=0.5:2:6", "--set", "q.hinge=0.1:3:10", "--workers", "0"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     beside = tmp_path / "s.nc.runs"
-    while not beside.exists() or beside.stat().st_size < 1500:  # the head, and some runs
+    while not beside.exists() or beside.stat().st_size < 1000:  # the head, and some runs
         assert process.poll() is None
         time.sleep(0.002)
     process.kill()
@@ -209,7 +209,7 @@ def test_clusters_that_cannot_be_used(pendulum, monkeypatch, cluster):
 
     there, begun = cluster.scheduler_address, time.monotonic()
     assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in refused(on="tcp://127.0.0.1:9")
-    assert time.monotonic() - begun < 10.0  # it waits for 3, and the machine may be busy
+    assert time.monotonic() - begun < 20.0  # it waits for 3, and the machine may be busy
     assert "no Dask scheduler answers at 'foo://bar:1'\n  got: unknown address" in refused(on="foo://bar:1")
     assert "workers are for this machine" in refused(on=there, workers=2)
     assert "workers are not a number of processes\n  expected: an integer >= 1" in refused(on="dask", workers=0)

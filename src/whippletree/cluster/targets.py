@@ -239,19 +239,20 @@ def _checked(room: str, part: Any) -> Any:
 
 
 def started(system: System, start: Mapping[str, Any], changes: Mapping[Target, Any]) -> dict[str, Any]:
-    """q, u and tau as :func:`simulate` takes them, with these numbers in the dicts by joint."""
+    """q, u and tau as :func:`simulate` takes them, with these numbers in the arrays, or dicts by joint, that are given."""
     given = dict(start)
     for target, value in changes.items():
         letter, joint, x = target.room, target.part, number(value, f"parameter '{target.name}'")
-        now = given.get(letter)
+        now, k = given.get(letter), int(target.path[0])
         index = system.q_index if letter == "q" else system.u_index
         if callable(now):
             raise ModelError(f"parameter '{target.name}': tau is a function", hint="let the function do it")
         if now is not None and not isinstance(now, Mapping):
-            whole = np.asarray(now, float)
-            now = {name: whole[index(name)].tolist() for name in system.joints}
+            given[letter] = whole = np.array(now, float)
+            whole[index(joint).start + k] = x
+            continue
         neutral = system.q0 if letter == "q" else np.zeros(system.nu)
         numbers = np.atleast_1d(np.array((now or {}).get(joint, neutral[index(joint)]), float))
-        numbers[int(target.path[0])] = x
+        numbers[k] = x
         given[letter] = {**(now or {}), joint: numbers.tolist()}
     return given
