@@ -173,7 +173,7 @@ def take_strands(memory, at, like):
     own, n = rows(memory, n, OWN, like)
     m = Arrays(
         nb, nu, nq, 1, parent, kind, position, dof, component, u_row, side,
-        Rt, pt, base, mass, com, inertia, pitch, sign, resist, resist, zero,
+        Rt, pt, base, mass, com, inertia, pitch, sign, resist, resist, zero, head,
     )  # fmt: skip
     k = Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b)
     return Strands(
