@@ -162,7 +162,7 @@ class Reference:
         g = np.concatenate([np.zeros(3), frames[name].R.T @ np.array(self.model.gravity), np.zeros(len(eta))])
         modes = self.model.flexibles[name].modes if name in self.model.flexibles else None
         if modes is not None and modes.fidelity == "ruthless":  # (B1): no eta, no eta'
-            M, n = self.mass(name, eta), len(eta)
+            M = self.mass(name, eta)
             V, a = y[:6], (later[:6]).imag / STEP
             F = M @ np.concatenate([a, udot[self.system.u_index(name)]])
             F[:6] += cross_force(V, M[:6, :6] @ V)
@@ -186,7 +186,9 @@ class Reference:
         nu = self.system.nu
         moved = [self.motion(q, e) for e in np.eye(nu)]
         names = [*self.model.bodies, *self.model.flexibles]
-        bodies = {b: np.array([self.state(b, f, q, e)[0] for f, e in zip(moved, np.eye(nu), strict=True)]).T for b in names}
+        bodies = {
+            b: np.array([self.state(b, f, q, e)[0] for f, e in zip(moved, np.eye(nu), strict=True)]).T for b in names
+        }
         return bodies, {name: np.array([f[name].V for f in moved]).T for name in moved[0]}
 
     def torques(self, q, u, udot, wrenches=None):

@@ -115,3 +115,43 @@ def test_other_endings_are_refused(run, tmp_path, name):
     path = tmp_path / name
     assert str(caught.value) == f"'{path}' is not the name of an animation\n  expected: a name ending in .html or .gif"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def bending():
+    """A flexible arm that turns and bends as given, with a rigid hand on its tip."""
+    modes = wt.beam(1.0, section="circle", radius=0.01, elements=2, degree=3, deforms=["bending_z"]).modes(count=2)
+    model = wt.Model("arm")
+    model.flexible("arm", modes)
+    model.body("hand", mass=0.1, com=(0.1, 0, 0), inertia=(1e-4,) * 3)
+    model.joint("shoulder", "revolute", "ground", "arm", axis="y")
+    model.joint("wrist", "fixed", "arm/tip", "hand")
+    t = np.linspace(0, 1, 5)
+    q = np.stack([t, 0.05 * t, -0.01 * t**2], axis=1)
+    return wt.Result(model.compile(), t, q, 0 * q), modes
+
+
+def test_flexible_bodies_are_drawn_deformed(bending, tmp_path):
+    run, modes = bending
+    for scale in (1.0, 3.0):
+        run.animate(tmp_path / "arm.html", scale=scale)
+        data = scene((tmp_path / "arm.html").read_text())
+        sticks = numbers(data["sticks"]).reshape(len(run), -1, 2, 3)[:, -2:]  # of the arm: base, middle, tip
+        assert len(data["sizes"]) == 2  # the hand, and the arm
+        eta = run["arm.q"]
+        moved = modes.r + scale * modes.displacements(eta)
+        world = np.einsum("tij,tkj->tki", run["arm.rotation"], moved)
+        np.testing.assert_allclose(sticks[:, :, 0], world[:, :2], atol=1e-6)
+        np.testing.assert_allclose(sticks[:, :, 1], world[:, 1:], atol=1e-6)
+        if scale == 1.0:
+            np.testing.assert_allclose(sticks[:, 1, 1], run["arm/tip.position"], atol=1e-6)
+
+
+def test_flexible_bodies_are_in_pictures(bending, tmp_path):
+    run, _ = bending
+    run.plot(path=tmp_path / "arm.svg")
+    run.animate(tmp_path / "arm.gif", scale=2.0)
+    with Image.open(tmp_path / "arm.gif") as gif:
+        assert gif.n_frames == len(run)
+    with pytest.raises(wt.ModelError, match="scale of the deformation is too small"):
+        run.animate(tmp_path / "arm.gif", scale=-1.0)

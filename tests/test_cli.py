@@ -60,6 +60,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         "equilibrium",
         "linearize",
         "modes",
+        "sweep",
     ):
         assert f"  {name} " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
@@ -70,7 +71,7 @@ def test_version(command):
     assert (code, out.split()[0]) == (0, "whippletree")
 
 
-@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "report", "animate", "bench"])
+@pytest.mark.parametrize("name", ["run", "check", "explain", "cite", "plot", "report", "animate", "bench", "sweep"])
 def test_every_command_has_help(command, name):
     code, out, _ = command(name, "--help")
     assert code == 0

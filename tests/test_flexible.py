@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference_flexible import STEP, Reference
-from zoo import random_pose, random_solid, unit
 
 import whippletree as wt
+from reference_flexible import STEP, Reference
 from whippletree.modes import FIDELITIES, Modes
+from zoo import random_pose, random_solid, unit
 
 TREES = ("articulated", "composite")
 CLOSE = 1e-10  # of the largest: some 1e5 roundings, for random bodies whose mass matrices have conditions of 1e4

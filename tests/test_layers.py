@@ -31,6 +31,7 @@ ROOMS = [
     "cli_results",
     "cli_bench",
     "cli_studies",
+    "cli_sweep",
     "__main__",
 ]
 ALGORITHMS = [p for p in SRC.glob("dynamics/*.py") if re.search(r"^SUPPORTS\b", p.read_text("utf-8"), re.MULTILINE)]

@@ -22,6 +22,8 @@ for i, j in combinations(range(4), 2):
     d[j] = -d[i]
     BARS += np.outer(d, d)
 PINNED = wt.structure(M=np.eye(12), K=BARS, r=PINS)
+IN_PLANE = np.array([6 * k + c for k in range(3) for c in (0, 1, 5)])
+FLAT, FLAT_M, FLAT_K = np.stack(np.divmod(IN_PLANE, 6), 1), M[np.ix_(IN_PLANE, IN_PLANE)], K[np.ix_(IN_PLANE, IN_PLANE)]
 R3 = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0.5]])
 PHI = np.zeros((3, 3, 2))
 PHI[1, 1], PHI[2, 1] = (0.2, 0.5), (1.0, -1.0)
@@ -81,6 +83,7 @@ MESSAGES = [
     (lambda: structure(r=R[:2]), "structure: rows of the matrices do not fit the nodes", "3 or 6 for each of 2 nodes"),
     (lambda: structure(dofs=np.zeros((18, 2))), "structure: dofs stand twice"),
     (lambda: structure(dofs=np.full((18, 2), 9)), "structure: dofs of row 0 are not known", "a node 0 to 2"),
+    (lambda: structure(M=FLAT_M, K=FLAT_K, dofs=FLAT), "node 0 has mass along x and y only", "rows along x, y and z"),
     (lambda: structure(K=K + 1e3 * np.eye(18)).modes(), "stiffness resists rigid motion along x", "take supports out"),
     (lambda: structure(K=0 * K).modes(), "the structure can move without being deformed when its inboard node is held"),
     (lambda: structure().modes(inboard="bse"), "node 'bse' is not known", "known: n0, n1, n2"),
@@ -128,6 +131,7 @@ MESSAGES = [
     (lambda: wt.beam(1.0, A=1, Iy=1, Iz=1, theory="timoshenko"), "beam: shear factors are missing"),
     (lambda: wt.beam(1.0, A=1, Iy=1, Iz=1).modes().stresses(np.ones(6)), "stresses: the outer fibre", "cy, cz and ct"),
     (lambda: SHORT.modes().stresses(np.ones(6), at=2.0), "stresses: a place is not on the beam", "expected: 0 to 1 m"),
+    (lambda: nodal().displacements([1.0, 1.0, 1.0]), "eta has the wrong length", "expected: 2, one for each mode"),
     (lambda: nodal().stresses([1.0, 1.0]), "stresses are recovered for beams only"),
     # solids
     (lambda: wt.solid(3, **MATERIAL, attach={"a": [0]}), "solid: no mesh of solid elements", "got: 3"),
@@ -231,6 +235,7 @@ def test_solids_that_are_none(tmp_path):
         wt.solid(tmp_path / "a.vtk", **MATERIAL, attach={"base": [0]})
 
 
+@pytest.mark.filterwarnings("ignore:Output4 file has matrix name")
 def test_nastran_files_that_are_none(tmp_path):
     op4 = pytest.importorskip("pyyeti.nastran.op4")
     grid = tmp_path / "a.bdf"

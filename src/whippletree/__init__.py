@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .analysis.linearize import Linear, linearize
     from .analysis.mobility import Mobility, mobility
     from .analysis.reactions import Reactions, reactions
+    from .cluster.study import Sweep
+    from .cluster.sweep import sweep
     from .dynamics.choose import ALGORITHMS
     from .dynamics.functions import (
         Energy,
@@ -53,6 +55,8 @@ _HOME = {
     "analysis.linearize": ("Linear", "linearize"),
     "analysis.mobility": ("Mobility", "mobility"),
     "analysis.reactions": ("Reactions", "reactions"),
+    "cluster.study": ("Sweep",),
+    "cluster.sweep": ("sweep",),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
         "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
@@ -77,12 +81,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
     "Linear", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
-    "SimulationError", "Sine", "State", "Step", "Structure", "System", "Table", "WhippletreeError", "advance",
-    "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
-    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
-    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
-    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere",
-    "structure",
+    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "WhippletreeError",
+    "advance", "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes",
+    "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
+    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "nastran",
+    "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere", "structure",
+    "sweep",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling; of loops: ladder, tower, lattice, stewart",
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide; ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[

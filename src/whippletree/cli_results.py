@@ -57,6 +57,7 @@ def report(
 def animate(
     result: ResultPath,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".html or .gif")] = None,
+    scale: Annotated[float, typer.Option(help="of the deformation of flexible bodies, as drawn")] = 1.0,
 ) -> None:
     """Write the mechanism in motion: a page to turn and to scrub, or a GIF.
 
@@ -69,5 +70,5 @@ def animate(
 
     path = writable(animation_path(output or result.with_suffix(".animation.html")), "the animation")
     with Bar(f"drawing {result.stem}", 1.0) as bar:
-        load_result(result).animate(path, progress=bar)
+        load_result(result).animate(path, scale=scale, progress=bar)
     say(f"wrote {path}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dynamics.live_rows import columns_of
 from ..kernels.constraint_layout import COUPLE
 from ..system.system import System
 
@@ -13,12 +14,13 @@ class Paths:
 
     def __init__(self, system: System, S: np.ndarray) -> None:
         self.system, self.S = system, S
-        self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
+        self.parent, self.columns = system.arrays["parent"].tolist(), columns_of(system)
         self.factors: dict[tuple[int, int], np.ndarray] = {}
         c, cuts = system.constraints, len(system.cut_joints)
         ends = list(zip(c.body.tolist(), c.to.tolist(), strict=True))
-        # depth first, a joint that is cut leads to an ancestor
-        self.meet = [min(a, b) if e < cuts else self._meet(a, b) for e, (a, b) in enumerate(ends)]
+        # depth first, a joint that is cut leads to an ancestor, but from one node of a flexible body to another
+        up = cuts if not system.topology.sideways else 0
+        self.meet = [min(a, b) if e < up else self._meet(a, b) for e, (a, b) in enumerate(ends)]
 
     def _meet(self, a: int, b: int) -> int:
         """The body at which the ways to ground meet."""
@@ -34,7 +36,7 @@ class Paths:
             i = self.parent[i]
         R = self.factors.get((base, i), np.zeros((6, 6)))
         for i in reversed(todo):
-            R = np.asarray(np.linalg.qr(np.vstack([R, self.S[self.dof[i] : self.dof[i + 1]]]), mode="r"))
+            R = np.asarray(np.linalg.qr(np.vstack([R, self.S[self.columns[i]]]), mode="r"))
             self.factors[base, i] = R
         return R
 

@@ -136,7 +136,9 @@ class _Survey:
         self.driven = np.zeros(system.nu, bool)
         self.driven[list(system.forces.motions)] = True
         self.C = rows.C[:, ~self.driven] if self.driven.any() else rows.C
-        self.paths = Paths(system, np.where(self.driven[:, None], 0.0, pose.S))
+        S = pose.S.copy()
+        S[np.flatnonzero(self.driven)] = 0.0
+        self.paths = Paths(system, S)
         c = system.constraints
         self.elements = [e for e in range(len(c.kind)) if c.row[e + 1] > c.row[e]]
         self.own = {e: self.paths.rows_of(e, pose.w, self.driven) for e in self.elements}

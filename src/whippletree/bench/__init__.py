@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import ModelError, nearest
-from . import families, loop_families, loops, peers, report, rows, simulate
+from . import divided, families, loop_families, loops, peers, report, rows, simulate
 from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
@@ -37,8 +37,8 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s) or "scaling" (ours only); with closed loops "ladder", "tower",
-        "lattice" and "stewart".
+        states), "simulate" (a motion of 10 s) "scaling" or "divide" (ours only: ever longer chains,
+        and one chain on lanes and threads); with closed loops "ladder", "tower", "lattice" and "stewart".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
         of a lattice, and stewart platforms.
@@ -49,7 +49,7 @@ def run(
     """
     if family not in families.FAMILIES:
         raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.FAMILIES))
-    planned, names = families.sizes(sizes, family), peers.known(against if family != "scaling" else ())
+    planned, names = families.sizes(sizes, family), peers.known(() if family in families.ALONE else against)
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
     listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes
@@ -74,6 +74,8 @@ def run(
     tell = progress or (lambda line: None)
     if looped:
         loops.measure(result, planned, names, tell)
+    elif family == "divide":
+        divided.measure(result, planned, tell)
     elif family == "scaling":
         rows.scaling(result, planned, tell)
     elif family == "batch":

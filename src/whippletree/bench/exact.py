@@ -153,6 +153,12 @@ def _side(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> 
     return Side(m.R @ _rotation(pose.quaternion) @ _aligned(joint), lever, m.p + lever, m.v + _cross(m.w, lever))
 
 
+def joint_frame(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and place of a joint's frame on one of its bodies."""
+    side = _side(joint, body, model, motions)
+    return side.R, side.p
+
+
 def body_motions(posed: Posed) -> dict[str, Motion]:
     """Outward from ground, each body by the first joint that reaches it."""
     zero = np.zeros(3, Long)

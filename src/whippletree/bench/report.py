@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from . import loop_report
+from . import divided, loop_report
 from .loop_families import LOOPS
 from .measure import AGREE
 from .result import OURS, BenchResult, Row
@@ -26,6 +26,7 @@ QUESTIONS = {
     "mass": "mass matrix",
     "rollout": "rollout",
     "simulate": "simulation",
+    "share": "share of the terminal subchain",
 }
 PER = {"rollout": "step of a state", "simulate": "run"}  # else: state
 
@@ -40,6 +41,12 @@ STYLES = {
     "pinocchio DOP853": ("#56B4E9", "D"),
     "mujoco": ("#009E73", "^"),
     "drake": ("#CC79A7", "v"),
+    "lanes": ("#0072B2", "s"),
+    "2 threads": ("#009E73", "^"),
+    "lanes, 2 threads": ("#56B4E9", "D"),
+    "dcat": ("#E69F00", "v"),
+    "dca": ("#CC79A7", "v"),
+    "dca in lanes": ("#CC79A7", "^"),
 }
 
 
@@ -88,6 +95,8 @@ def _title(result: BenchResult) -> str:
 def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
     if result.family in LOOPS:
         return loop_report.cells(result, three_digits)
+    if result.family == "divide":
+        return divided.cells(result, three_digits)
     engines = result.engines()
     head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
     rows = []

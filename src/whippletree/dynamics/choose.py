@@ -6,7 +6,8 @@ from types import ModuleType
 
 from ..errors import ModelError, nearest
 from ..system.system import System
-from . import articulated, composite, multipliers, nullspace, reduction
+from . import articulated, composite, divide, multipliers, nullspace, reduction
+from .division_options import LEAVES, is_division
 
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
@@ -14,8 +15,9 @@ ALGORITHMS: dict[str, ModuleType] = {
     "reduction": reduction,
     "multipliers": multipliers,
     "nullspace": nullspace,
+    "divide": divide,
 }
-ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"}
+ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
 
 
 def choose(system: System, algorithm: str = "auto") -> str:
@@ -25,7 +27,7 @@ def choose(system: System, algorithm: str = "auto") -> str:
         if able:
             return able[0]
         raise _refusal(system, "no algorithm yet", able)
-    name = ALIASES.get(algorithm, algorithm)
+    name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
     if name not in ALGORITHMS:
         raise ModelError(
             f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
@@ -40,7 +42,9 @@ def _refusal(system: System, who: str, able: list[str]) -> ModelError:
     if system.model.flexibles:
         has.append("flexible bodies (" + ", ".join(f"'{f}'" for f in list(system.model.flexibles)[:5]) + ")")
     if system.topology.sideways:
-        has.append("loops over two nodes of one body (" + ", ".join(f"'{j.name}'" for j in system.topology.sideways[:5]) + ")")
+        has.append(
+            "loops over two nodes of one body (" + ", ".join(f"'{j.name}'" for j in system.topology.sideways[:5]) + ")"
+        )
     if system.cut_joints:
         has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
     if system.model.couplings:
@@ -66,6 +70,8 @@ def reason(system: System, algorithm: str) -> str:
         return f"O(n + n m^2 + m^3): {system.nu} freedoms, {rows} rows of constraints by undetermined multipliers"
     if algorithm == "nullspace":
         return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
+    if algorithm == "divide":
+        return f"O(n / p + log p): {system.nu} freedoms, subchains side by side on p lanes and threads"
     if algorithm == "reduction":
         return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

@@ -1,16 +1,16 @@
 """A flexible body in the sweeps of every algorithm: its modes, and its nodes, which carry what hangs on it.
 
-Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators: eq. (45) inverse dynamics; (63)
-         articulated inertia, the modes of a body before its hinge; (64) forces inward and accelerations outward; (B3) and
-         (B4) where the modal mass is constant.
-Symbols  Gamma as the paper; U = mu and, at last, G; d = 1 / D_f; uA = epsilon_f; z = z_r; columns of a node are Pi, those
-         of the body [M_rf]. E holds D_f, and then its factors.
-Differs  a body's frame is fixed to its inboard node, so that H_f = [1, 0] and mu = P_rf: modes are put so when a model is
-         compiled. One common frame: phi is 1. Any number of nodes. D_f = L' D L, one mode at a time, from the last.
-         (B3) takes a difference of large inverses where a body carries much; here its modes are turned, once, into a few
-         *interface modes* of unit mass, which span all that the frame and the nodes see, and the others, which they do
-         not: D_f^-1 = L + Y D^-1 Y' with D = 1 + T Gamma T', of the size of the interface alone. Then Lambda = L + Y Y',
-         Upsilon = Y T, Omega = T' T.
+Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators: eq. (45) inverse dynamics;
+         (63) articulated inertia, the modes of a body before its hinge; (64) forces inward and accelerations outward;
+         (B3) and (B4) where the modal mass is constant.
+Symbols  Gamma as the paper; U = mu; d = 1 / D_f; uA = epsilon_f; z = z_r; the columns of a node are Pi, those of the
+         body M_rf. E holds D_f, and then its factors.
+Differs  a body's frame is fixed to its inboard node, so that H_f = [1, 0] and mu = P_rf: modes are put so when a model
+         is compiled. One common frame: phi is 1. Any number of nodes. D_f = L' D L, one mode at a time, from the last.
+         (B3) takes the difference of large inverses where a body carries much. Here modes are turned, once, into a few
+         *interface modes* of unit mass, all that the frame and the nodes see, and others, which they do not see:
+         D_f^-1 = L + Y D^-1 Y' with D = 1 + T Gamma T', of the size of the interface alone. Lambda is then L + Y Y',
+         Upsilon Y T, and Omega T' T.
 """
 
 from ..kernels.lanes import get, inline, kernel, put
@@ -33,6 +33,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
+from .fronts import places
 
 
 @inline
@@ -236,6 +237,26 @@ def carry_nodes(m, x, k, P, udot, f, a):
         for l in range(n):
             an = axpy(get(udot, j + l), at6(P, x.column[node] + 6 * l), an)
         store6(a, node, an)
+
+
+@kernel
+def add_modes(m, x, P, w, slots, tau, bias, f):
+    """M_m and the forces of a body's modes into its front of reduction.py: ``slots`` are the number of variables there,
+    and which of them each mode is"""
+    j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
+    B, C, fr, _ = places(0, slots[0])
+    M, e = constants_of(x, f, n).M, at6(P, forces + n)
+    for c in range(6):
+        put(w, 21 + c, get(w, 21 + c) - bias * e[c])
+    for a in range(n):
+        var, column = slots[1 + a], at6(P, x.column[f] + 6 * a)
+        for c in range(6):
+            put(w, B + 6 * var + c, get(w, B + 6 * var + c) + column[c])
+        put(w, fr + var, get(w, fr + var) + get(tau, j + a) - bias * get(P, forces + a))
+        for b in range(a + 1):
+            high, low = max(var, slots[1 + b]), min(var, slots[1 + b])
+            at = C + high * (high + 1) // 2 + low
+            put(w, at, get(w, at) + x.numbers[M + a * n + b])
 
 
 @kernel

@@ -6,7 +6,7 @@ Compiled once, however many kernels call it: see kernels/outside.py.
 from __future__ import annotations
 
 from ..kernels.kinematics import take_kinematics
-from ..kernels.lanes import LANES, get, inline, kernel, view
+from ..kernels.lanes import LANES, get, inline, kernel, view, view_integers
 from ..kernels.layout import MODAL_MOTION, MODAL_WORK, unpack
 from ..kernels.modal_layout import unpack_modal
 from ..kernels.modes import place_flexible
@@ -21,6 +21,7 @@ from ..kernels.outside import (
     HOLD,
     INNOVATE,
     MASS,
+    MODAL,
     NEED,
     NEED_IN,
     PLACE,
@@ -101,14 +102,27 @@ def one_state(op, i, n, memory, k, a, b, rows, c, d, e):
             return flexible_paths.half_solve(m, x, motion, P, w, E, B, C, i)
         flexible_paths.half_solve_back(m, x, motion, P, w, E, B, C)
         return 0.0
+    if op == MODAL:
+        return add_to_front(i, n, whole, buffer, A, view_integers(B, 0, rows), C)
     return dispatch(op, i, n, whole, buffer, A, B, C, D, last)
 
 
 def in_lanes(op, i, n, memory, k, a, b, rows, c, d, e):
-    return dispatch(
-        op, i, n, numbers_at(memory, MANY), rows_at(k, MANY), rows_at(a, MANY), rows_at(b, rows), rows_at(c, MANY),
-        rows_at(d, MANY), rows_at(e, MANY),
-    )  # fmt: skip
+    whole, buffer = numbers_at(memory, MANY), rows_at(k, MANY)
+    A, B, C, D = rows_at(a, MANY), rows_at(b, rows), rows_at(c, MANY), rows_at(d, MANY)
+    if op == MODAL:
+        return add_to_front(i, n, whole, buffer, A, view_integers(numbers_at(b, rows), 0, rows), C)
+    return dispatch(op, i, n, whole, buffer, A, B, C, D, rows_at(e, MANY))
+
+
+@kernel
+def add_to_front(i, bias, memory, buffer, w, slots, tau):
+    m, end = unpack(memory)
+    x = unpack_modal(memory, m, end)
+    _, after = take_kinematics(m, buffer)
+    P = view(buffer, after - m.header[MODAL_MOTION], m.header[MODAL_MOTION])
+    flexible.add_modes(m, x, P, w, slots, tau, float(bias), i)
+    return 0.0
 
 
 def address(lanes: int) -> int:

@@ -1,4 +1,4 @@
-"""Flexible bodies where a matrix is filled or solved along paths to ground: the mass matrix, rows of constraints, factors.
+"""Flexible bodies where something goes along paths to ground: the mass matrix, rows of constraints, factors.
 
 Paper    [jain1992] eqs (47)-(50), composite bodies with modes; (54), innovations factors.
 Symbols  R = R(k) and F = X(k) of the paper.
@@ -80,7 +80,9 @@ def fill_mass_matrix(m, x, k, P, w, M):
                 for b in range(a + 1):
                     put(M, j * nu + m.dof[i] + b, x.numbers[mass_row + b] + 0.0 * F[0])
                 for node in range(i + 1, last_node(x, i)):
-                    Fn = mul_rigid(get(w.mass, node), load3(w.h, node), load6(w.J, node), at6(P, x.column[node] + 6 * a))
+                    Fn = mul_rigid(
+                        get(w.mass, node), load3(w.h, node), load6(w.J, node), at6(P, x.column[node] + 6 * a)
+                    )
                     F = add(F, Fn)
                     for b in range(a + 1):
                         at = j * nu + m.dof[i] + b
@@ -123,8 +125,8 @@ def fill_innovations(m, x, k, P, w, E, out):
 
 @kernel
 def half_solve(m, x, k, P, w, E, Y, factors, top):
-    """D^-1/2 L^-1 of a row of constraints: Y (nu). Its wrenches, with a minus, lie in w.pA up to body ``top``; ``factors``
-    are [row of u, factor] twice. Returns the size that the row would have without cancellation"""
+    """D^-1/2 L^-1 of a row of constraints: Y (nu). Its wrenches, with a minus, lie in w.pA up to body ``top``;
+    ``factors`` are [row of u, factor] twice. Returns the size that the row would have without cancellation"""
     size, load = 0.0, 0.0
     for l in range(m.nu):
         put(Y, l, 0.0)

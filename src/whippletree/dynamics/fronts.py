@@ -215,10 +215,10 @@ def along(w, store, at, m):
 
 
 @inline
-def carry(k, w, at, j, a, udot):
+def carry(S, w, at, j, a, udot):
     """z + S u'"""
     put(udot, j, a)
-    put_at6(w, at + 27, axpy(a, load6(k.S, j), load_at6(w, at + 27)))
+    put_at6(w, at + 27, axpy(a, S, load_at6(w, at + 27)))
 
 
 @inline

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
-from . import articulated, composite, newton_euler, operators, reduction
+from . import articulated, composite, divide, newton_euler, operators, reduction
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
@@ -42,7 +42,7 @@ def forward_dynamics(
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
     origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
     accelerate as that says. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of
-    cores a batch may use (0: all).
+    cores a batch may use, or one state by "divide" (0: all).
     """
     plain = wrenches is None and threads is None and tau is not None and not system.forces.any
     if plain and algorithm == "auto":
@@ -64,7 +64,11 @@ def forward_dynamics(
         found = reduction.quick(system, q, u, tau)
         if found is not None:
             return found
-    module = ALGORITHMS[choose(system, algorithm)]
+    if (algorithm, threads) in system.ready and wrenches is None and tau is not None and not system.forces.any:
+        found = divide.quick(system, q, u, tau, algorithm, threads)
+        if found is not None:
+            return found
+    module: Any = ALGORITHMS[choose(system, algorithm)]
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     given = None
     if system.forces.any:
@@ -77,6 +81,8 @@ def forward_dynamics(
     inputs, names = [Q, U, forces], ["q", "u", "tau"]
     if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
+    if module is divide:
+        module = divide.divided(system, algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:
         rows = list(system.forces.motions)

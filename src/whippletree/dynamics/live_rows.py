@@ -15,7 +15,7 @@ from ..kernels.blocks import make_memory
 from ..kernels.constraint_layout import TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
 from ..kernels.constraints import constrain
 from ..kernels.joints import FREE, SPHERICAL
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, put, scratch, take
 from ..kernels.layout import unpack
 from ..system.constraints import SystemConstraints
@@ -96,7 +96,7 @@ class LoopGeometry(NamedTuple):
     all share would drown what a loop is made of."""
 
     o: np.ndarray  # (nb, 3)    origin of each body, from the point of its component
-    S: np.ndarray  # (nu, 6)    freedoms, about that point
+    S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
     w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
 
@@ -107,6 +107,18 @@ class LoopGeometry(NamedTuple):
     def carried(self, rows: np.ndarray, i: int, to: int) -> np.ndarray:
         """Rows on a motion about the origin of body i, as rows on the same motion about that of body ``to``."""
         return rows @ shift(self.o[i] - self.o[to])
+
+
+def columns_of(system: System) -> list[range]:
+    """Rows of S of a :class:`LoopGeometry` that move each body and not the one that carries it."""
+    dof, count = system.arrays["dof"].tolist(), system.nu
+    found = [range(0)]
+    for i, edge in enumerate(system.topology.edges, start=1):
+        found.append(range(0) if edge.flexible else range(dof[i], dof[i + 1]))
+        if edge.joint.kind == "node" and edge.modes is not None:
+            found[i] = range(count, count + edge.modes.count)
+            count += edge.modes.count
+    return found
 
 
 def shift(by: np.ndarray) -> np.ndarray:
@@ -121,7 +133,7 @@ class Spans:
     """What freedoms can do together, found once for each base and body."""
 
     def __init__(self, system: System, pose: LoopGeometry, driven: frozenset[int]) -> None:
-        self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
+        self.parent, self.columns = system.arrays["parent"].tolist(), columns_of(system)
         self.pose, self.driven = pose, driven
         self.found: dict[tuple[int, int], np.ndarray] = {}
 
@@ -135,7 +147,7 @@ class Spans:
         for body in reversed(todo):
             if 0 < span.shape[1] < 6:
                 span = np.linalg.qr(shift(self.pose.o[body] - self.pose.o[self.parent[body]]) @ span)[0]
-            own = [j for j in range(self.dof[body], self.dof[body + 1]) if j not in self.driven]
+            own = [j for j in self.columns[body] if j not in self.driven]
             for S in self.pose.seen(own, body):
                 if span.shape[1] == 6:
                     break
@@ -148,8 +160,8 @@ class Spans:
 
 
 @entry
-def geometry(memory, q, u, signals, w, S, o):
-    """w (nr, 12), S (nu, 6) and o (nb, 3) of one state"""
+def geometry(memory, q, u, signals, w, S, o, modal):
+    """w (nr, 12), S (nu, 6) and o (nb, 3) of one state, and columns of flexible bodies"""
     m, end = unpack(memory)
     E, end = unpack_constraints(memory, end)
     buffer = scratch(memory, end, q)
@@ -164,6 +176,9 @@ def geometry(memory, q, u, signals, w, S, o):
         put(S, j, get(k.S, j))
     for i in range(3 * m.nb):
         put(o, i, get(k.o, i))
+    columns, _ = modal_columns(m, k)
+    for n in range(modal.shape[0]):
+        put(modal, n, get(columns, n))
 
 
 def loop_geometry(
@@ -172,7 +187,12 @@ def loop_geometry(
     """Freedoms, and the wrenches of rows, at a pose."""
     memory = make_memory(system, kinematics_rows(system) + 4 * rows.count, 1, rows.packed)
     o, S, w = np.zeros((system.nb, 3)), np.zeros((system.nu, 6)), np.zeros((rows.count, 2, 6))
-    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w.ravel(), S.ravel(), o.ravel())
+    modal = np.zeros(system.flexible.motion if system.flexible else 0)
+    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w.ravel(), S.ravel(), o.ravel(), modal)
+    for i, edge in enumerate(system.topology.edges, start=1) if system.flexible else ():
+        if edge.joint.kind == "node" and system.flexible and edge.modes is not None:
+            at = system.flexible.column[i]
+            S = np.vstack([S, modal[at : at + 6 * edge.modes.count].reshape(-1, 6)])
     ends = np.stack([rows.body, rows.to], axis=1)[rows.arrays["element"]]
     own = np.concatenate([w[..., :3] - np.cross(o[ends], w[..., 3:]), w[..., 3:]], axis=-1)
     return LoopGeometry(o, S, w, own)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.system import System
-from .reduction_layout import ADD, BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, TAKE, Plan
+from .reduction_layout import ADD, BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, TAKE, Plan
 
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
 # columns of a step: rows of a loop that ends, rows that move on, rows that give a freedom, all that are open there
 START, STOP, KEY = 4, 5, 8
-MOVED, OWN, OPEN = 5, 8, 9
+MOVED, OWN, OPEN, MODES = 5, 8, 9, 6
 
 
 def of_reduction(plan: Plan) -> int:
@@ -33,6 +33,7 @@ def of_reduction(plan: Plan) -> int:
         TAKE: 138 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
         MERGE: 27 + 8 * m + square // 2,
         MOVE: steps[:, MOVED] * m,
+        MODAL: 6 + steps[:, MODES] * (17 + steps[:, MODES]) // 2,
     }
     return int(sum(count[op == step].sum() for step, count in counts.items()))
 

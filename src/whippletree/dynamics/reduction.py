@@ -35,9 +35,12 @@ from ..kernels.constraint_layout import ROW_NUMBERS, take_rows, unpack_constrain
 from ..kernels.constraints import constrain
 from ..kernels.force_layout import TINY, unpack_forces
 from ..kernels.forces import spread_given
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
+from ..kernels.modes import at6
+from ..kernels.outside import MODAL as ADD_MODES
+from ..kernels.outside import call_flexible
 from ..kernels.spatial import dot, load6
 from ..system.system import System
 from .evaluate import prepare
@@ -53,6 +56,7 @@ from .reduction_layout import (
     FREE,
     KEPT,
     MERGE,
+    MODAL,
     MOVE,
     RELEASE,
     ROOT,
@@ -63,7 +67,7 @@ from .reduction_layout import (
 )
 from .reduction_plan import make_plan
 
-SUPPORTS = {"trees", "loops", "lanes"}
+SUPPORTS = {"trees", "flexible", "loops", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
 AMISS = 1e-7  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
 PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
@@ -72,7 +76,7 @@ PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
 @kernel
 def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
     """Tips to ground; returns the least pivot against that of the plan, squared"""
-    worst = 1.0 + get(k.v, 0)
+    worst, modal = 1.0 + get(k.v, 0), modal_columns(m, k)[0]
     for n in range(plan.count):
         s = COLUMNS * n
         op, i, at, rest = plan.steps[s], plan.steps[s + 1], plan.steps[s + 2], plan.steps[s + 3]
@@ -102,7 +106,14 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
             move_rows(w, row, rest, count, there, mp, plan.maps, plan.steps[s + 8])
         elif op == KEPT:
             j, rows, count, var = plan.steps[s + 4], plan.steps[s + 6], plan.steps[s + 9], plan.steps[s + 10]
-            keep(load6(k.S, j), get(tau, j), m.armature[j], w, at, rest, rows, count, var)
+            S, force, armature = load6(k.S, j), get(tau, j), m.armature[j]
+            if plan.steps[s + 7] > 0:  # of a mode, at a node
+                S, force, armature = at6(modal, plan.steps[s + 7] - 1), 0.0 * force, 0.0
+            keep(S, force, armature, w, at, rest, rows, count, var)
+        elif op == MODAL:
+            slots = view(plan.maps, plan.steps[s + 5], plan.steps[s + 6] + 1)
+            front = view(w, at, w.shape[0] - at)
+            call_flexible(ADD_MODES, i, int(bias), m.header, k.sin, front, slots, tau, tau, tau)
         elif op == RELEASE:
             release(w, at, rest, plan.steps[s + 5], plan.steps[s + 10])
     return worst
@@ -118,7 +129,7 @@ def inner_body(E, r):
 @kernel
 def outward(m, k, E, plan, x, given, allowed, w, udot):
     """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared"""
-    amiss = 0.0 * get(k.v, 0)
+    amiss, modal = 0.0 * get(k.v, 0), modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
         s = COLUMNS * n
         op, at, rest = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3]
@@ -134,17 +145,21 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
         elif op == MERGE:
             hand_out(plan.maps, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
         elif op == KEPT:
-            carry(k, w, at, j, get(w, places(at, rest)[3] + var), udot)
+            a, column = get(w, places(at, rest)[3] + var), plan.steps[s + 7]
+            carry(at6(modal, column - 1) if column > 0 else load6(k.S, j), w, at, j, a, udot)
+        elif op == MODAL:
+            for a in range(plan.steps[s + 6]):
+                put(udot, j + a, get(w, places(at, rest)[3] + plan.maps[store + 1 + a]))
         elif op == FREE or op == RELEASE:  # noqa: SIM109
             a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
             if op == FREE:
-                carry(k, w, at, j, a, udot)
+                carry(load6(k.S, j), w, at, j, a, udot)
             else:
                 put(w, places(at, rest)[3] + var, a)
         else:
             a = get(w, store + 6 + rest) - along(w, store, at, rest)
             if op == DEPENDENT:
-                carry(k, w, at, j, a, udot)
+                carry(load6(k.S, j), w, at, j, a, udot)
             else:
                 put(w, places(at, rest)[3] + var, a)
     return amiss

@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.lanes import inline, take
 from ..kernels.layout import take_integers
 
-ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT = range(11)  # operations
+ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL = range(12)  # operations
 COLUMNS = 11  # of an operation
 HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
 SPARE = 1  # where there is room for the variables of one front
@@ -128,7 +128,9 @@ class Layout:
                     del place.open[e]
                 self.emit(op, i, place, n, j, first, group, place.count, pivot, poor)
             elif op in (FREE, KEPT, RELEASE):
-                self.emit(op, i, place, n, more[0], place.count)
+                self.emit(op, i, place, n, more[0], place.count, *more[1:])
+            elif op == MODAL:
+                self.emit(op, i, place, n, *more)
             elif op == ROOT:
                 self.emit(op, i, place, n)
             elif op == MERGE and i not in self.taken_over:
@@ -210,13 +212,18 @@ class Layout:
                 key = place.slots[("body", base)] if base else -1
                 step += [own.start, own.stop, at + place.row(start), outer, key]
             elif op in (FREE, KEPT, RELEASE):
-                j, count = more
-                step += [j, size, at + place.row(0), 0, 0, count, place.slots.get(("freedom", j), -1)]
+                j, count, *column = more
+                of_node = column[0] if column else 0
+                step += [j, size, at + place.row(0), of_node, 0, count, place.slots.get(("freedom", j), -1)]
                 size += 8 + m if op != KEPT else 0
             elif op in (DEPENDENT, TAKE):
                 j, first, group, count, pivot, bad = more
                 step += [j, size, at + place.row(0), first, group, count, place.slots.get(("freedom", j), -1)]
                 size += 7 + m + max(count, first + group)
+            elif op == MODAL:
+                j, count = more
+                step += [j, len(self.maps), count]
+                self.maps += [m, *(place.slots["freedom", j + a] for a in range(count))]
             elif op == MERGE:
                 p, link = more
                 above = self.places[p]

@@ -24,9 +24,10 @@ from ..kernels.blocks import (
 )
 from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.force_layout import unpack_forces
-from ..kernels.kinematics import place_and_move, take_kinematics
+from ..kernels.kinematics import modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
+from ..kernels.modes import at6
 from ..kernels.spatial import axpy, dot, load6, store6
 from ..system.system import System
 from .fronts import load_at6, places, put_at6
@@ -34,35 +35,42 @@ from .live_rows import live_rows
 from .loads import project
 from .newton_euler import balance
 from .reduction import Planned, accelerations, solve, solve_planned, take_reduced
-from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MOVE, ROOT, TAKE, unpack_plan
+from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MODAL, MOVE, ROOT, TAKE, unpack_plan
 
 
 @kernel
-def pull(k, plan, w, r):
+def pull(m, k, plan, w, r):
     """Tips to ground: mu of each dependent freedom, in the place of beta; P lies where f was"""
+    modal, _ = modal_columns(m, k)
     for n in range(plan.count):
         s = COLUMNS * n
-        op, at, m, j = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3], plan.steps[s + 4]
-        fr = places(at, m)[2]
+        op, at, rest, j = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3], plan.steps[s + 4]
+        fr = places(at, rest)[2]
         if op == BODY:
             for c in range(6):
                 put(w, at + 21 + c, 0.0)
-            for c in range(m):
+            for c in range(rest):
                 put(w, fr + c, 0.0)
         elif op in (DEPENDENT, TAKE):
             store, P = plan.steps[s + 5], load_at6(w, at + 21)
             mu = get(r, j) - dot(load6(k.S, j), P) if op == DEPENDENT else -get(w, fr + plan.steps[s + 10])
-            put(w, store + 6 + m, mu)
+            put(w, store + 6 + rest, mu)
             put_at6(w, at + 21, axpy(mu, load_at6(w, store), P))
-            for c in range(m):
+            for c in range(rest):
                 put(w, fr + c, get(w, fr + c) + mu * get(w, store + 6 + c))
         elif op == KEPT:
-            put(w, fr + plan.steps[s + 10], dot(load6(k.S, j), load_at6(w, at + 21)) - get(r, j))
+            P, column = load_at6(w, at + 21), plan.steps[s + 7]
+            of_mode = dot(at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
+            put(w, fr + plan.steps[s + 10], of_mode)
+        elif op == MODAL:
+            for a in range(plan.steps[s + 6]):
+                slot = fr + plan.maps[plan.steps[s + 5] + 1 + a]
+                put(w, slot, get(w, slot) - get(r, j + a))
         elif op == MERGE:
             there, above, first = plan.steps[s + 5], places(plan.steps[s + 5], plan.steps[s + 6])[2], plan.steps[s + 7]
             for c in range(6):
                 put(w, there + 21 + c, get(w, there + 21 + c) + get(w, at + 21 + c))
-            for c in range(m):
+            for c in range(rest):
                 a = plan.maps[first + c]
                 if a >= 0:
                     into = there + 21 + a if a < 6 else above + a - 6
@@ -106,11 +114,11 @@ def share_out(plan, w, lam):
 
 
 @kernel
-def loads_of_rows(k, plan, w, r, lam):
+def loads_of_rows(m, k, plan, w, r, lam):
     """lam of all rows, behind a solve; rows that the plan does not need are left at zero"""
     for n in range(lam.shape[0]):
         put(lam, n, 0.0)
-    pull(k, plan, w, r)
+    pull(m, k, plan, w, r)
     share_out(plan, w, lam)
 
 
@@ -175,7 +183,7 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
         lam, n = take(result, 0, E.nr)
         left, n = take(result, n, m.nu)
         well = solve(m, F, E, k, plan, now, coordinates, speeds, r, view(r, m.nu, 0), own, block.out)
-        loads_of_rows(k, plan, own.w, r, lam)
+        loads_of_rows(m, k, plan, own.w, r, lam)
         for j in range(m.nu):
             put(left, j, get(r, j))
         take_off(m, E, k, own.x.w, lam, f, left)

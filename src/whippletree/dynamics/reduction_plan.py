@@ -9,6 +9,8 @@ still open travel along. At each freedom one of three things happens:
 - rows move with it, but badly: it is *kept* as one more variable until they are closed, and *released* then, by its
   equation of motion (arbitrary coordinate selection). Where rows are left that nothing else moves, they *take* it.
 
+Modes of a flexible body are kept from its nodes on, and released, or taken, once all that they move is in the front.
+
 The choice is made at one pose, by the rows as they are there once all freedoms outboard are eliminated. Rows that no
 freedom between the body and the base can move are redundant, and left behind.
 
@@ -24,10 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from ..model import GROUND
 from ..system.system import System
 from .constraint_rows import Table
-from .live_rows import LoopGeometry, Spans, live_rows
-from .reduction_layout import BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MOVE, RELEASE, ROOT, TAKE, Layout, Plan
+from .live_rows import LoopGeometry, Spans, columns_of, live_rows
+from .reduction_layout import BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, ROOT, TAKE, Layout, Plan
 
 WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
 NEAR = 6  # freedoms: farther ones have longer levers
@@ -74,6 +77,9 @@ class Planner:
         self.pose, self.nb = pose, system.nb
         self.owner, self.table = live_rows(system).owner, Table(live_rows(system))
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
+        self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
+        self.places = system.flexible.column if system.flexible else []
+        self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven = frozenset(system.forces.motions)
         self.fronts = [Front() for _ in range(system.nb)]
         self.program: list[tuple[Any, ...]] = []  # with symbols, before places are known
@@ -103,10 +109,41 @@ class Planner:
         for i in range(self.nb - 1, 0, -1):
             self.body(i)
             front = self.fronts[i]
+            if self.kinds[i] == "node":
+                self.node(i, front)
+            elif self.kinds[i] == "modes":
+                self.modes(i, front)
+                self.release(i, front)
+                self.merge(i, front)
+                continue
             for j in range(self.dof[i + 1] - 1, self.dof[i] - 1, -1):
                 self.freedom(i, front, j, list(range(self.dof[i], j)))
             self.release(i, front)
             self.merge(i, front)
+
+    def node(self, i: int, front: Front) -> None:
+        """Its motion becomes that of its body's frame and modes."""
+        first = self.dof[int(self.parent[i])]
+        for a, S in enumerate(self.pose.seen(self.columns[i], i)):
+            name = ("freedom", first + a)
+            front.variables[name] = None
+            self.waiting.add(name)
+            for group in front.groups:
+                group.rest[name] = (group.own @ S)[:, None]
+            self.program.append((KEPT, i, first + a, 1 + self.places[i] + 6 * a))
+
+    def modes(self, i: int, front: Front) -> None:
+        """The modal mass and forces; from here on modes are variables like others."""
+        first, count = self.dof[i], self.dof[i + 1] - self.dof[i]
+        names = [("freedom", first + a) for a in range(count)]
+        front.variables |= dict.fromkeys(names)
+        self.waiting -= set(names)
+        self.kept += range(first, first + count)
+        self.program.append((MODAL, i, first, count))
+        for group in list(front.groups):
+            if not self.can_move(group, i, []):
+                self.take(i, front, group)
+                front.groups.remove(group)
 
     def body(self, i: int) -> None:
         """Its own inertia, and the rows of loops that end here."""
@@ -120,7 +157,7 @@ class Planner:
             own = self.pose.own[rows, outer]
             rest = {("body", base): self.pose.own[rows, 1 - outer]} if base else {}
             group = Group(e, rows.stop - rows.start, base, own, dict(rest), own)
-            freedoms = self.pose.seen(range(self.dof[i], self.dof[i + 1]), i)
+            freedoms = self.pose.seen(self.columns[i], i)
             group.scale = _size(own) * float(np.sqrt((freedoms * freedoms).sum(axis=1).max()))
             self.fronts[i].variables |= dict.fromkeys(rest)
             if group.scale > 0.0:
@@ -133,7 +170,7 @@ class Planner:
         found: list[int] = []
         low, outer = j, i
         while outer > base and len(found) < NEAR:
-            found += range(low, self.dof[outer] - 1, -1)
+            found += range(low, self.dof[outer] - 1, -1) if self.kinds[outer] != "modes" else ()
             outer = int(self.parent[outer])
             low = int(self.dof[outer + 1]) - 1
         return self.pose.seen(found, i)
@@ -209,7 +246,7 @@ class Planner:
         """Kept freedoms that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
-            if what == "freedom" and name not in front.released:
+            if what == "freedom" and name not in front.released | self.waiting:
                 open_ = any(
                     float(np.abs(g.rest[name]).max(initial=0.0)) > NOTHING * g.scale
                     for g in front.groups

@@ -1,4 +1,4 @@
-"""Models as TOML: tables ``[bodies.crank]``, ``[joints.pin]``, and so on for frames, couplings, forces, constraints."""
+"""Models as TOML: tables ``[bodies.crank]``, ``[joints.pin]``, and so on for all parts of a model."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..model import CONSTRAINT_KINDS, FORCE_KINDS, TREES, Limits, Model, Visual,
 from ..model.pose import IDENTITY
 from .lines import KeyPath, Lines
 from .paths import Roots
+from .toml_flexible import FORMS, modes_of
 from .toml_writer import dumps
 
 __all__ = ["dumps", "loads"]
@@ -95,6 +96,7 @@ class FileTable(Table):
     passive: bool = True
     tree: str = "chosen"
     bodies: dict[str, dict[str, Any]] = {}
+    flexible: dict[str, dict[str, Any]] = {}
     joints: dict[str, dict[str, Any]] = {}
     frames: dict[str, dict[str, Any]] = {}
     couplings: dict[str, dict[str, Any]] = {}
@@ -121,8 +123,15 @@ def _kind_table(kind: str, part: type) -> type[Table]:
     return create_model(f"{kind.title()}Table", __base__=Table, kind=(str, ...), **keys)
 
 
+def _form_table(form: str, keys: dict[str, bool]) -> type[Table]:
+    """A flexible body in one of its forms."""
+    own: dict[str, Any] = {key: (Any, ... if needed else None) for key, needed in keys.items()} | {form: (str, ...)}
+    return create_model(f"{form.title()}Table", __base__=Table, **own)
+
+
 SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
 FORCE_TABLES = {kind: _kind_table(kind, part) for kind, part in FORCE_KINDS.items() if kind != "function"}
+FLEXIBLE_TABLES = {form: _form_table(form, keys) for form, keys in FORMS.items()}
 CONSTRAINT_TABLES = {kind: _kind_table(kind, part) for kind, part in CONSTRAINT_KINDS.items()}
 
 # what tomllib's shortest complaints mostly come from
@@ -155,7 +164,7 @@ class _Reader:
         tree = check.known(top.tree, TREES, "tree", self._where(("tree",)))
         model = Model(top.name, top.gravity, top.passive, tree, where=self._where(("gravity",)))
         model.where = self._where(())
-        sections = {"bodies": self._body, "joints": self._joint, "frames": self._frame}
+        sections = {"bodies": self._body, "flexible": self._flexible, "joints": self._joint, "frames": self._frame}
         sections |= {"couplings": self._coupling, "forces": self._force, "constraints": self._constraint}
         for section, add in sections.items():
             for name, table in getattr(top, section).items():
@@ -194,6 +203,23 @@ class _Reader:
         t = self._table(path, table, BodyTable, label)
         visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
         model.body(name, mass=t.mass, com=t.com, inertia=t.inertia, idealized=t.idealized, visuals=visuals, where=where)
+
+    def _flexible(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        name, where = str(path[1]), self._where(path)
+        label = f"flexible body '{name}'"
+        forms = [form for form in FORMS if form in table]
+        if len(forms) != 1:
+            got = " and ".join(forms) or "none"
+            raise ModelError(f"{label}: one key says what it is", expected=" or ".join(FORMS), got=got, where=where)
+        self._table(path, table, FLEXIBLE_TABLES[forms[0]], label)
+        if forms[0] == "shape":
+            check.known(table["shape"], ("beam",), f"{label}: shape", self._where((*path, "shape")))
+        try:
+            modes = modes_of(table, label, lambda file: self.roots.find(file, label, where, "modes"))
+        except ModelError as error:
+            what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
+            raise _moved(error, what, error.where or where) from None
+        model.flexible(name, modes, where=where)
 
     def _visual(self, t: Any, label: str, path: KeyPath) -> Visual:
         where = self._where(path)

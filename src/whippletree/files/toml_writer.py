@@ -20,6 +20,7 @@ from ..model import (
     Constraint,
     Coupling,
     Custom,
+    Flexible,
     Force,
     Frame,
     Joint,
@@ -28,6 +29,7 @@ from ..model import (
     check,
 )
 from ..model.pose import IDENTITY
+from .toml_flexible import table_of
 
 # what makes the forces of a joint, and the defaults that are not written
 PASSIVE = {"stiffness": 0.0, "rest": 0.0, "damping": 0.0, "friction": 0.0, "friction_speed": 0.01}
@@ -39,6 +41,7 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     tree = "" if model.tree == "chosen" else f"tree = {_text(model.tree)}\n"
     parts = [f"name = {_text(model.name)}\ngravity = {_numbers(model.gravity)}\n{passive}{tree}"]
     parts += [_body_text(body, folder) for body in model.bodies.values()]
+    parts += [_flexible_text(flexible, folder) for flexible in model.flexibles.values()]
     parts += [_joint_text(joint) for joint in model.joints.values()]
     parts += [_frame_text(frame) for frame in model.frames.values()]
     parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
@@ -72,6 +75,20 @@ def _body_text(body: Body, folder: str | os.PathLike[str] | None) -> str:
             path=None if v.path is None else _text(_relative(v.path, folder)),
         )
     return table
+
+
+def _flexible_text(flexible: Flexible, folder: str | os.PathLike[str] | None) -> str:
+    table = table_of(flexible, lambda path: _relative(path, folder))
+    return _table_text(f"[flexible.{_key(flexible.name)}]", **{key: _plain(value) for key, value in table.items()})
+
+
+def _plain(value: Any) -> str:
+    """Numbers, texts, lists and tables of them."""
+    if isinstance(value, dict):
+        return _inline({_key(str(key)): _plain(inner) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return _value(value)
 
 
 def _joint_text(joint: Joint) -> str:

@@ -129,7 +129,7 @@ def solve_reduced(x, t, q, u, udot):
     power = get(p.k.v, 0)
     if F.ns > 0:
         reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
-        reduction_loads.loads_of_rows(p.k, plan, own.w, r, lam)
+        reduction_loads.loads_of_rows(m, p.k, plan, own.w, r, lam)
         for n in range(E.nr):
             power = power + get(lam, n) * get(own.x.given, n)
         if F.ndriven > 0:

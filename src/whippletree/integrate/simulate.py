@@ -30,6 +30,7 @@ from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
+from .strain import warn_of_strain
 from .task import Failure, Task, make_task
 from .times import output_rows, positive
 
@@ -181,6 +182,7 @@ def _to_the_end(
         udot = _accelerations(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+        warn_of_strain(task.system, result.t, result.q)
         if checkpoint:
             checkpoint.finish(result)
         return result

@@ -54,8 +54,8 @@ def place_other(m, q, k, i, R, o):
     elif kind == SCREW:
         s, c = get(k.sin, n), get(k.cos, n)
         R, axis = turn_z(R, s, c), column(R, 2)
-        _, o = shift_origin(m, k, i, o, scale3(m.pitch[i] * get(q, n), axis))
-        store6(k.S, j, join(axis, add3(cross(o, axis), scale3(m.pitch[i], axis))))
+        _, o = shift_origin(m, k, i, o, scale3(get(m.pitch, i) * get(q, n), axis))
+        store6(k.S, j, join(axis, add3(cross(o, axis), scale3(get(m.pitch, i), axis))))
     elif kind == CYLINDRICAL:
         s, c = get(k.sin, n), get(k.cos, n)
         R, axis = turn_z(R, s, c), column(R, 2)

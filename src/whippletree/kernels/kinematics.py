@@ -72,6 +72,12 @@ def take_kinematics(m, buffer):
 
 
 @inline
+def modal_columns(m, k):
+    """What flexible bodies keep of their motion, which lies behind all the rest; and where it ends"""
+    return take(k.b, 6 * m.nb, m.header[MODAL_MOTION])
+
+
+@inline
 def place_ground(m, k):
     """Ground stands at the origin; a component's point is at its first joint until that joint moves it."""
     for n in range(9):
@@ -117,7 +123,7 @@ def place_body(m, q, k, i):
 @inline
 def place_inertia(m, k, i, R, o):
     com = add3(o, mul33(R, load3(m.com, i)))
-    h = scale3(m.mass[i], com)
+    h = scale3(get(m.mass, i), com)
     store3(k.h, i, h)
     store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
 

@@ -55,7 +55,9 @@ class Arrays(NamedTuple):
     armature: Any  # (nu)
     resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
     gravity: Any  # (3)
-    header: Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
+    header: (
+        Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
+    )
     # how many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one
 
 

@@ -1,7 +1,8 @@
 """Flexible bodies as kernels see them: integers for every body, then the constants of modes and nodes as numbers.
 
-Of a flexible body f (kind "modes"), with n modes eta: at ``data[f]`` its constants, in the axes of its structure and about
-the origin of it. Behind it come its nodes f + 1, f + 2, ... (kind "node"), each with its own. See :class:`Constants`.
+Of a flexible body f (kind "modes"), with n modes eta: at ``data[f]`` its constants, in the axes of its structure and
+about the origin of it. Behind it come its nodes f + 1, f + 2, ... (kind "node"), each with its own: place (3), phi and
+psi (n, 3), T (r, 6) of interface modes, and, to second order, Q and psi2 (n, n, 3).
 """
 
 from __future__ import annotations

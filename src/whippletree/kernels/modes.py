@@ -1,8 +1,9 @@
 """Kinematics of a flexible body and its nodes: places, columns of modes, modal mass, velocities and bias forces.
 
-A flexible body deforms by ``eta`` in a frame B that its inboard node carries. With the velocity v of B its kinetic energy
-is a polynomial (:class:`whippletree.modes.Modes`), and what its own motion takes at eta'' = 0 and x = 0 (kinematics.py)
-follows from it: ``p' + v x* p`` with p = dT/dv for the body, ``d/dt dT/deta' - dT/deta + K eta + D eta'`` for its modes.
+A flexible body deforms by ``eta`` in a frame B that its inboard node carries. With the velocity v of B its kinetic
+energy is a polynomial (:class:`whippletree.modes.Modes`), and what its own motion takes at eta'' = 0 and x = 0
+(kinematics.py) follows from it: ``p' + v x* p`` with p = dT/dv for the body, and
+``d/dt dT/deta' - dT/deta + K eta + D eta'`` for its modes.
 A node is at ``r + phi eta + eta Q eta / 2`` in B and turned by the Cayley rotation of ``psi eta + eta psi2 eta / 2``.
 
 Of a ruthless body the modal mass is constant and its forces have no eta and no eta' but in K and D, [jain1992] (B1);

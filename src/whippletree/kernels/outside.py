@@ -145,8 +145,8 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
 # ---------------------------------------------------------------- flexible bodies, compiled apart as well
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 
-(PLACE, ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY, HALF,
- HALF_BACK, STIFFEN) = range(17)  # fmt: skip
+(PLACE, ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
+ HALF, HALF_BACK, MODAL, STIFFEN) = range(18)  # fmt: skip
 FLEXIBLE_CALL = types.float64(
     types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS, _NUMBERS,
     _NUMBERS,
@@ -168,7 +168,7 @@ def rows_at(typing_context: Any, pointer: Any, count: Any) -> Any:
 def call_flexible(
     typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
-    """Do ``op`` of dynamics/flexible_calls.py at body i. ``k`` is where Kinematics begin; of ``b`` the length is told too."""
+    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; of ``b`` the length is told too."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         arrays = [context.make_array(sig.args[n])(context, builder, args[n]) for n in range(3, 10)]

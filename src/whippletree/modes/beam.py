@@ -69,7 +69,7 @@ def beam(
     Elements are polynomials of ``degree``: 8 of degree 7 give the first five modes of a uniform beam to 10 digits.
 
     >>> beam(1.0, section="tube", radius=0.02, wall=0.002, elements=2)
-    Structure(3 nodes, 54 coordinates)
+    Structure(3 nodes, 58 coordinates)
     """
     given = {k: v for k, v in locals().items() if v is not None}
     length = positive(length, "beam: length")
@@ -78,15 +78,18 @@ def beam(
     check.known(theory, THEORIES, "beam: theory")
     if theory == "timoshenko" and np.isnan(cut.at(np.zeros(1)).ky + cut.at(np.zeros(1)).kz)[0]:
         raise ModelError("beam: shear factors are missing", expected="ky and kz of a general section")
-    for name in deforms:
-        check.known(name, DEFORMATIONS, "beam: deformation")
-    if not deforms:
+    ways = tuple(check.known(name, DEFORMATIONS, "beam: deformation") for name in check.names(deforms, "beam: deforms"))
+    if not isinstance(rotary, bool):
+        raise ModelError("beam: rotary is not true or false", got=repr(rotary)[:80])
+    if not ways:
         raise ModelError("beam: it deforms in no way", expected="one of " + ", ".join(DEFORMATIONS))
-    shape = Element(_whole(degree, "degree", 3, 12), theory == "timoshenko", tuple(deforms))
-    names, ends = _nodes(length, _whole(elements, "elements", 1, MOST_ELEMENTS), stations or {}, cut)
+    shape = Element(_whole(degree, "degree", 3, 12), theory == "timoshenko", ways)
+    names, ends = _nodes(
+        length, _whole(elements, "elements", 1, MOST_ELEMENTS), {} if stations is None else stations, cut
+    )
     axes = _axes(axis, up)
     line, n = _line(ends, shape, axes, cut)
-    M, K, mass = _matrices(line, n, rotary or theory == "timoshenko")
+    M, K, mass = _matrices(line, n, rotary)
     r = ends[:, None] * axes[:, 0]
     T = _motions(line, n)
     return Structure(
@@ -110,7 +113,7 @@ def _recipe(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments that are not their defaults, as plain numbers, texts and lists."""
     usual = beam.__kwdefaults__ or {}
     plain = {k: dict(v) if isinstance(v, Mapping) else np.asarray(v).tolist() for k, v in given.items()}
-    return {"source": "beam"} | {k: v for k, v in plain.items() if k not in usual or v != np.asarray(usual[k]).tolist()}
+    return {"shape": "beam"} | {k: v for k, v in plain.items() if k not in usual or v != np.asarray(usual[k]).tolist()}
 
 
 def _whole(value: Any, what: str, low: int, high: int) -> int:
@@ -151,6 +154,8 @@ def _nodes(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Ends of elements, with a node at every station and wherever the section changes its slope."""
     named = {0.0: "base", length: "tip"}
+    if not isinstance(stations, Mapping):
+        raise ModelError("beam: stations are not places by name", expected="{mid = 0.5}", got=repr(stations)[:80])
     for name, value in stations.items():
         s = float(check.numbers(value, (), f"beam: station '{name}'"))
         if not 0.0 < s < length or s in named:

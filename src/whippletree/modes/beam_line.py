@@ -94,15 +94,7 @@ class BeamLine:
 
     def largest(self, V: np.ndarray) -> np.ndarray:
         """The largest strain at the outer fibre, of each mode."""
-        xi = np.linspace(-1.0, 1.0, 4 * self.element.degree + 1)
-        a, b = self.ends[:-1, None], self.ends[1:, None]
-        p = self.section.at((a + 0.5 * (b - a) * (xi + 1.0)).ravel())
-        # of a section without known outer fibre: that of a rectangle of the same radius of gyration
-        cy, cz = (np.where(np.isnan(c), np.sqrt(3.0 * I / p.A), c) for c, I in ((p.cy, p.Iz), (p.cz, p.Iy)))
-        ct = np.where(np.isnan(p.ct), np.hypot(cy, cz), p.ct)
-        s = abs(self.strains(V, xi)).reshape(len(cy), 6, -1)
-        normal = s[:, 0] + s[:, 4] * cz[:, None] + s[:, 5] * cy[:, None]
-        return (normal + s[:, 3] * ct[:, None] + s[:, 1] + s[:, 2]).max(axis=0)
+        return self.recovery(V).largest(np.eye(V.shape[1]))
 
 
 def _shaped(values: np.ndarray, points: tuple[int, ...]) -> np.ndarray:

@@ -31,9 +31,12 @@ def numbers(value: Any, shape: Sequence[int | None], what: str) -> np.ndarray:
     """A finite array; None in ``shape`` admits any length."""
     expected = " x ".join("n" if n is None else str(n) for n in shape) + " finite numbers"
     try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what}: not numbers", expected=expected, got=repr(value)[:80]) from None
+        plain = np.asarray(value)
+        array = np.array(plain, dtype=float) if plain.dtype.kind in "fiu" or not plain.size else None
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None:
+        raise ModelError(f"{what}: not numbers", expected=expected, got=repr(value)[:80])
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         raise ModelError(f"{what} has the wrong shape", expected=expected, got=" x ".join(map(str, array.shape)))
     if not np.isfinite(array).all():
@@ -53,6 +56,15 @@ def node_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
         if not name.strip() or "/" in name or not name.isprintable() or len(name) > 200:
             raise ModelError("node name cannot be used", expected="printable characters without '/'", got=repr(name))
     return given
+
+
+def names(value: Any, what: str) -> list[str]:
+    """One text, or several."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Sequence | np.ndarray) or not all(isinstance(name, str) for name in value):
+        raise ModelError(f"{what} are not names", expected="a text, or a list of texts", got=repr(value)[:80])
+    return [str(name) for name in value]
 
 
 def symmetric(value: Any, count: int, what: str) -> np.ndarray:

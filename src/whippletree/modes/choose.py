@@ -59,6 +59,11 @@ class Choice:
         """How many modes of a large structure to look at."""
         return (self.count if self.count is not None else 2 * SPARE) + SPARE
 
+    @property
+    def limit(self) -> float:
+        """The square of the frequency up to which all modes are needed."""
+        return 0.0 if self.frequency is None else self.frequency**2
+
     def take(self, squares: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """The places of the modes that are taken, ascending."""
         if self.count is not None:
@@ -87,7 +92,7 @@ class Choice:
             if held[-1] < enough:
                 raise ModelError(
                     f"modes: participation cannot be reached in {DIRECTIONS[d]}",
-                    expected=f"at most {held[-1]:.4f}, with all modes of the structure",
+                    expected=f"at most {held[-1]:.4f}, with {len(share)} modes",
                     got=enough,
                     hint="more elements move more of the mass",
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .second import second_order
 from .solve import lowest, not_rigid, part, solver
 from .structure import Structure
 
-DEFAULTS = {"fidelity": "full", "damping": 0.0}
+USUAL = {"kind": "cantilever", "fidelity": "full", "damping": 0.0}
 
 
 def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]) -> Modes:
@@ -25,8 +26,7 @@ def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]
     check.known(kind, KINDS, "kind of modes")
     fidelity = check.known(given["fidelity"], FIDELITIES, "fidelity")
     base = structure.node(structure.names[0] if given["inboard"] is None else given["inboard"])
-    outboard = given["outboard"] or ()
-    ends = [structure.node(name) for name in ([outboard] if isinstance(outboard, str) else outboard)]
+    ends = [structure.node(name) for name in check.names(given["outboard"] or (), "modes: outboard nodes")]
     if not ends and len(structure.names) > 1:
         ends = [len(structure.names) - 1 if base != len(structure.names) - 1 else 0]
     if fidelity == "stiffened" and structure.geometric is None and structure.line is None:
@@ -35,11 +35,9 @@ def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]
     squares, V, report = held.chosen(kind, choice, ends)
     keep = _kept(structure, base, ends, given["nodes"])
     made = _made(held, kind, fidelity, squares, V, keep, _ratios(given["damping"], len(squares)))
-    told = {k: v for k, v in {"kind": kind, **given}.items() if v is not None and v != DEFAULTS.get(k)}
-    recipe = None if structure.recipe is None else structure.recipe | told
-    object.__setattr__(made, "report", report)
-    object.__setattr__(made, "recipe", recipe)
-    return made
+    told = {k: np.asarray(v).tolist() for k, v in {"kind": kind, **given}.items() if v is not None}
+    told = {k: v for k, v in told.items() if v != USUAL.get(k)}
+    return replace(made, report=report, recipe=None if structure.recipe is None else structure.recipe | told)
 
 
 class Held:
@@ -60,26 +58,22 @@ class Held:
         if kind == "craig-bampton":
             squares, V, rest = self._craig_bampton(choice, ends)
             return squares, V, self._report(squares, V, *rest, ends)
-        squares, V = self._cantilever(choice.wanted)
-        if kind == "free":
-            squares, V = self._free(choice.wanted, float(squares[0]))
+        squares, V = self._free(choice) if kind == "free" else self._cantilever(choice.wanted, choice.limit)
         shares = self._shares(V) if kind == "cantilever" else np.full((len(squares), 6), np.nan)
         taken = choice.take(squares, shares)
         left = np.delete(squares, taken)
         after = float(np.sqrt(left[0])) if len(left) else np.nan
-        return (
-            squares[taken],
-            _signed(V[:, taken]),
-            self._report(squares[taken], V[:, taken], len(squares), after, ends),
-        )
+        available = len(squares) if isinstance(self.K, np.ndarray) else len(self.inner)
+        squares, V = squares[taken], _signed(V[:, taken])
+        return squares, V, self._report(squares, V, available, after, ends)
 
-    def _cantilever(self, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-        squares, v = lowest(self.K, self.M, 0.0, wanted)
+    def _cantilever(self, wanted: int, limit: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        squares, v = lowest(self.K, self.M, 0.0, wanted, limit)
         V = np.zeros((self.structure.K.shape[0], len(squares)))
         V[self.inner] = v
         return squares, V
 
-    def _free(self, wanted: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    def _free(self, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
         if not len(self.columns):
             raise ModelError(
                 "free modes need a structure that is free",
@@ -88,7 +82,8 @@ class Held:
             )
         size = abs(self.rigid).max(axis=0)
         rank = int(np.linalg.matrix_rank(self.rigid / np.where(size > 0.0, size, 1.0), tol=1e-9))
-        squares, V = lowest(self.structure.K, self.structure.M, shift, wanted + rank)
+        shift = float(self._cantilever(1)[0][0])  # of the size of the first elastic ones
+        squares, V = lowest(self.structure.K, self.structure.M, shift, choice.wanted + rank, choice.limit)
         return not_rigid(squares, V, rank, shift)
 
     def _craig_bampton(self, choice: Choice, ends: list[int]) -> tuple[np.ndarray, np.ndarray, tuple[int, float]]:
@@ -103,7 +98,7 @@ class Held:
         coupling = part(s.K, inner, outer)
         coupling = coupling if isinstance(coupling, np.ndarray) else coupling.toarray()
         static[inner] = -solver(K)(coupling)
-        squares, v = lowest(K, M, 0.0, choice.wanted)
+        squares, v = lowest(K, M, 0.0, choice.wanted, choice.limit)
         taken = choice.take(squares, np.zeros((len(squares), 6)))
         fixed = np.zeros((n, len(taken)))
         fixed[inner] = v[:, taken]
@@ -112,7 +107,7 @@ class Held:
         found, mix = lowest(0.5 * (k + k.T), 0.5 * (m + m.T), 0.0, len(m))
         left = np.delete(squares, taken)
         after = float(np.sqrt(left[0])) if len(left) else np.nan
-        return found, _signed(basis @ mix), (len(outer) + len(squares), after)
+        return found, _signed(basis @ mix), (len(self.inner), after)
 
     def _shares(self, V: np.ndarray) -> np.ndarray:
         """Effective mass of each mode in six directions, over that of the whole: (nm, 6)."""
@@ -122,8 +117,7 @@ class Held:
 
     def _report(self, squares: np.ndarray, V: np.ndarray, available: int, after: float, ends: list[int]) -> Report:
         s = self.structure
-        still = np.array(abs(V[self.columns]).max(initial=0.0)) == 0.0
-        shares = self._shares(V) if still else np.full((len(squares), 6), np.nan)
+        shares = self._shares(V) if not V[self.columns].any() else np.full((len(squares), 6), np.nan)
         seen = s.shapes(V - self.rigid @ s.shapes(V)[self.base])
         flexibility = {}
         for k in ends:
@@ -177,7 +171,7 @@ def _kept(structure: Structure, base: int, ends: list[int], given: str | Sequenc
     if given is None or given == "all":
         asked = list(range(0 if given == "all" else structure.mesh, len(structure.names)))
     else:
-        asked = [structure.node(name) for name in ([given] if isinstance(given, str) else given)]
+        asked = [structure.node(name) for name in check.names(given, "modes: nodes")]
     return np.array(sorted({base, *ends, *asked}))
 
 

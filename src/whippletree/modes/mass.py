@@ -1,4 +1,8 @@
-"""Mass of a structure: what its modal integrals are made of. Each kind has ``integrals(shapes, second)``."""
+"""Mass of a structure: what its modal integrals are made of.
+
+Each kind has ``integrals(V, shapes, second)``: of modes V in the structure's coordinates, which move its nodes by
+``shapes`` (nn, 6, nm), and of their second order, if there is one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from ..errors import ModelError
 from .points import LEVI, Points, moment
 
 
@@ -31,7 +36,6 @@ class NodalMass:
     inertia: np.ndarray
 
     def integrals(self, V: np.ndarray, shapes: np.ndarray, second: Second | None) -> dict[str, Any]:
-        """``shapes`` (nn, 6, nm): translations, then turns, of all nodes."""
         phi, psi, c = shapes[:, :3], shapes[:, 3:], self.offset
         at = phi + np.einsum("ijk,nja,nk->nia", LEVI, psi, c)
         T = np.einsum("ijk,nka->naji", LEVI, psi)
@@ -94,7 +98,7 @@ class MatrixMass:
             Cr1 = Cr1 + np.einsum("dij,ijab->adb", LEVI, rQ)
         J2 = 0.5 * (J2 + J2.swapaxes(0, 1))
         return {
-            "mass": float(np.trace(whole[:3, :3]) / 3.0),
+            "mass": float(whole[0, 0]),
             "h0": _first_moment(whole),
             "h1": Ct0,
             "h2": h2,
@@ -120,6 +124,21 @@ def rigid_motion(r: np.ndarray, about: np.ndarray) -> np.ndarray:
     R[:, :3, :3] = R[:, 3:, 3:] = np.eye(3)
     R[:, :3, 3:] = np.einsum("idk,nk->nid", LEVI, r - about)
     return R.reshape(-1, 6)
+
+
+def mass_of(r: np.ndarray, M: sparse.csr_array) -> NodalMass | MatrixMass:
+    """The mass that a matrix (6 nn, 6 nn) holds: of rigid bodies at the nodes, if it can be seen as that."""
+    nodal = nodal_mass(r, M)
+    if nodal is not None:
+        return nodal
+    moves = (abs(M).sum(axis=1).reshape(-1, 6) > 0.0)[:, :3]
+    for k in np.flatnonzero(moves.any(axis=1) & ~moves.all(axis=1)):
+        raise ModelError(
+            f"node {k} has mass along {' and '.join(np.array(list('xyz'))[moves[k]])} only",
+            expected="rows along x, y and z of every node that moves",
+            hint="masses at the nodes, a diagonal matrix, may do without",
+        )
+    return MatrixMass(r, M)
 
 
 def nodal_mass(r: np.ndarray, M: sparse.csr_array) -> NodalMass | None:

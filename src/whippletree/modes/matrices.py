@@ -13,7 +13,7 @@ import scipy.sparse as sparse
 
 from ..errors import ModelError, nearest
 from . import check
-from .mass import MatrixMass, nodal_mass, rigid_motion
+from .mass import mass_of, rigid_motion
 from .npz import arrays
 from .solve import LARGEST_DENSE, Matrix, compact
 from .structure import Geometric, Structure
@@ -81,7 +81,7 @@ def _structure(M: Any, K: Any, r: Any, names: Any, dofs: Any, geometric: Geometr
         stiffness,
         T,
         rigid,
-        nodal_mass(places, full) or MatrixMass(places, full),
+        mass_of(places, full),
         geometric=geometric,
     )
 

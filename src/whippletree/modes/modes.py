@@ -33,7 +33,8 @@ class Modes:
       omega and eta', and ``Mff`` between eta' and eta'.
 
     ``K`` and ``D`` are stiffness and damping of eta. ``frequencies`` (rad/s) are those of the structure as the modes
-    were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``.
+    were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``
+    (where only nodes are known, the largest difference of displacements over the distance of successive nodes).
     ``psi2`` is the second order of the turn, ``psi eta + eta psi2 eta / 2``, which :meth:`referenced` needs.
     ``report`` says what was left out, and ``beam`` recovers the loads and stresses of beams.
     """
@@ -77,7 +78,8 @@ class Modes:
 
     def __repr__(self) -> str:
         span = f"{self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} rad/s" if self.count else "none"
-        return f"Modes({self.count} {self.kind}, {self.fidelity}, {span}, nodes {', '.join(self.nodes[:4])}...)"
+        nodes = ", ".join(self.nodes[:4]) + (" ..." if len(self.nodes) > 4 else "")
+        return f"Modes({self.count} {self.kind}, {self.fidelity}, {span}, nodes {nodes})"
 
     @property
     def count(self) -> int:
@@ -92,7 +94,7 @@ class Modes:
 
     def displacements(self, eta: Any) -> np.ndarray:
         """What the nodes move by in the body's frame: (..., nn, 3) for eta (..., nm)."""
-        eta = np.asarray(eta, dtype=float)
+        eta = self._coordinates(eta)
         first = np.einsum("kia,...a->...ki", self.phi, eta)
         return first + 0.5 * np.einsum("kiab,...a,...b->...ki", self.Q, eta, eta)
 
@@ -100,7 +102,21 @@ class Modes:
         """Loads and stresses in a beam; see :meth:`BeamRecovery.stresses`. ``at`` is in metres along the beam."""
         if self.beam is None:
             raise ModelError("stresses are recovered for beams only", expected="modes made by wt.beam(...)")
-        return self.beam.stresses(eta, at)
+        return self.beam.stresses(self._coordinates(eta), at)
+
+    def _coordinates(self, eta: Any) -> np.ndarray:
+        """eta (..., nm); of a single mode also without the last axis, as results have it."""
+        values = np.asarray(eta, dtype=float)
+        if self.count == 1 and values.shape[-1:] != (1,):
+            values = values[..., None]
+        if values.shape[-1:] != (self.count,):
+            raise ModelError("eta has the wrong length", expected=f"{self.count}, one for each mode", got=values.shape)
+        return values
+
+    def largest_strain(self, eta: Any) -> np.ndarray:
+        """The largest strain in the body, (...) for eta (..., nm): of a beam at its outer fibre, else a bound."""
+        eta = self._coordinates(eta)
+        return abs(eta) @ self.strain if self.beam is None else self.beam.largest(eta)
 
     def referenced(self, to: str) -> Modes:
         """The same motion seen from a frame fixed to another node, to second order in eta."""

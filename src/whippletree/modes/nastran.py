@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 
 from ..errors import MissingExtra, ModelError, nearest
 from . import check
-from .mass import MatrixMass, nodal_mass, rigid_motion
+from .mass import mass_of, rigid_motion
 from .matrices import MOST_COORDINATES, checked
 from .structure import Structure
 
@@ -74,7 +74,7 @@ def _structure(
     full = sparse.csr_array(T @ sparse.csr_array(M) @ T.T)
     labels = [str(names.get(int(g), int(g))) for g in numbers]
     rigid = T.T @ rigid_motion(r, np.zeros(3))
-    return Structure(check.node_names(labels, nn), r, M, K, T, rigid, nodal_mass(r, full) or MatrixMass(r, full))
+    return Structure(check.node_names(labels, nn), r, M, K, T, rigid, mass_of(r, full))
 
 
 def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -165,11 +165,5 @@ def _named(found: Mapping[str, Any], M: str | None, K: str | None, path: Any) ->
         if mass in found and stiffness in found:
             return found[mass], found[stiffness]
     wanted = " or ".join(f"{m} and {k}" for m, k in pairs)
-    hint = (
-        nearest(pairs[0][0], found)
-        if M is not None
-        else ("there are: " + ", ".join(list(found)[:12]))
-        if found
-        else None
-    )
+    hint = nearest(pairs[0][0], found) if M is not None else "there are: " + (", ".join(list(found)[:12]) or "none")
     raise ModelError("nastran: mass and stiffness are not there", expected=wanted, where=str(path), hint=hint)

@@ -36,7 +36,7 @@ class Points:
         n = len(r)
         mass, phi = check.numbers(mass, (n,), "mass"), check.numbers(phi, (n, 3, None), "phi")
         nm = phi.shape[2]
-        more = {"inertia": (inertia, (n, 3, 3)), "psi": (psi, (n, 3, nm))}
+        more: dict[str, Any] = {"inertia": (inertia, (n, 3, 3)), "psi": (psi, (n, 3, nm))}
         more |= {"Q": (Q, (n, 3, nm, nm)), "psi2": (psi2, (n, 3, nm, nm))}
         made = (np.zeros(shape) if x is None else check.numbers(x, shape, name) for name, (x, shape) in more.items())
         inertia, psi, Q, psi2 = made

@@ -33,6 +33,19 @@ class BeamRecovery:
         V = legendre.legvander((2.0 * at - a - b) / (b - a), self.strains.shape[1] - 1)
         return np.einsum("sk,skia->sia", V, self.strains[element])
 
+    def largest(self, eta: np.ndarray) -> np.ndarray:
+        """The largest strain at the outer fibre of the beam, (...) for eta (..., nm)."""
+        part = np.linspace(0.0, 1.0, 4 * self.strains.shape[1] + 1)
+        s = np.unique(self.ends[:-1, None] + np.diff(self.ends)[:, None] * part)
+        p = self.section.at(s)
+        # of a section without known outer fibre: that of a rectangle of the same radius of gyration
+        cy, cz = (np.where(np.isnan(c), np.sqrt(3.0 * I / p.A), c) for c, I in ((p.cy, p.Iz), (p.cz, p.Iy)))
+        reach = np.stack([np.ones_like(s)] * 3 + [np.where(np.isnan(p.ct), np.hypot(cy, cz), p.ct), cz, cy], axis=1)
+        found = np.zeros(eta.shape[:-1])
+        for strain, at in zip(self.strain(s), reach, strict=True):  # of each section, (6, nm)
+            found = np.maximum(found, abs(eta @ strain.T) @ at)
+        return found
+
     def stresses(self, eta: Any, at: Any = None) -> dict[str, np.ndarray]:
         """Loads (N, N m) and stresses (Pa) at places ``at`` (m along the beam; the ends of elements if left out).
 

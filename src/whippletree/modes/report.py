@@ -41,7 +41,7 @@ class Report:
         if shares:
             lines.append("effective mass left out: " + ", ".join(shares))
         for node, share in self.flexibility.items():
-            left = [f"{d} {100 * (1 - s):.2g} %" for d, s in zip("xyz", share, strict=True) if np.isfinite(s)]
+            left = [f"{d} {100 * (1 - s):.3g} %" for d, s in zip("xyz", share, strict=True) if np.isfinite(s)]
             if left:
                 lines.append(f"static flexibility of '{node}' left out: " + ", ".join(left))
         return "\n".join(lines)

@@ -64,13 +64,15 @@ def mechanism() -> ModelError:
     )
 
 
-def lowest(K: Matrix, M: Matrix, shift: float, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Squares of frequencies, ascending, and modes with V' M V = 1. All of a small system, ``wanted`` of a large one.
+def lowest(K: Matrix, M: Matrix, shift: float, wanted: int, limit: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Squares of frequencies, ascending, and modes with V' M V = 1.
+
+    All of a small system; of a large one so many as wanted, and more until their squares pass the limit.
 
     1 / (λ + shift) are the largest eigenvalues of M against K + shift M, which are found to full accuracy.
     """
     if not isinstance(K, np.ndarray):
-        return _lowest_sparse(K, M, shift, wanted)
+        return _lowest_sparse(K, M, shift, wanted, limit)
     n = len(K)
     count, group = connected_components(sparse.csr_array((abs(K) > 0.0) | (abs(M) > 0.0)), directed=False)
     squares, vectors = [], []
@@ -92,12 +94,17 @@ def lowest(K: Matrix, M: Matrix, shift: float, wanted: int) -> tuple[np.ndarray,
     return found[order], modes[:, order]
 
 
-def _lowest_sparse(K: Matrix, M: Matrix, shift: float, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+def _lowest_sparse(K: Matrix, M: Matrix, shift: float, wanted: int, limit: float) -> tuple[np.ndarray, np.ndarray]:
     inverse = solver(K + shift * M if shift else K)
     operator = sparse_linalg.LinearOperator(K.shape, matvec=inverse)
     start = np.ones(K.shape[0])  # the same modes every time
-    k = min(wanted, K.shape[0] - 2)
-    squares, v = sparse_linalg.eigsh(K, k=k, M=M, sigma=-shift, which="LM", OPinv=operator, v0=start)
+    most = K.shape[0] - 2
+    k = min(wanted, most)
+    while True:
+        squares, v = sparse_linalg.eigsh(K, k=k, M=M, sigma=-shift, which="LM", OPinv=operator, v0=start)
+        if k == most or squares.max() > limit:
+            break
+        k = min(2 * k, most)
     order = np.argsort(squares)
     return squares[order], v[:, order]
 

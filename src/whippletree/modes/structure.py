@@ -106,9 +106,9 @@ class Structure:
         >>> from whippletree.modes import beam
         >>> modes = beam(length=2.0, section="circle", radius=0.01, E=70e9, rho=2700.0).modes(count=4, damping=0.01)
         >>> print(modes.report)
-        4 of 114 modes, 11.19 to 70.12 rad/s; the next is at 196.3
-        effective mass left out: x 100.0 %, y 19.9 %, z 19.9 %, about x 100.0 %, about y 1.1 %, about z 1.1 %
-        static flexibility of 'tip' left out: x 1e+02 %, y 0.46 %, z 0.46 %
+        4 of 208 modes, 22.38 to 140.2 rad/s; the next is at 392.6
+        effective mass left out: x 100.0 %, y 19.9 %, z 19.9 %, about x 100.0 %, about y 0.5 %, about z 0.5 %
+        static flexibility of 'tip' left out: x 100 %, y 0.459 %, z 0.459 %
         """
         from .choose import Choice
         from .make import modes

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from .plot import mass_centres, stick_ends
+from ..model import check
 from .result import Result
+from .sticks import mass_centres, masses, stick_ends
 
 FORMATS = (".html", ".gif")
 MOST_NUMBERS = 3_000_000  # of stick ends, 4 bytes each; more moments than fit are thinned out evenly
@@ -31,35 +32,39 @@ def animation_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def animate(run: Result, path: str | os.PathLike[str], progress: Callable[[float], None] | None = None) -> None:
+def animate(
+    run: Result, path: str | os.PathLike[str], progress: Callable[[float], None] | None = None, scale: float = 1.0
+) -> None:
     """Write the moving mechanism: sticks from joint to joint, discs at mass centres, the path of the last body.
 
-    ``progress`` is called with the share that is done.
+    ``progress`` is called with the share that is done; ``scale`` makes the deformation of flexible bodies larger.
     """
+    scale = check.number(scale, "scale of the deformation", low=0.0)
     target = animation_path(path)
     if len(run) < 2:
         raise ModelError("an animation needs a motion", expected="at least 2 moments", got=len(run))
     if target.suffix.lower() == ".gif":
         from .gif import write_gif
 
-        write_gif(run, target, progress or (lambda share: None))
+        write_gif(run, target, progress or (lambda share: None), scale)
     else:
-        _write_page(run, target)
+        _write_page(run, target, scale)
 
 
-def _write_page(run: Result, path: Path) -> None:
-    text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
+def _write_page(run: Result, path: Path, scale: float) -> None:
+    text = json.dumps(_scene(run, scale)).replace("</", "<\\/")  # data can not close the script
     page = files(__package__).joinpath("animation.html").read_text("utf-8")
     page = page.replace("__TITLE__", escape(run.system.name)).replace("__DATA__", text)
     with whole_file(path, "the animation") as part:
         part.write_text(page, "utf-8")
 
 
-def _scene(run: Result) -> dict[str, Any]:
-    bodies = run.system.model.bodies.values()
-    fit = max(2, MOST_NUMBERS // max(1, 12 * len(bodies)))
+def _scene(run: Result, scale: float) -> dict[str, Any]:
+    model = run.system.model
+    parts = len(model.bodies) + sum(len(flexible.modes.nodes) for flexible in model.flexibles.values())
+    fit = max(2, MOST_NUMBERS // max(1, 12 * parts))
     moments = np.unique(np.linspace(0, len(run) - 1, min(len(run), fit)).astype(int))
-    ends, centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
+    ends, centres = stick_ends(run, moments, scale), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
     up, sign = upward(run)
@@ -87,8 +92,8 @@ def upward(run: Result) -> tuple[int, int]:
 
 def disc_sizes(run: Result) -> np.ndarray:
     """Radii of the discs at mass centres (points): those of spheres of equal density."""
-    masses = np.array([b.mass for b in run.system.model.bodies.values()])
-    return 6.0 * np.cbrt(masses / (masses.max() or 1.0))
+    weights = masses(run.system)
+    return 6.0 * np.cbrt(weights / (weights.max() or 1.0))
 
 
 def _packed(values: np.ndarray) -> str:

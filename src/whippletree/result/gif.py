@@ -10,8 +10,9 @@ import numpy as np
 
 from ..files.whole_file import whole_file
 from .animation import PITCH, YAW, disc_sizes, floor_lines, upward
-from .plot import PLAIN_TEXT, mass_centres, stick_ends
+from .plot import PLAIN_TEXT
 from .result import Result
+from .sticks import mass_centres, stick_ends
 
 MOST_FRAMES = 200
 FASTEST, SLOWEST = 25.0, 10.0  # frames in a second: smooth, and still a motion
@@ -21,7 +22,7 @@ STICK, TRAIL, FLOOR, INK = "#1f4e79", "#d1495b", "#e4e4e4", "#000000"
 SHADES = 32  # of each of these, to white
 
 
-def write_gif(run: Result, path: Path, progress: Callable[[float], None]) -> None:
+def write_gif(run: Result, path: Path, progress: Callable[[float], None], scale: float = 1.0) -> None:
     """Draw the frames and write them, in real time if the run is neither very short nor very long."""
     from matplotlib import rc_context
     from PIL import Image
@@ -31,7 +32,7 @@ def write_gif(run: Result, path: Path, progress: Callable[[float], None]) -> Non
     colors = Image.new("P", (1, 1))
     colors.putpalette(_palette())
     with rc_context(PLAIN_TEXT):
-        for k, dots in enumerate(_frames(run, moments, speed)):
+        for k, dots in enumerate(_frames(run, moments, speed, scale)):
             pictures.append(Image.fromarray(dots).quantize(palette=colors, dither=Image.Dither.NONE))
             progress((k + 1) / len(moments))
     with whole_file(path, "the animation") as part:
@@ -59,14 +60,14 @@ def frame_moments(t: np.ndarray) -> tuple[np.ndarray, float, float]:
     return moments, frame_time, span / (count * frame_time)
 
 
-def _frames(run: Result, moments: np.ndarray, speed: float) -> Any:
+def _frames(run: Result, moments: np.ndarray, speed: float, scale: float) -> Any:
     """Arrays (height, width, 3) of dots, one after the other: the mechanism seen as the page shows it first."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
     up, sign = upward(run)
-    ends, centres = stick_ends(run, moments), mass_centres(run, moments)
+    ends, centres = stick_ends(run, moments, scale), mass_centres(run, moments)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
     floor = _seen(np.array(floor_lines(low, high, up, sign < 0)), up, sign)

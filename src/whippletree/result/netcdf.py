@@ -15,6 +15,7 @@ import numpy as np
 from .. import __version__
 from ..errors import ModelError, ModelWarning, WhippletreeError
 from ..files import toml
+from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model
 from .columns import PLACES, TOTALS, column_names
@@ -130,6 +131,7 @@ def _without_meshes(model: Model) -> Model:
         name: replace(body, visuals=tuple(v for v in body.visuals if v.path is None))
         for name, body in model.bodies.items()
     }
+    plain.flexibles = {name: without_files(flexible) for name, flexible in model.flexibles.items()}
     return plain
 
 

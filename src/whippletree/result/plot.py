@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import ModelError
 from ..files.whole_file import whole_file
 from .result import Result
+from .sticks import mass_centres, masses, stick_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +72,7 @@ def plot(
 def draw_panels(run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool) -> Figure:
     """Axes (unit, lines) one below the other, with one time; the mechanism beside them, if it is not too large."""
     sticks = mechanism and len(run.places) <= MOST_STICKS
-    figure = _figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
+    figure = new_figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
     grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
     first: Any = None
     for row, (unit, lines) in enumerate(panels):
@@ -145,8 +146,8 @@ def _draw(run: Result, axes: Axes) -> None:
     ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     centres = mass_centres(run, moments)
-    masses = np.array([b.mass for b in run.system.model.bodies.values()])
-    sizes = 60.0 * (masses / masses.max()) ** (2 / 3) if masses.any() else masses  # areas of spheres of equal density
+    weights = masses(run.system)
+    sizes = 60.0 * (weights / weights.max()) ** (2 / 3) if weights.any() else weights  # of spheres of equal density
     for m in range(moments.size):
         share = (m + 1) / moments.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
@@ -164,33 +165,6 @@ def _draw(run: Result, axes: Axes) -> None:
     axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark)", fontsize="small")
 
 
-def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
-    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre."""
-    model = run.system.model
-    held: dict[str, Any] = {}
-    points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
-    for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
-        points[joint.parent].append(joint.at.position)
-    for frame in model.frames.values():
-        points[frame.body].append(frame.at.position)
-    sticks = []
-    for body in model.bodies.values():
-        start = held.get(body.name, (0.0, 0.0, 0.0))
-        for end in (*points[body.name], body.com):
-            if end != start:
-                sticks.append([_world(run, body.name, start, moments), _world(run, body.name, end, moments)])
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
-
-
-def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
-    return np.array([_world(run, b.name, b.com, moments) for b in run.system.model.bodies.values()])
-
-
-def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
-    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
-
-
 def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:
     """World axes for across and up: against gravity if there is any, and the widest of the others."""
     spread = np.ptp(points, axis=0) if len(points) else np.ones(3)
@@ -199,7 +173,7 @@ def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:
     return int(np.argmax(spread)), up
 
 
-def _figure(size: tuple[float, float], *, shown: bool) -> Figure:
+def new_figure(size: tuple[float, float], *, shown: bool) -> Figure:
     """A figure of pyplot when someone may look at it on screen, else one that needs no display."""
     if shown:
         from matplotlib import pyplot

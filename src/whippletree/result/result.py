@@ -281,14 +281,20 @@ class Result:
 
         return plot(self, names, path)
 
-    def animate(self, path: str | os.PathLike[str], *, progress: Callable[[float], None] | None = None) -> None:
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scale: float = 1.0,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
         """Write the mechanism in motion: as one HTML page that needs no server and no network, or as a .gif.
 
-        ``progress`` is called with the share that is done.
+        ``scale`` makes the deformation of flexible bodies larger; ``progress`` is called with the share that is done.
         """
         from .animation import animate
 
-        animate(self, path, progress)
+        animate(self, path, progress, scale)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML page: the motion, the energy balance, the model and its tree, the method, the references."""

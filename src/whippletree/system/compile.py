@@ -133,13 +133,14 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     Rt, pt = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
     for i, edge in enumerate(topology.edges, start=1):
         joint = edge.joint
+        there = edge.modes.r[edge.modes.node(edge.node)] if edge.modes is not None else np.zeros(3)
         if joint.kind == "node":
-            pt[i] = edge.modes.r[edge.modes.node(edge.node)]  # in its body's frame, at rest
+            pt[i] = there  # in its body's frame, at rest
             continue
         body, R, p = _at(model, *((joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)))
         if joint.kind == "modes":  # the node that carries it, less its place
             body, R, p = _at(model, _node_name(edge))
-            p = p - edge.modes.r[edge.modes.node(edge.node)]
+            p = p - there
         n = row[body]
         Rt[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
         pt[i] = turn[n] @ p + shift[n]

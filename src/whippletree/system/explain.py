@@ -51,7 +51,8 @@ def _flexible(system: System) -> list[str]:
     for body in system.flexible.bodies.values() if system.flexible else ():
         x, nodes = body.modes, ", ".join(body.nodes) or "none outboard"
         span = f"{x.frequencies[0]:.4g} to {x.frequencies[-1]:.4g} rad/s" if x.count else "none"
-        lines.append(f"flexible   {body.name}: {x.count} {x.kind} modes, {span}, {x.fidelity}; held at {x.inboard}, nodes {nodes}")
+        said = f"{x.count} {x.kind} modes, {span}, {x.fidelity}; held at {x.inboard}, nodes {nodes}"
+        lines.append(f"flexible   {body.name}: {said}")
     return lines
 
 

@@ -62,7 +62,9 @@ class SystemFlexible:
                 parts, inner = _constants(edge.modes, nodes)
                 n, r = edge.modes.count, len(inner[0]) if inner else 0
                 body.interface = r
-                second = edge.modes.Ct1.any() or any(edge.modes.Q[k].any() or edge.modes.psi2[k].any() for k in map(edge.modes.node, nodes))
+                second = edge.modes.Ct1.any() or any(
+                    edge.modes.Q[k].any() or edge.modes.psi2[k].any() for k in map(edge.modes.node, nodes)
+                )
                 ruthless = edge.modes.fidelity == "ruthless"
                 integers["flags"][i] = RUTHLESS if ruthless else SECOND if second else 0
                 integers["nodes"][i], integers["rank"][i] = len(nodes), r
@@ -73,7 +75,9 @@ class SystemFlexible:
                 body.nodes[edge.node] = i
                 n, r = body.modes.count, body.interface
                 at = len(body.nodes) - 1
-                parts = _node(body.modes, edge.node, inner[at] if inner else None, bool(integers["flags"][body.body] & SECOND))
+                parts = _node(
+                    body.modes, edge.node, inner[at] if inner else None, bool(integers["flags"][body.body] & SECOND)
+                )
                 integers["flags"][i] = LOADED if arrays["mass"][i] > 0 or i in carriers else 0
                 motion = 6 * n + 6 * r
             integers["column"][i] = self.motion

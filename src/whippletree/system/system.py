@@ -9,12 +9,11 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
-from ..model import GROUND, JOINT_KINDS, Model
+from ..model import JOINT_KINDS, Model
 from .constraints import SystemConstraints
 from .flexible import SystemFlexible
 from .forces import SystemForces
 from .topology import Topology, rigid_names
-
 
 NO_FLEXIBLE = np.zeros(0), 0, 0
 
@@ -26,7 +25,7 @@ class System:
     ----------
     name, model : the model's name, and the model itself.
     nb, nq, nu : number of system bodies (ground included, welded bodies counted once), length of q and of u.
-    bodies : names of the model's bodies, ``"ground"`` first; with flexible bodies and those of their nodes that are used.
+    bodies : names of the model's bodies, ``"ground"`` first; with flexible bodies, and nodes of them that are used.
     joints : names of the joints of the spanning tree, in the order of q and u. A flexible body is among them by its own
         name, with its modes as coordinates.
     carriers : of system bodies 1, 2, ... the joint that carries each, or the flexible body or node that it is.

@@ -1,8 +1,8 @@
 """From the joint graph to a tree: welds, a depth-first spanning tree, and the joints that close loops.
 
 Depth first, every joint that is left over joins a body to one of its ancestors: the base of its
-loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``. A flexible body is met at
-one of its nodes; it and all its other nodes that are used get the next numbers.
+loop (DESIGN: loops by fronts). Bodies are numbered as they are met, so that ``parent[i] < i``. A
+flexible body is met at one of its nodes; it and all its other nodes that are used come next.
 The bases of loops that pass over a body are its *keys*; reduction's work on a body grows with
 the square of their number (docs/decisions/0011-which-joints-are-cut.md).
 """
@@ -109,7 +109,7 @@ def _weld(model: Model) -> Topology:
         if root in topology.group:
             continue
         topology.group[root] = number
-        flexible = {owner[root]} & model.flexibles.keys()  # with a node in the group
+        bent = {owner[root]} & model.flexibles.keys()  # flexible bodies with a node in the group
         waiting = [root]
         while waiting:
             body = waiting.pop()
@@ -119,15 +119,15 @@ def _weld(model: Model) -> Topology:
                 used.add(joint.name)
                 ends = one_place(model, joint.parent), one_place(model, joint.child)
                 other = ends[1] if ends[0] == body else ends[0]
-                if other in topology.group or owner[other] in flexible:  # two nodes of one body move apart
+                if other in topology.group or owner[other] in bent:  # two nodes of one body move apart
                     topology.cuts.append(joint)
                     continue
                 topology.group[other] = number
-                flexible |= {owner[other]} & model.flexibles.keys()
+                bent |= {owner[other]} & model.flexibles.keys()
                 topology.welds.append((joint, ends[1] == body))
                 waiting.append(other)
-    for body in model.flexibles.values():
-        topology.group[f"{body.name}/{body.modes.inboard}"] = topology.group[body.name]
+    for name, flexible in model.flexibles.items():
+        topology.group[f"{name}/{flexible.modes.inboard}"] = topology.group[name]
     return topology
 
 
@@ -220,7 +220,7 @@ def _enter(span: Span, group: int, nodes: Nodes, at: dict[int, list[Joint]], sta
             name = f"{body}/{node}"
             if other in span.number:
                 raise ModelError(
-                    f"flexible body '{body}': its nodes '{entered}' and '{node}' are welded to what the tree has reached",
+                    f"flexible body '{body}': nodes '{entered}' and '{node}' are welded to what the tree has reached",
                     expected="welds that form a tree, or end at one body",
                     hint=f"join '{name}' by a joint that moves, which can be cut",
                 )

@@ -1,0 +1,1 @@
+"""Many runs of one model: on this machine, and on a Dask cluster."""

@@ -1,0 +1,81 @@
+"""Units of what a sweep can change. Empty where a joint has freedoms of several kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Model
+from ..model.functions import Ramp, Sine, Step, Table
+from ..result.columns import COORDINATES, SPEEDS
+
+_PLACE = {"at": "m", "child_at": "m", "to_at": "m"}
+TURNING = {
+    "stiffness": "N m/rad", "damping": "N m s/rad", "friction": "N m", "rest": "rad", "friction_speed": "rad/s",
+    "armature": "kg m^2", "limits.lower": "rad", "limits.upper": "rad", "limits.velocity": "rad/s",
+    "limits.effort": "N m", "limits.stiffness": "N m/rad", "limits.damping": "s/rad", "velocity": "rad/s",
+    "position": "rad", "torque": "N m", "kp": "N m/rad", "kd": "N m s/rad", "limit": "N m", "offset": "rad",
+}  # fmt: skip
+SLIDING = {
+    "stiffness": "N/m", "damping": "N s/m", "friction": "N", "rest": "m", "friction_speed": "m/s",
+    "armature": "kg", "limits.lower": "m", "limits.upper": "m", "limits.velocity": "m/s",
+    "limits.effort": "N", "limits.stiffness": "N/m", "limits.damping": "s/m", "velocity": "m/s",
+    "position": "m", "torque": "N", "kp": "N/m", "kd": "N s/m", "limit": "N", "offset": "m",
+}  # fmt: skip
+PARTS: dict[str, dict[str, str]] = {
+    "Body": {"mass": "kg", "com": "m", "inertia": "kg m^2"},
+    "Joint": _PLACE | {"pitch": "m/rad"},
+    "Frame": _PLACE,
+    "Spring": _PLACE | {"stiffness": "N/m", "damping": "N s/m", "length": "m"},
+    "Bushing": _PLACE | {
+        "stiffness": "N/m", "damping": "N s/m", "turning_stiffness": "N m/rad", "turning_damping": "N m s/rad",
+    },
+    "Wrench": _PLACE | {"force": "N", "torque": "N m", "factor": "1"},
+    "Drag": _PLACE | {"linear": "N s/m", "quadratic": "N s^2/m^2"},
+    "Custom": _PLACE,
+    "Distance": _PLACE | {"length": "m"},
+    "PointOnLine": _PLACE,
+    "PointOnPlane": _PLACE,
+    "Rack": {"radius": "m", "offset": "m"},
+}  # fmt: skip
+SETTINGS = {"step": "s", "alpha": "1/s", "beta": "1/s", "rtol": "1"}
+
+
+def part_unit(model: Model, part: Any, path: tuple[str, ...]) -> str:
+    """The unit of a field of a part, or of a number in it."""
+    kind, field = type(part).__name__, path[0]
+    known = PARTS.get(kind, {})
+    if field in known:
+        unit = known[field]
+    elif kind == "Joint":
+        freedom = int(path[1]) if len(path) > 1 and path[1].isdigit() else None
+        unit = _of_joint(part.kind, freedom).get(".".join(path) if path[0] == "limits" else field, "")
+    elif hasattr(part, "freedom") or kind == "Coupling":
+        unit = _of_joint(model.joints[part.joint].kind, getattr(part, "freedom", 0)).get(field, "")
+    else:
+        unit = ""
+    value = getattr(part, field)
+    return _of_function(path[1], unit) if isinstance(value, Ramp | Step | Sine | Table) else unit
+
+
+def _of_joint(kind: str, freedom: int | None) -> dict[str, str]:
+    """Units along one freedom of a joint, or along all if they agree."""
+    units = [unit for _, unit in SPEEDS[kind]]
+    asked = set(units if freedom is None else units[freedom : freedom + 1])
+    return {frozenset({"rad/s"}): TURNING, frozenset({"m/s"}): SLIDING}.get(frozenset(asked), {})
+
+
+def _of_function(field: str, unit: str) -> str:
+    if field in ("start", "end", "rise"):
+        return "s"
+    if field in ("frequency", "phase"):
+        return {"frequency": "Hz", "phase": "rad"}[field]
+    return f"{unit}/s" if field == "rate" and unit else unit
+
+
+def start_units(kind: str, letter: str) -> tuple[tuple[str, str], ...]:
+    """(label, unit) of the numbers of a joint in q, u or tau."""
+    if letter == "q":
+        return COORDINATES[kind]
+    if letter == "u":
+        return SPEEDS[kind]
+    return tuple((label, "N m" if unit == "rad/s" else "N") for label, unit in SPEEDS[kind])

@@ -1,0 +1,75 @@
+"""What is drawn of a mechanism: sticks of rigid bodies, lines of flexible ones as they deform, mass centres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..model import Flexible
+from ..system.system import System
+from .result import Result
+
+
+def stick_ends(run: Result, moments: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre.
+
+    A flexible body is a line through its nodes, or from its inboard node to each where it is no beam; ``scale`` makes
+    its deformation larger, and its own only: what is joined to it is drawn where it is.
+    """
+    model = run.system.model
+    held: dict[str, Any] = {}
+    points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
+    for joint in model.joints.values():
+        held.setdefault(joint.child, joint.child_at.position)
+        points[joint.parent].append(joint.at.position)
+    for frame in model.frames.values():
+        points[frame.body].append(frame.at.position)
+    sticks = []
+    for name in run.system.bodies[1:]:
+        body = model.bodies.get(name)
+        start = (0.0, 0.0, 0.0) if body is None else held.get(name, (0.0, 0.0, 0.0))
+        for end in (*points[name], *([] if body is None else [body.com])):
+            if end != start:
+                sticks.append([_world(run, name, start, moments), _world(run, name, end, moments)])
+    for flexible in model.flexibles.values():
+        sticks += _lines(run, flexible, moments, scale)
+    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
+
+
+def _lines(run: Result, flexible: Flexible, moments: np.ndarray, scale: float) -> list[list[np.ndarray]]:
+    modes = flexible.modes
+    moved = modes.r + scale * modes.displacements(_eta(run, flexible, moments))  # (moments, nodes, 3)
+    turned = np.einsum("tij,tkj->kti", run[f"{flexible.name}.rotation"][moments], moved)
+    nodes = run[f"{flexible.name}.position"][moments] + turned
+    first = modes.node(modes.inboard)
+    pairs = pairwise(range(len(nodes))) if modes.beam else ((first, k) for k in range(len(nodes)) if k != first)
+    return [[nodes[a], nodes[b]] for a, b in pairs]
+
+
+def _eta(run: Result, flexible: Flexible, moments: np.ndarray) -> np.ndarray:
+    return run[f"{flexible.name}.q"][moments].reshape(len(moments), -1)
+
+
+def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
+    """World points (bodies, moments, 3), of flexible bodies behind the rigid ones."""
+    model = run.system.model
+    centres = [_world(run, b.name, b.com, moments) for b in model.bodies.values()]
+    for flexible in model.flexibles.values():
+        m = flexible.modes
+        own = (m.h0 + _eta(run, flexible, moments) @ m.h1.T) / m.mass
+        turned = np.einsum("tij,tj->ti", run[f"{flexible.name}.rotation"][moments], own)
+        centres.append(run[f"{flexible.name}.position"][moments] + turned)
+    return np.array(centres)
+
+
+def masses(system: System) -> np.ndarray:
+    """In the order of :func:`mass_centres`."""
+    model = system.model
+    return np.array([*(b.mass for b in model.bodies.values()), *(f.modes.mass for f in model.flexibles.values())])
+
+
+def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
+    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
