@@ -18,7 +18,7 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling, divide; ladder, tower, lattice, stewart",
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, flexible, ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[
@@ -27,6 +27,12 @@ def bench(
     ] = None,
     against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake,exudyn")] = "",
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
+    modes: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="flexible: modes of a body, as 1:20 (all of them) or 1,5,10")
+    ] = None,
+    fidelity: Annotated[
+        str, typer.Option(metavar="NAME", help="flexible: ruthless, full or stiffened bodies")
+    ] = "ruthless",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
     ] = None,
@@ -37,6 +43,7 @@ def bench(
     \b
     whippletree bench chain --bodies 8:128 --against pinocchio,mujoco
     whippletree bench ladder --sizes 4:256 --against pinocchio,mujoco --plot growth.svg
+    whippletree bench flexible --bodies 10 --modes 1:20 --against exudyn
     """
     from . import bench as measure
     from .bench import report
@@ -49,8 +56,9 @@ def bench(
         writable(picture_path(plot), "the picture")
     with compiling(f"bench {family}"):
         results = measure.run(
-            family, sizes=sizes, against=against, rounds=rounds, progress=say if sys.stderr.isatty() else None
-        )
+            family, sizes=sizes, against=against, rounds=rounds, modes=modes, fidelity=fidelity,
+            progress=say if sys.stderr.isatty() else None,
+        )  # fmt: skip
     report.table(results)
     written = [report.save(results, output)] if output is not None else []
     written += report.plot(results, plot) if plot is not None else []

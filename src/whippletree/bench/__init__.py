@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import ModelError, nearest
-from . import divided, families, loop_families, loops, peers, report, rows, simulate
+from . import divided, families, flexible, flexible_motion, loop_families, loops, peers, report, rows, simulate
 from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
@@ -30,6 +30,8 @@ def run(
     against: str | Sequence[str] = ("pinocchio", "mujoco", "drake"),
     threads: Sequence[int] = (1, 2),
     rounds: int = 40,
+    modes: str | Sequence[int] | None = None,
+    fidelity: str = "ruthless",
     progress: Callable[[str], None] | None = None,
 ) -> BenchResult:
     """Measure a family of models in our engine and in its peers.
@@ -38,13 +40,16 @@ def run(
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
         states), "simulate" (a motion of 10 s) "scaling" or "divide" (ours only: ever longer chains,
-        and one chain on lanes and threads); with closed loops "ladder", "tower", "lattice" and "stewart".
+        and one chain on lanes and threads); with closed loops "ladder", "tower", "lattice" and "stewart"; of flexible
+        bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
         of a lattice, and stewart platforms.
     against : peers, as names or "pinocchio,mujoco"; one that is not installed becomes a note.
     threads : numbers of threads for the families batch and rollout.
     rounds : turns of each engine; the best counts.
+    modes, fidelity : of the family flexible: numbers of modes, as "1:20" (all of them), "1,5,10" or a sequence, and
+        the fidelity of the bodies that are timed.
     progress : called with one line for each thing begun.
     """
     if family not in families.FAMILIES:
@@ -52,12 +57,16 @@ def run(
     planned, names = families.sizes(sizes, family), peers.known(() if family in families.ALONE else against)
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
-    listed = ",".join(map(str, planned)) if sizes is None or not isinstance(sizes, str) else sizes
-    looped = family in loop_families.LOOPS
-    able = peers.LOOP_PEERS if looped else peers.PEERS
+    listed = _listed(sizes, planned)
+    looped, bends = family in loop_families.LOOPS, family == "flexible"
+    able: Any = peers.LOOP_PEERS if looped else peers.FLEXIBLE_PEERS if bends else peers.PEERS
+    if not bends and modes is not None:
+        raise ModelError("modes are for the family flexible", got=f"modes = {modes!r} of '{family}'")
+    numbers = flexible.mode_numbers(modes) if bends else ()
+    more = f" --modes {_listed(modes, numbers)} --fidelity {flexible.known_fidelity(fidelity)}" if bends else ""
     result = BenchResult(
         family,
-        f"whippletree bench {family} {'--sizes' if looped else '--bodies'} {listed}"
+        f"whippletree bench {family} {'--sizes' if looped else '--bodies'} {listed}{more}"
         + (f" --against {','.join(names)}" if names else "")
         + f" --rounds {rounds}",
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -67,7 +76,7 @@ def run(
     )
     for name in [n for n in names if n not in able]:
         names.remove(name)
-        result.note(f"{name}: is not asked about {'loops' if looped else 'trees'}")
+        result.note(f"{name}: is not asked about {'loops' if looped else 'flexible bodies' if bends else 'trees'}")
     for name in [n for n in names if peers.installed(n) is None]:
         names.remove(name)
         result.note(f"{name}: not installed (pip install 'whippletree[peers]')")
@@ -76,6 +85,10 @@ def run(
         loops.measure(result, planned, names, tell)
     elif family == "divide":
         divided.measure(result, planned, tell)
+    elif bends:
+        flexible.measure(result, planned, numbers, fidelity, tell)
+        if names:
+            flexible_motion.measure(result, planned, tell)
     elif family == "scaling":
         rows.scaling(result, planned, tell)
     elif family == "batch":
@@ -87,3 +100,7 @@ def run(
     else:
         rows.single(result, planned, names, tell)
     return result
+
+
+def _listed(given: Any, planned: Sequence[Any]) -> str:
+    return given if isinstance(given, str) else ",".join(map(str, planned))

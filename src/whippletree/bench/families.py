@@ -17,7 +17,9 @@ from ..model import JOINT_KINDS, Model, Pose
 from ..model.shapes import rod
 from . import loop_families
 
-FAMILIES = ("chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", *loop_families.LOOPS)
+FAMILIES = (
+    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "flexible", *loop_families.LOOPS,
+)  # fmt: skip
 ALONE = ("scaling", "divide")  # without peers
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
@@ -40,6 +42,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),
     "divide": (128, 256, 1024, 4096, 16384, 100000),
+    "flexible": (10,),
     **loop_families.PLANNED,
 }
 

@@ -35,6 +35,7 @@ LOOP_PEERS: dict[str, tuple[Any, ...]] = {
     "mujoco": (MujocoLoops,),
     "exudyn": (Exudyn,),
 }
+FLEXIBLE_PEERS = ("exudyn",)
 PACKAGES = {name: p.package for name, p in PEERS.items()} | {name: p[0].package for name, p in LOOP_PEERS.items()}
 
 

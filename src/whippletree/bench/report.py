@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from . import divided, loop_report
+from . import divided, flexible_report, loop_report
 from .loop_families import LOOPS
 from .measure import AGREE
 from .result import OURS, BenchResult, Row
@@ -28,7 +28,7 @@ QUESTIONS = {
     "simulate": "simulation",
     "share": "share of the terminal subchain",
 }
-PER = {"rollout": "step of a state", "simulate": "run"}  # else: state
+PER = {"rollout": "step of a state", "simulate": "run", "flexible": "state or motion"}  # else: state
 
 # Okabe and Ito's colours, told apart by all; ours is the strongest
 STYLES = {
@@ -97,6 +97,8 @@ def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
         return loop_report.cells(result, three_digits)
     if result.family == "divide":
         return divided.cells(result, three_digits)
+    if result.family == "flexible":
+        return flexible_report.cells(result, three_digits)
     engines = result.engines()
     head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
     rows = []
@@ -168,6 +170,8 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """Draw cost against size, log-log, one panel for each question; writes ``path`` as .svg and as .png."""
     if result.family in LOOPS:
         return loop_report.plot(result, path)
+    if result.family == "flexible":
+        return flexible_report.plot(result, path)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

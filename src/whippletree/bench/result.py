@@ -17,7 +17,8 @@ class Row:
     """One question (forward, inverse, mass) about one model, answered by all engines in turn.
 
     ``seconds`` are per state; ``differences`` are relative to our answer, for simulations to a finer one; engines that
-    differ too much have no time. With loops differences are errors against exact accelerations, and all have a time.
+    differ too much have no time. With loops and flexible bodies differences are errors, and all have a time.
+    ``operations`` are counted, not measured.
     """
 
     question: str
@@ -27,8 +28,10 @@ class Row:
     states: int = 1
     threads: int = 1
     loops: int = 0
+    modes: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
+    operations: dict[str, float] = field(default_factory=dict)
 
     def ratio(self, engine: str) -> float | None:
         """How many times as fast ours is as ``engine``, or None where either was not timed."""

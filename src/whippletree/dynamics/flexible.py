@@ -68,8 +68,8 @@ def rigid_bias(m, k, wrench, i, x):
 
 @kernel
 def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
-    """(63): P_R of the frame, once all modes move freely; to the mass of modes one by one so much of their stiffness and
-    damping is added"""
+    """(63): P_R of the frame, once all modes move freely. To the mass of modes one by one is added so much of their
+    stiffness and damping"""
     size, skip, n = modes_taken(m, x, f)
     j, at, C = m.dof[f], x.work[f], constants_of(x, f, n)
     zero = 0.0 * get(k.R, 0)

@@ -177,7 +177,7 @@ def take_matrix(m, x, t, s, q, u, h):
 
 @kernel
 def solve_sweeps(x, s, h):
-    """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes, at the kinematics of the residual"""
+    """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes, where the residual was taken"""
     p, _ = open_parts(x)
     w, _ = take_work(p.m, s.sweeps, 0)
     added = view(s.f, 0, 2)

@@ -1,0 +1,160 @@
+"""Forward dynamics of chains of flexible bodies: what it takes against modes and bodies, beside the paper's counts.
+
+The error of a row is what the accelerations leave of M udot + b = tau, relative to the sizes of the terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import flexible_cost
+from ..errors import ModelError, nearest
+from ..modes.modes import FIDELITIES
+from .flexible_families import chain, state, strip
+from .measure import Call, race
+from .result import OURS, BenchResult, Row
+
+COMPOSITE, DENSE = f"{OURS} composite", f"{OURS} composite, LAPACK"
+PLANNED_MODES = tuple(range(1, 21))
+MOST_MODES = 200
+GROWTH_MODES = (8, 16, 32, 64)
+GROWTH_BODIES, MODES_THERE = (16, 32, 64, 128, 256), 10
+MANY = 100  # bodies, of which articulated is held against composite
+LONGEST = 0.2  # s: a call that takes longer is timed in LEAST turns
+LEAST = 3
+
+
+def mode_numbers(text: str | Sequence[Any] | None) -> tuple[int, ...]:
+    """Numbers of modes from "1:20" (all of them), "1,5,10" or a sequence."""
+    parts = PLANNED_MODES if text is None else text.split(",") if isinstance(text, str) else text
+    found: list[int] = []
+    for part in parts:
+        low, colon, high = str(part).partition(":")
+        try:
+            first, last = int(low), int(high if colon else low)
+        except ValueError:
+            first = last = 0
+        if not 1 <= first <= last <= MOST_MODES:
+            expected = f"whole numbers from 1 to {MOST_MODES}, as 1:20 (all of them) or 1,5,10"
+            raise ModelError("the numbers of modes cannot be read", expected=expected, got=repr(part))
+        found += range(first, last + 1)
+    return tuple(dict.fromkeys(found))
+
+
+def known_fidelity(name: str) -> str:
+    if name not in FIDELITIES:
+        raise ModelError(f"fidelity '{name}' is not known", hint=nearest(str(name), FIDELITIES))
+    return name
+
+
+def measure(
+    result: BenchResult,
+    bodies: Iterable[int],
+    modes: Sequence[int],
+    fidelity: str,
+    progress: Callable[[str], None],
+) -> None:
+    """Figure 2 of the paper for each number of bodies, and growth with modes and bodies."""
+    bodies = tuple(bodies)
+    result.note(f"{OURS} is articulated; strips are {fidelity}, on hinges; counted: operations of [jain1992] sec. VII")
+    result.note("LAPACK: our mass matrix and bias force, and SciPy's Cholesky factors of it")
+    for count in bodies:
+        for n in modes:
+            progress(f"{count} bodies with {n} modes")
+            result.rows.append(_row("modes", count, n, fidelity, result.rounds, True))
+    for n in GROWTH_MODES:
+        progress(f"growth: {bodies[0]} bodies with {n} modes")
+        result.rows.append(_row("growth with modes", bodies[0], n, fidelity, result.rounds, False))
+    for count in GROWTH_BODIES:
+        progress(f"growth: {count} bodies with {MODES_THERE} modes")
+        result.rows.append(_row("growth with bodies", count, MODES_THERE, fidelity, result.rounds, False))
+    progress(f"{MANY} bodies with {MODES_THERE} modes")
+    many = _row("many bodies", MANY, MODES_THERE, fidelity, result.rounds, True)
+    result.rows.append(many)
+    _say(result, many)
+
+
+def _row(question: str, bodies: int, modes: int, fidelity: str, rounds: int, others: bool) -> Row:
+    system = chain(bodies, strip(modes, fidelity)).compile()
+    q, u, tau = state(system)
+    calls = _calls(system, q, u, tau) if others else _calls(system, q, u, tau)[:1]
+    row = Row(question, f"{bodies} x {modes}", bodies, system.nu, modes=modes)
+    row.operations = {OURS: flexible_cost.articulated([modes] * bodies)}
+    if others:
+        row.operations[COMPOSITE] = flexible_cost.composite([modes] * bodies)
+    balance = Balance(system, q, u, tau)
+    row.differences = {c.engine: balance.error(c.value()) for c in calls}
+    slow = [c for c in calls if _took(c) > LONGEST]
+    quick = [c for c in calls if c not in slow]
+    row.seconds = race(quick, rounds) | {c.engine: min(_took(c) for _ in range(LEAST)) for c in slow}
+    return row
+
+
+def _took(call: Call) -> float:
+    start = perf_counter()
+    call.run()
+    return perf_counter() - start
+
+
+class Balance:
+    """M udot + b = tau, and how well accelerations fulfil it."""
+
+    def __init__(self, system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
+        import whippletree
+
+        self.M, self.b, self.tau = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u), tau
+
+    def error(self, udot: np.ndarray) -> float:
+        """What is left over, each row relative to the sizes of its terms: rounding makes some 1e-16 of it for each."""
+        left = np.abs(self.M @ udot + self.b - self.tau)
+        terms = np.abs(self.M) @ np.abs(udot) + np.abs(self.b) + np.abs(self.tau)
+        return float((left / terms).max()) if np.isfinite(udot).all() else np.inf
+
+
+def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
+    from scipy.linalg import cho_factor, cho_solve
+
+    import whippletree
+
+    forward = whippletree.forward_dynamics
+    articulated = partial(forward, system, q, u, tau, algorithm="articulated")
+    composite = partial(forward, system, q, u, tau, algorithm="composite")
+
+    def dense() -> np.ndarray:
+        M, b = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u)
+        factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+        return np.asarray(cho_solve(factors, tau - b, overwrite_b=True, check_finite=False))
+
+    return [Call(e, f, f) for e, f in ((OURS, articulated), (COMPOSITE, composite), (DENSE, dense))]
+
+
+def _say(result: BenchResult, many: Row) -> None:
+    for question, along in (("growth with modes", "modes"), ("growth with bodies", "bodies")):
+        found = slope(result, question)
+        if found:
+            first, last, value = found
+            result.note(f"{OURS}: slope of log time against log {along} {value:.2f}, from {first} to {last} {along}")
+    for row in (*(r for r in result.rows if r.question == "modes" and r.modes in (5, 10)), many):
+        counted = row.operations[COMPOSITE] / row.operations[OURS]
+        took = ", ".join(f"{e.removeprefix(OURS + ' ')} {_ratio(row, e)}" for e in (COMPOSITE, DENSE))
+        result.note(f"composite against articulated, {row.label}: counted {counted:.1f}x; measured {took}")
+
+
+def _ratio(row: Row, engine: str) -> str:
+    ratio = row.ratio(engine)
+    return "-" if ratio is None else f"{ratio:.3g}x"
+
+
+def slope(result: BenchResult, question: str) -> tuple[int, int, float] | None:
+    """First and last number of modes or bodies, and the fitted slope of log time against log of it."""
+    rows = [r for r in result.rows if r.question == question and OURS in r.seconds]
+    points = [(r.modes if question == "growth with modes" else r.bodies, r.seconds[OURS]) for r in rows]
+    if len({n for n, _ in points}) < 2:
+        return None
+    n, t = np.log(np.array(points)).T
+    return min(points)[0], max(points)[0], float(np.polyfit(n, t, 1)[0])
