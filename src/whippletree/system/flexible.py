@@ -51,9 +51,7 @@ class SystemFlexible:
         integers = {name: np.zeros(nb, int) for name in PER_BODY}
         self.motion = self.work = count = 0
         numbers: list[np.ndarray] = []
-        known: dict[
-            tuple[Any, ...], int
-        ] = {}  # constants that bodies of the same modes share: what is read stays in cache
+        known: dict[tuple[Any, ...], int] = {}  # bodies of the same modes share constants: these then stay in cache
         for i, edge in enumerate(topology.edges, start=1):
             if edge.modes is None:
                 continue
