@@ -47,7 +47,7 @@ NOT_SOLVED = 2
 # that turns anything by 1e-3 errs by more than 1e-9 of it, so what is left does not show.
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
 SLOW = 0.1  # a correction this large against the one before asks for a new S
-SLOW_SWEEPS, MOST_SWEEPS = 0.3, 16  # of corrections by sweeps, each of which costs little
+SLOW_SWEEPS, MOST_SWEEPS = 1.0, 16  # of corrections by sweeps, which cost little: they go on while they shrink
 ROUNDED = 1e3  # corrections by a new S that no longer shrink are rounding if not larger than this many tolerances
 MOST_CORRECTIONS, MOST_MATRICES = 10, 8
 NUDGE = 1e-8  # rad or m: how far a difference moves the end of the step, sqrt(rounding) of an angle of 1
