@@ -40,6 +40,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     moved = [r for r in result.rows if r.question == "motion"]
     with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
@@ -53,6 +54,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         if moved:
             _motion(panels[2], moved)
         for panel in panels:
+            panel.yaxis.set_minor_formatter(NullFormatter())
             panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
             panel.spines[["top", "right"]].set_visible(False)
             panel.legend(frameon=False, fontsize=8)

@@ -69,18 +69,20 @@ def rigid_bias(m, k, wrench, i, x):
 
 
 @kernel
-def eliminate_modes(m, x, k, P, w, E, f):
-    """(63): P_R of the frame, once all modes move freely"""
+def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
+    """(63): P_R of the frame, once all modes move freely. To the mass of modes one by one is added so much of their
+    stiffness and damping"""
     size, skip, n = modes_taken(m, x, f)
-    j, at, M = m.dof[f], x.work[f], constants_of(x, f, n).M
+    j, at, C = m.dof[f], x.work[f], constants_of(x, f, n)
     zero = 0.0 * get(k.R, 0)
     none = (zero, zero, zero, zero, zero, zero)
     R = add_rigid(none + none + none + (zero, zero, zero), m.mass[f], load3(k.h, f), load6(k.J, f))
     for a in range(size):
         store6(w.U, j + a, at6(P, x.column[f] + skip + 6 * a))
         for b in range(a + 1):
-            mass = x.numbers[M + a * n + b] if skip == 0 else (1.0 if a == b else 0.0)
-            put(E, at + a * size + b, mass)
+            ab = a * n + b
+            mass = x.numbers[C.M + ab] if skip == 0 else (1.0 if a == b else 0.0)
+            put(E, at + a * size + b, mass + stiff * x.numbers[C.K + ab] + damp * x.numbers[C.D + ab])
     for node in range(f + 1, last_node(x, f)):
         if x.flags[node] & LOADED:
             first = x.column[node] + skip

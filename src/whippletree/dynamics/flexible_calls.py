@@ -6,7 +6,7 @@ Compiled once, however many kernels call it: see kernels/outside.py.
 from __future__ import annotations
 
 from ..kernels.kinematics import take_kinematics
-from ..kernels.lanes import LANES, inline, kernel, view, view_integers
+from ..kernels.lanes import LANES, get, inline, kernel, view, view_integers
 from ..kernels.layout import MODAL_MOTION, MODAL_WORK, unpack
 from ..kernels.modal_layout import unpack_modal
 from ..kernels.modes import place_flexible
@@ -29,6 +29,7 @@ from ..kernels.outside import (
     PRESS_ALONE,
     PUSH,
     SETTLE,
+    STIFFEN,
     SURVEY,
     address_of,
     numbers_at,
@@ -58,7 +59,9 @@ def solve(op, i, n, m, x, k, P, a, b, c, d, e):
     w, after = take_work(m, a, 0)
     E = view(a, after - m.header[MODAL_WORK], m.header[MODAL_WORK])
     if op == ELIMINATE:
-        flexible.eliminate_modes(m, x, k, P, w, E, i)
+        flexible.eliminate_modes(m, x, k, P, w, E, 0.0, 0.0, i)
+    elif op == STIFFEN:
+        flexible.eliminate_modes(m, x, k, P, w, E, get(b, 0), get(b, 1), i)
     elif op == PRESS or op == PRESS_ALONE:  # noqa: SIM109  a tuple is slow here
         flexible.press(m, x, k, P, w, E, c, n, b, op == PRESS, i)
     elif op == ACCELERATE:

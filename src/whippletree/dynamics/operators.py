@@ -16,7 +16,7 @@ from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_
 from ..kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import FACTORS, FLEXIBLE, unpack
-from ..kernels.outside import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, call_flexible
+from ..kernels.outside import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
 from ..kernels.spatial import (
     add,
     add21,
@@ -45,12 +45,14 @@ def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
 
 
 @kernel
-def factorize(m, k, w):
-    """P, D and G, eq. (51), from the tips to ground"""
+def factorize(m, k, w, added):
+    """P, D and G, eq. (51), from the tips to ground. ``added`` is empty, or says how much of the stiffness and of the
+    damping of modes is added to their mass"""
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
             if m.kind[i] == MODES:  # with its nodes
-                call_flexible(ELIMINATE, i, 1, m.header, k.sin, w.IA, w.d, w.d, w.d, w.d)
+                op = STIFFEN if added.shape[0] > 0 else ELIMINATE
+                call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
             continue
         P = add_rigid(load21(w.IA, i), m.mass[i], load3(k.h, i), load6(k.J, i))
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
@@ -113,7 +115,7 @@ def solutions(memory, q, rhs, out, start, stop):
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place(m, gather(q, s, q_block), k)
-        factorize(m, k, w)
+        factorize(m, k, w, view(w.d, 0, 0))
         right = gather(rhs, s, rhs_block)
         result = target(out, rhs_block)
         for c in range(columns):
@@ -137,7 +139,7 @@ def inverses(memory, q, out, start, stop):
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place(m, gather(q, s, q_block), k)
-        factorize(m, k, w)
+        factorize(m, k, w, view(w.d, 0, 0))
         result = target(out, block)
         for j in range(m.nu * m.nu):
             put(result, j, 0.0)
@@ -164,7 +166,7 @@ def innovations(memory, q, out, start, stop):
     m.header[FACTORS] = 1  # modes one by one
     for s in range(start, stop, states_per_block(buffer)):
         place(m, gather(q, s, q_block), k)
-        factorize(m, k, w)
+        factorize(m, k, w, view(w.d, 0, 0))
         result = target(out, block)
         if m.header[FLEXIBLE] > 0:
             call_flexible(INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
@@ -188,7 +190,7 @@ def pivots(memory, q, D, start, stop):
     k, n = take_kinematics(m, scratch(memory, end, q))
     w, n = take_work(m, scratch(memory, end, q), n)
     place(m, q, k)
-    factorize(m, k, w)
+    factorize(m, k, w, view(w.d, 0, 0))
     for j in range(m.nu):
         put(D, j, 1.0 / get(w.d, j))
     return 0.0

@@ -6,6 +6,8 @@ Symbols  a is the paper's algorithmic acceleration, u and udot its v and v'; AM,
          beta, gamma, and RHO its rho_infinity; S is the iteration matrix S_t.
 Differs  unknown is udot at the end of the step, by which the end moves: S is taken from differences of the
          residual, so that it knows every force. S is kept from step to step while Newton's iteration converges.
+         With flexible bodies S is at first the mass matrix with the stiffness and damping of modes: that is solved by
+         two sweeps, O(n), and serves as long as other forces change little in a step.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics import operators
 from ..dynamics.newton_euler import balance
+from ..dynamics.sweep_work import take_work, work_rows
 from ..kernels.blocks import checksum
 from ..kernels.dense import factorize, solve_factors
 from ..kernels.force_layout import MOTION
 from ..kernels.kinematics import place_and_move
-from ..kernels.lanes import entry, get, inline, kernel, put, take
+from ..kernels.lanes import entry, get, inline, kernel, put, take, view
+from ..kernels.layout import FACTORS, FLEXIBLE, MODAL_WORK
 from ..kernels.manifold import advance
 from ..system.system import System
 from . import fixed_step
@@ -42,6 +47,7 @@ NOT_SOLVED = 2
 # that turns anything by 1e-3 errs by more than 1e-9 of it, so what is left does not show.
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
 SLOW = 0.1  # a correction this large against the one before asks for a new S
+SLOW_SWEEPS, MOST_SWEEPS = 1.0, 16  # of corrections by sweeps, which cost little: they go on while they shrink
 ROUNDED = 1e3  # corrections by a new S that no longer shrink are rounding if not larger than this many tolerances
 MOST_CORRECTIONS, MOST_MATRICES = 10, 8
 NUDGE = 1e-8  # rad or m: how far a difference moves the end of the step, sqrt(rounding) of an angle of 1
@@ -68,18 +74,29 @@ class Solution(NamedTuple):
     move: Any  # (nu)
     f: Any  # (nb, 6)   for the residual
     x: Any  # (nb, 6)
+    sweeps: Any  # Work of articulated bodies, where some are flexible
 
 
-def step_rows(m: Any) -> int:
-    """Numbers of scratch that a step takes."""
+def dense_rows(m: Any) -> int:
+    """Numbers of scratch that a step takes, but for sweeps."""
     return m.nq + 6 * m.nu + 12 * m.nb
+
+
+def step_rows(system: System) -> int:
+    """Numbers of scratch that a step takes."""
+    return dense_rows(system) + (work_rows(system) if system.flexible else 0)
 
 
 def more_state(system: System) -> int:
     return RECORD + 5 * system.nu + system.nu**2
 
 
-own_rows = inline(step_rows)
+_dense_rows = inline(dense_rows)
+
+
+@inline
+def sweep_rows(m):
+    return 33 * m.nb + 8 * m.nu + m.header[MODAL_WORK] if m.header[FLEXIBLE] > 0 else 0
 
 
 @inline
@@ -101,7 +118,8 @@ def open_solution(m, state, own):
     move, n = take(own, n, nu)
     f, n = take(own, n, 6 * m.nb)
     x, n = take(own, n, 6 * m.nb)
-    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, r, nudged, move, f, x), then
+    sweeps, n = take(own, n, sweep_rows(m))
+    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, r, nudged, move, f, x, sweeps), then
 
 
 @kernel
@@ -158,9 +176,24 @@ def take_matrix(m, x, t, s, q, u, h):
 
 
 @kernel
-def correct(m, s, h):
+def solve_sweeps(x, s, h):
+    """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes, where the residual was taken"""
+    p, _ = open_parts(x)
+    w, _ = take_work(p.m, s.sweeps, 0)
+    added = view(s.f, 0, 2)
+    put(added, 0, h * h * BETA * SHARE)
+    put(added, 1, h * GAMMA * SHARE)
+    operators.factorize(p.m, p.k, w, added)
+    operators.solve(p.m, p.k, w, s.r, 0, 1, s.r)
+
+
+@kernel
+def correct(m, x, s, h, sweeps):
     """udot1 -= S^-1 r; returns the largest change of u1 in units of its tolerance"""
-    solve_factors(m.nu, s.S, s.pivot, s.r)
+    if sweeps:
+        solve_sweeps(x, s, h)
+    else:
+        solve_factors(m.nu, s.S, s.pivot, s.r)
     size = 0.0
     for j in range(m.nu):
         put(s.udot1, j, get(s.udot1, j) - get(s.r, j))
@@ -176,17 +209,17 @@ def correct(m, s, h):
 
 
 @kernel
-def iterate(m, x, t, s, q, u, h, fresh):
-    """Newton's iteration with the factors there are; whether it has come to its end"""
+def iterate(m, x, t, s, q, u, h, fresh, sweeps):
+    """Newton's iteration with the factors there are, or with sweeps; whether it has come to its end"""
     last = math.inf
-    for _ in range(MOST_CORRECTIONS):
+    for _ in range(MOST_SWEEPS if sweeps else MOST_CORRECTIONS):
         reach(m, s, q, u, h)
         s.c[POWER] = residual(x, t, s, s.r)
-        size = correct(m, s, h)
+        size = correct(m, x, s, h, sweeps)
         if size <= 1.0:
             reach(m, s, q, u, h)
             return True
-        if not size <= SLOW * last:
+        if not size <= (SLOW_SWEEPS if sweeps else SLOW) * last:
             if fresh and size <= ROUNDED and last <= ROUNDED:
                 reach(m, s, q, u, h)
                 return True
@@ -202,15 +235,27 @@ def predict(m, s):
 
 
 @kernel
+def undriven(x):
+    """Whether no motion is given: its row of the residual is not a force, and S has none of it"""
+    p, _ = open_parts(x)
+    return p.F.ndriven == 0
+
+
+@kernel
 def solve_step(m, x, t, s, q, u, h):
     """The end of a step of h that ends at t; a status"""
     predict(m, s)
-    if s.c[MATRIX_STEP] == h and iterate(m, x, t, s, q, u, h, False):
+    if s.c[MATRIX_STEP] == h and iterate(m, x, t, s, q, u, h, False, False):
         return GOING
+    if m.header[FLEXIBLE] > 0 and undriven(x):
+        predict(m, s)
+        if iterate(m, x, t, s, q, u, h, True, True):
+            s.c[MATRIX_STEP] = 0.0
+            return GOING
     predict(m, s)
     for _ in range(MOST_MATRICES):
         take_matrix(m, x, t, s, q, u, h)
-        if iterate(m, x, t, s, q, u, h, True):
+        if iterate(m, x, t, s, q, u, h, True, False):
             return GOING
         if checksum(s.udot1) != 0.0:
             return NOT_FINITE
@@ -227,7 +272,8 @@ def copy(n, x, out):
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
     m, buffer = open_scratch(memory, state)
-    own, n = take(buffer, 0, own_rows(m))
+    m.header[FACTORS] = 1  # modes one by one: the stiffness added is not seen by interface modes
+    own, n = take(buffer, 0, _dense_rows(m) + sweep_rows(m))
     x = make_mechanism(memory, buffer, n, tau, call, algorithm)
     q, u = view_state(m, state)
     s, then = open_solution(m, state, own)

@@ -146,7 +146,7 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 
 (PLACE, ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
- HALF, HALF_BACK, MODAL, SETTLE) = range(18)  # fmt: skip
+ HALF, HALF_BACK, MODAL, SETTLE, STIFFEN) = range(19)  # fmt: skip
 FLEXIBLE_CALL = types.float64(
     types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS, _NUMBERS,
     _NUMBERS,

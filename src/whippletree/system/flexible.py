@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class SystemFlexible:
         integers = {name: np.zeros(nb, int) for name in PER_BODY}
         self.motion = self.work = count = 0
         numbers: list[np.ndarray] = []
+        known: dict[tuple[Any, ...], int] = {}  # bodies of the same modes share constants: these then stay in cache
         for i, edge in enumerate(topology.edges, start=1):
             if edge.modes is None:
                 continue
@@ -80,10 +81,14 @@ class SystemFlexible:
                 )
                 integers["flags"][i] = LOADED if arrays["mass"][i] > 0 or i in carriers else 0
                 motion = 6 * n + 6 * r
-            integers["column"][i], integers["data"][i] = self.motion, count
+            integers["column"][i] = self.motion
             self.motion += motion
-            count += sum(part.size for part in parts)
-            numbers += parts
+            key = (id(edge.modes), *nodes, "", edge.node)
+            if key not in known:
+                known[key] = count
+                count += sum(part.size for part in parts)
+                numbers += parts
+            integers["data"][i] = known[key]
         self.column: list[int] = integers["column"].tolist()
         self.packed = pack_modal(integers, numbers)
 
