@@ -239,7 +239,7 @@ def _checked(room: str, part: Any) -> Any:
 
 
 def started(system: System, start: Mapping[str, Any], changes: Mapping[Target, Any]) -> dict[str, Any]:
-    """q, u and tau as :func:`simulate` takes them, with these numbers in the arrays, or dicts by joint, that are given."""
+    """q, u and tau as :func:`simulate` takes them, arrays or dicts by joint, with these numbers in them."""
     given = dict(start)
     for target, value in changes.items():
         letter, joint, x = target.room, target.part, number(value, f"parameter '{target.name}'")
