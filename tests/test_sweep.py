@@ -14,7 +14,7 @@ import whippletree as wt
 from whippletree.cluster import check, journal, sweep
 from whippletree.cluster.designs import make_plan
 from whippletree.cluster.single import DONE, FAILED, Outcome
-from whippletree.cluster.targets import ROOMS, changed, find_targets, leaves
+from whippletree.cluster.targets import ROOMS, changed, find_targets, leaves, started
 from whippletree.errors import ModelWarning
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -213,6 +213,15 @@ def test_names_with_dots_and_freedoms_and_functions():
     assert new.forces["turn"].torque == 6.0
     units = [target.unit for target in targets]
     assert units == ["kg", "N m s/rad", "N m s/rad", "m/rad", "N m", "Hz", "N m", "rad", "rad/s", "N m"]
+
+
+def test_modes_of_flexible_bodies_can_be_started():
+    system = wt.load(MODELS / "flexible_arm.toml").compile()
+    mode, hinge = find_targets(["q.upper.2", "q.shoulder"], system, ())
+    assert (mode.unit, hinge.unit) == ("1", "rad")
+    whole = started(system, {"q": np.zeros(system.nq)}, {mode: 0.1, hinge: 0.2})["q"]
+    assert np.flatnonzero(whole).tolist() == [system.q_index("shoulder").start, system.q_index("upper").start + 1]
+    assert started(system, {"q": None}, {mode: 0.1})["q"] == {"upper": [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]}
 
 
 def test_gravity_is_its_strength_or_a_component():

@@ -95,13 +95,13 @@ def _gravity(name: str, axis: str, model: Model) -> Target:
 
 
 def _start(name: str, letter: str, rest: str, system: System) -> Target:
-    joint = _owner(rest, system.model.joints)
+    joint = _owner(rest, (*system.model.joints, *system.model.flexibles))
     if joint is None:
         raise ModelError(
             f"parameter '{name}': joint '{rest}' is not known", hint=nearest(rest.partition(".")[0], system.joints)
         )
     system.q_index(joint)  # complains about a joint that closes a loop
-    entries = start_units(system.model.joints[joint].kind, letter)
+    entries = start_units(system, joint, letter)
     labels = [label for label, _ in entries]
     label = rest[len(joint) + 1 :]
     if label not in labels:
@@ -239,7 +239,7 @@ def _checked(room: str, part: Any) -> Any:
 
 
 def started(system: System, start: Mapping[str, Any], changes: Mapping[Target, Any]) -> dict[str, Any]:
-    """q, u and tau as :func:`simulate` takes them, with these numbers in the arrays, or dicts by joint, given."""
+    """q, u and tau as :func:`simulate` takes them, arrays or dicts by joint, with these numbers in them."""
     given = dict(start)
     for target, value in changes.items():
         letter, joint, x = target.room, target.part, number(value, f"parameter '{target.name}'")

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..model import Model
 from ..model.functions import Ramp, Sine, Step, Table
-from ..result.columns import COORDINATES, SPEEDS
+from ..result.columns import SPEEDS, joint_quantity
+from ..system.system import System
 
 _PLACE = {"at": "m", "child_at": "m", "to_at": "m"}
 TURNING = {
@@ -72,10 +73,10 @@ def _of_function(field: str, unit: str) -> str:
     return f"{unit}/s" if field == "rate" and unit else unit
 
 
-def start_units(kind: str, letter: str) -> tuple[tuple[str, str], ...]:
-    """(label, unit) of the numbers of a joint in q, u or tau."""
-    if letter == "q":
-        return COORDINATES[kind]
-    if letter == "u":
-        return SPEEDS[kind]
-    return tuple((label, "N m" if unit == "rad/s" else "N") for label, unit in SPEEDS[kind])
+def start_units(system: System, joint: str, letter: str) -> tuple[tuple[str, str], ...]:
+    """(label, unit) of the numbers of a joint, or of the modes of a flexible body, in q, u or tau."""
+    quantity = joint_quantity(system, joint, "q" if letter == "q" else "u")
+    units = quantity.units
+    if letter == "tau":
+        units = tuple({"rad/s": "N m", "m/s": "N"}.get(unit, "") for unit in units)
+    return tuple(zip(quantity.labels, units, strict=True))
