@@ -125,8 +125,11 @@ class Modes:
         return referenced(self, to)
 
     def ruthless(self) -> Modes:
-        """The same without every term that depends on the deformation, (B1) of the paper."""
-        names = ("h1", "h2", "J1", "J2", "Ct1", "Cr1", "Q", "psi2")
+        """The same without every term that depends on the deformation, (B1) of the paper.
+
+        ``J1`` stays for the pull that spin has on the modes of a body that is not bent, and ``h1`` to go with it.
+        """
+        names = ("h2", "J2", "Ct1", "Cr1", "Q", "psi2")
         return replace(self, fidelity="ruthless", **{k: np.zeros_like(getattr(self, k)) for k in names})
 
     def save(self, path: str | os.PathLike[str]) -> None:
