@@ -132,8 +132,9 @@ def test_loops_that_no_point_closes_are_refused():
         points(hinged, links_and_closings(hinged)[1])
 
 
-def test_pinocchio_is_not_asked_to_fill_the_memory():
+def test_pinocchio_is_not_asked_to_fill_the_memory(monkeypatch):
     pytest.importorskip("pinocchio")
+    monkeypatch.setattr(PinocchioLoops, "largest_data", 4e9)
     with pytest.raises(CannotHold, match="its Data would take 6 GB"):
         PinocchioLoops(ladder(256))
 

@@ -141,14 +141,16 @@ def test_the_iteration_matrix_is_kept():
     assert few["factorizations"] < 100
 
 
-def strips(fidelity):
+def strips(fidelity, stiffness=0.0, driven=False):
     """Two flexible strips that hang from each other: 40 Hz and more beside 1 Hz."""
     model = wt.Model("strips", gravity=(3.0, 0, -9.0))
     strip = wt.beam(0.5, section="circle", radius=0.005, E=70e9, rho=2700.0, axis="-z", elements=4)
     modes = strip.modes(count=4, fidelity=fidelity, damping=0.02, nodes=["tip"])
     for k, near in enumerate(("ground", "b0/tip")):
         model.flexible(f"b{k}", modes)
-        model.joint(f"j{k}", "revolute", near, f"b{k}", axis="yx"[k])
+        model.joint(f"j{k}", "revolute", near, f"b{k}", axis="yx"[k], stiffness=stiffness * k)
+    if driven:
+        model.force("drive", "motion", joint="j1", position=wt.Sine(0.2, 1.0, 0.0))
     return model.compile()
 
 
@@ -223,3 +225,12 @@ def test_cvode_without_its_package_says_what_to_install(monkeypatch):
     with pytest.raises(MissingExtra, match="scikit-sundae") as caught:
         wt.simulate(pendulum(), 1.0, integrator="cvode")
     assert "whippletree[sundae]" in caught.value.hint
+
+
+@pytest.mark.parametrize("how", [{"stiffness": 1e6}, {"driven": True}])
+def test_what_the_sweeps_do_not_know_is_solved_too(how):
+    """A stiff spring at a hinge, and a given motion."""
+    system = strips("full", **how)
+    run = wt.simulate(system, 0.1, u={"j0": 1.0}, integrator="generalized_alpha", step=2e-4, output_step=0.02)
+    exact = wt.simulate(system, 0.1, u={"j0": 1.0}, integrator="dopri5", rtol=1e-7, atol=1e-9, output_step=0.02)
+    assert np.abs(run["j0.q"] - exact["j0.q"]).max() < 1e-5

@@ -38,7 +38,8 @@ def nastran(
     ``names``. Units of the files must be m, kg, N; INCLUDE cards are not followed.
     """
     try:
-        from pyyeti.nastran import bulk, n2p
+        with np.printoptions():  # which pyyeti changes
+            from pyyeti.nastran import bulk, n2p
     except ImportError:
         raise MissingExtra("pyyeti", "fem", "a Nastran file") from None
     table = _read(grid, "grid points", lambda path: bulk.bulk2uset(path, follow_includes=False)[0])
@@ -120,8 +121,8 @@ def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None)
 
 
 def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:
-    from pyyeti.nastran import op2, op4
-
+    with np.printoptions():
+        from pyyeti.nastran import op2, op4
     if path.suffix.lower() == ".op4":
         sizes = _read(path, "matrices", lambda file: op4.dir(file, verbose=False))
         shapes = dict(zip((str(s).upper() for s in sizes[0]), sizes[1], strict=True))
