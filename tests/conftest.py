@@ -1,7 +1,9 @@
-"""What tests must not leave behind for each other."""
+"""What tests of several files ask for, and what they must not leave behind for each other."""
 
 import numpy as np
 import pytest
+
+from whippletree import cli
 
 
 @pytest.fixture(autouse=True)
@@ -9,3 +11,21 @@ def printing():
     """NumPy's way to print, which pyyeti changes when it is imported."""
     with np.printoptions():
         yield
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run the program in an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: True)  # whoever comes first
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return stop.value.code or 0, out, err
+
+    return call

@@ -19,24 +19,6 @@ PENDULUM = str(ROOT / "models" / "pendulum.toml")
 SHELL = [sys.executable, "-c", "from whippletree.cli import main; main()"]
 
 
-@pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
-    """Run the program in an empty folder: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: True)  # whoever comes first
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return stop.value.code or 0, out, err
-
-    return call
-
-
 def test_help_names_the_commands_and_imports_nothing_heavy():
     heavy = "numpy", "numba", "xarray", "matplotlib", "rich"
     program = "\n".join(

@@ -7,29 +7,10 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree import cli
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = str(MODELS / "pendulum.toml")
 GRID = ("--set", "q.hinge=0.5:2:4", "--set", "gravity=1.62,9.81")
-
-
-@pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
-    """Run the program in an empty folder: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: True)
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return stop.value.code or 0, out, err
-
-    return call
 
 
 def test_numbers_are_printed_and_read_back_to_the_same_bits(command):

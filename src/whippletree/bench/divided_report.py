@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..files.whole_file import whole_file
+from .picture import picture, plain
 from .result import OURS, BenchResult
 
 HEAD = ["bodies", "way", "microseconds", "times as fast", "error", "/ articulated"]
@@ -41,28 +41,16 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """How many times as fast, against bodies and terminal share; writes ``path`` as .svg and as .png."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(8.6, 4.0), layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(path, (8.6, 4.0)) as (figure, files):
         sizes, shares = figure.subplots(1, 2)
         _sizes(sizes, result)
         _shares(shares, result)
         for panel in (sizes, shares):
             panel.axhline(1.0, color="#888888", linewidth=0.8)
             panel.set_ylabel("times as fast as the articulated sweep")
-            panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-            panel.spines[["top", "right"]].set_visible(False)
+            plain(panel)
         figure.legend(*sizes.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
-        svg, png = Path(path).with_suffix(".svg"), Path(path).with_suffix(".png")
-        with whole_file(svg, "the picture") as part:
-            figure.savefig(part, format="svg", metadata={"Date": None})
-        with whole_file(png, "the picture") as part:
-            figure.savefig(part, format="png", dpi=160)
-    return svg, png
+    return files
 
 
 def _sizes(panel: Any, result: BenchResult) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..files.whole_file import whole_file
 from .flexible import COMPOSITE, DENSE, slope
+from .picture import picture, plain
 from .result import OURS, BenchResult, Row
 
 HEAD = ["what", "bodies x modes", "articulated", "composite", "LAPACK", "exudyn", "ratio", "counted", "error"]
@@ -37,15 +37,10 @@ def _cells(row: Row, digits: Any) -> list[str]:
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """Figure 2 with theory and measurement, growth, and time for accuracy; writes ``path`` as .svg and as .png."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
     moved = [r for r in result.rows if r.question == "motion"]
-    with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(12.4 if moved else 8.6, 4.2), layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(path, (12.4 if moved else 8.6, 4.2)) as (figure, files):
         panels = figure.subplots(1, 3 if moved else 2)
         for panel in panels:
             panel.set(xscale="log", yscale="log")
@@ -55,15 +50,9 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
             _motion(panels[2], moved)
         for panel in panels:
             panel.yaxis.set_minor_formatter(NullFormatter())
-            panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-            panel.spines[["top", "right"]].set_visible(False)
+            plain(panel)
             panel.legend(frameon=False, fontsize=8)
-        svg, png = Path(path).with_suffix(".svg"), Path(path).with_suffix(".png")
-        with whole_file(svg, "the picture") as part:
-            figure.savefig(part, format="svg", metadata={"Date": None})
-        with whole_file(png, "the picture") as part:
-            figure.savefig(part, format="png", dpi=160)
-    return svg, png
+    return files
 
 
 def _figure_2(panel: Any, result: BenchResult) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..files.whole_file import whole_file
 from .loops import SLOPE_FROM, slope
+from .picture import picture, plain
 from .result import OURS, BenchResult
 
 HEAD = ["model", "algorithm", "loops", "microseconds", "/ reduction", "error"]
@@ -41,13 +41,7 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """Time and error against the number of loops, log-log, with fitted slopes; writes ``path`` as .svg and as .png."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(8.6, 4.6), layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(path, (8.6, 4.6)) as (figure, files):
         time, error = figure.subplots(1, 2)
         for engine in result.engines():
             _lines(result, engine, time, error)
@@ -57,16 +51,10 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         error.set_title("error of accelerations", loc="left")
         for panel in (time, error):
             panel.set(xscale="log", yscale="log", xlabel="loops")
-            panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-            panel.spines[["top", "right"]].set_visible(False)
+            plain(panel)
         handles, labels = time.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-        svg, png = Path(path).with_suffix(".svg"), Path(path).with_suffix(".png")
-        with whole_file(svg, "the picture") as part:
-            figure.savefig(part, format="svg", metadata={"Date": None})
-        with whole_file(png, "the picture") as part:
-            figure.savefig(part, format="png", dpi=160)
-    return svg, png
+    return files
 
 
 def _lines(result: BenchResult, engine: str, time: Any, error: Any) -> None:

@@ -18,6 +18,7 @@ from ..files.whole_file import whole_file
 from . import divided_report, flexible_report, loop_report
 from .loop_families import LOOPS
 from .measure import AGREE
+from .picture import picture, plain
 from .result import OURS, BenchResult, Row
 
 QUESTIONS = {
@@ -167,14 +168,9 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         return flexible_report.plot(result, path)
     if result.family == "divide":
         return divided_report.plot(result, path)
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     questions = [q for q in QUESTIONS if any(r.question == q for r in result.rows)]
-    with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(1.0 + 3.6 * len(questions), 3.8), layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):
         panels = figure.subplots(1, len(questions), squeeze=False)[0]
         for panel, question in zip(panels, questions, strict=True):
             _panel(panel, result, question)
@@ -183,12 +179,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)), frameon=False
         )
-        svg, png = Path(path).with_suffix(".svg"), Path(path).with_suffix(".png")
-        with whole_file(svg, "the picture") as part:
-            figure.savefig(part, format="svg", metadata={"Date": None})
-        with whole_file(png, "the picture") as part:
-            figure.savefig(part, format="png", dpi=160)
-    return svg, png
+    return files
 
 
 def _panel(panel: Any, result: BenchResult, question: str) -> None:
@@ -211,5 +202,4 @@ def _panel(panel: Any, result: BenchResult, question: str) -> None:
     panel.set_xticks([], minor=True)
     panel.set_xlabel("freedoms")
     panel.set_title(QUESTIONS[question], loc="left")
-    panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain(panel)

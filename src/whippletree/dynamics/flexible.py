@@ -18,7 +18,6 @@ import math
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import FACTORS
 from ..kernels.modal_layout import LOADED, constants_of
-from ..kernels.modes import at6
 from ..kernels.spatial import (
     add,
     add21,
@@ -28,6 +27,7 @@ from ..kernels.spatial import (
     load3,
     load6,
     load21,
+    load_at6,
     mul,
     rigid_force,
     store6,
@@ -78,7 +78,7 @@ def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
     none = (zero, zero, zero, zero, zero, zero)
     R = add_rigid(none + none + none + (zero, zero, zero), m.mass[f], load3(k.h, f), load6(k.J, f))
     for a in range(size):
-        store6(w.U, j + a, at6(P, x.column[f] + skip + 6 * a))
+        store6(w.U, j + a, load_at6(P, x.column[f] + skip + 6 * a))
         for b in range(a + 1):
             ab = a * n + b
             mass = x.numbers[C.M + ab] if skip == 0 else (1.0 if a == b else 0.0)
@@ -89,11 +89,11 @@ def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
             Gamma = add_rigid(load21(w.IA, node), m.mass[node], load3(k.h, node), load6(k.J, node))
             R = add21(R, Gamma)
             for a in range(size):
-                V = mul(Gamma, at6(P, first + 6 * a))
+                V = mul(Gamma, load_at6(P, first + 6 * a))
                 store6(w.U, j + a, add(V, load6(w.U, j + a)))  # mu
                 for b in range(a + 1):
                     ab = at + a * size + b
-                    put(E, ab, get(E, ab) + dot(V, at6(P, first + 6 * b)))  # D_f
+                    put(E, ab, get(E, ab) + dot(V, load_at6(P, first + 6 * b)))  # D_f
     for a in range(size - 1, -1, -1):
         row = at + a * size
         U, d = load6(w.U, j + a), 1.0 / (get(E, row + a) + m.resist[j + a])
@@ -117,7 +117,7 @@ def press(m, x, k, P, w, E, tau, step, wrench, bias, f):
     zero = 0.0 * get(k.R, 0)
     z = (zero, zero, zero, zero, zero, zero)
     if bias:
-        z = add(rigid_bias(m, k, wrench, f, z), at6(P, forces + n))
+        z = add(rigid_bias(m, k, wrench, f, z), load_at6(P, forces + n))
     left = at + size * size
     for a in range(n):
         e = get(tau, step * (j + a))
@@ -137,7 +137,7 @@ def press(m, x, k, P, w, E, tau, step, wrench, bias, f):
             zn = add(zn, rigid_bias(m, k, wrench, node, none))
         z = add(z, zn)
         for a in range(size):
-            put(w.uA, j + a, get(w.uA, j + a) - dot(zn, at6(P, x.column[node] + skip + 6 * a)))
+            put(w.uA, j + a, get(w.uA, j + a) - dot(zn, load_at6(P, x.column[node] + skip + 6 * a)))
     for a in range(size - 1, -1, -1):
         e = get(w.d, j + a) * get(w.uA, j + a)
         z = axpy(e, load6(w.U, j + a), z)  # z_R = z_r + g epsilon_f
@@ -174,7 +174,7 @@ def accelerate_modes(m, x, k, P, w, E, udot, step, f):
     for node in range(f + 1, last_node(x, f)):
         xn = xi
         for a in range(size):
-            xn = axpy(get(E, found + a), at6(P, x.column[node] + skip + 6 * a), xn)
+            xn = axpy(get(E, found + a), load_at6(P, x.column[node] + skip + 6 * a), xn)
         store6(w.x, node, xn)
 
 
@@ -187,14 +187,14 @@ def carry_out(m, x, k, P, udot, wrench, f, force, xs):
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
     xi = load6(xs, m.parent[f])
     store6(xs, f, xi)
-    z = add(rigid_bias(m, k, wrench, f, xi), at6(P, forces + n))
+    z = add(rigid_bias(m, k, wrench, f, xi), load_at6(P, forces + n))
     for a in range(n):
-        z = axpy(get(udot, j + a), at6(P, x.column[f] + 6 * a), z)
+        z = axpy(get(udot, j + a), load_at6(P, x.column[f] + 6 * a), z)
     store6(force, f, z)
     for node in range(f + 1, last_node(x, f)):
         xn = xi
         for a in range(n):
-            xn = axpy(get(udot, j + a), at6(P, x.column[node] + 6 * a), xn)
+            xn = axpy(get(udot, j + a), load_at6(P, x.column[node] + 6 * a), xn)
         store6(xs, node, xn)
         store6(force, node, rigid_bias(m, k, wrench, node, xn))
 
@@ -205,7 +205,7 @@ def gather_in(m, x, P, udot, f, force, xs, tau):
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
     M, xi = constants_of(x, f, n).M, load6(xs, f)
     for a in range(n):
-        e = get(P, forces + a) + dot(at6(P, x.column[f] + 6 * a), xi)
+        e = get(P, forces + a) + dot(load_at6(P, x.column[f] + 6 * a), xi)
         for b in range(n):
             e = e + x.numbers[M + a * n + b] * get(udot, j + b)
         put(tau, j + a, e)
@@ -221,7 +221,7 @@ def push_nodes(m, x, P, force, tau, f):
         zn = load6(force, node)
         z = add(z, zn)
         for a in range(n):
-            put(tau, j + a, get(tau, j + a) + dot(zn, at6(P, x.column[node] + 6 * a)))
+            put(tau, j + a, get(tau, j + a) + dot(zn, load_at6(P, x.column[node] + 6 * a)))
     store6(force, f, z)
     p = m.parent[f]
     if p > 0:
@@ -237,7 +237,7 @@ def carry_nodes(m, x, k, P, udot, f, a):
     for node in range(f + 1, last_node(x, f)):
         an = add(af, sub(load6(k.b, node), load6(k.b, f)))
         for l in range(n):
-            an = axpy(get(udot, j + l), at6(P, x.column[node] + 6 * l), an)
+            an = axpy(get(udot, j + l), load_at6(P, x.column[node] + 6 * l), an)
         store6(a, node, an)
 
 
@@ -247,11 +247,11 @@ def add_modes(m, x, P, w, slots, tau, bias, f):
     and which of them each mode is"""
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
     B, C, fr, _ = places(0, slots[0])
-    M, e = constants_of(x, f, n).M, at6(P, forces + n)
+    M, e = constants_of(x, f, n).M, load_at6(P, forces + n)
     for c in range(6):
         put(w, 21 + c, get(w, 21 + c) - bias * e[c])
     for a in range(n):
-        var, column = slots[1 + a], at6(P, x.column[f] + 6 * a)
+        var, column = slots[1 + a], load_at6(P, x.column[f] + 6 * a)
         for c in range(6):
             put(w, B + 6 * var + c, get(w, B + 6 * var + c) + column[c])
         put(w, fr + var, get(w, fr + var) + get(tau, j + a) - bias * get(P, forces + a))
@@ -266,7 +266,7 @@ def hold_modes(m, x, P, y, total, f):
     """Forces on modes by an acceleration y of the frame that is given"""
     for a in range(m.dof[f + 1] - m.dof[f]):
         l = m.dof[f] + a
-        put(total, l, get(total, l) - dot(at6(P, x.column[f] + 6 * a), load6(y, f)))
+        put(total, l, get(total, l) - dot(load_at6(P, x.column[f] + 6 * a), load6(y, f)))
 
 
 # ---------------------------------------------------------------- modes that follow their loads at once

@@ -10,8 +10,7 @@ import math
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import KIND
 from ..kernels.modal_layout import constants_of
-from ..kernels.modes import at6
-from ..kernels.spatial import add, add3, axpy, dot, load3, load6, mul_rigid, scale, store3, store6
+from ..kernels.spatial import add, add3, axpy, dot, load3, load6, load_at6, mul_rigid, scale, store3, store6
 from .flexible import last_node
 
 MODES, NODE = KIND["modes"], KIND["node"]
@@ -33,7 +32,7 @@ def along_path(m, x, k, P, i, F, out, at, step):
             f = m.parent[i]
             for a in range(m.dof[f + 1] - m.dof[f]):
                 n = at + step * (m.dof[f] + a)
-                put(out, n, get(out, n) + dot(F, at6(P, x.column[i] + 6 * a)))
+                put(out, n, get(out, n) + dot(F, load_at6(P, x.column[i] + 6 * a)))
         elif kind != MODES:
             for l in range(m.dof[i], m.dof[i + 1]):
                 n = at + step * l
@@ -76,17 +75,17 @@ def fill_mass_matrix(m, x, k, P, w, M):
         for j in range(m.dof[i], m.dof[i + 1]):
             if m.kind[i] == MODES:
                 a, n = j - m.dof[i], m.dof[i + 1] - m.dof[i]
-                F, mass_row = at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M + a * n
+                F, mass_row = load_at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M + a * n
                 for b in range(a + 1):
                     put(M, j * nu + m.dof[i] + b, x.numbers[mass_row + b] + 0.0 * F[0])
                 for node in range(i + 1, last_node(x, i)):
                     Fn = mul_rigid(
-                        get(w.mass, node), load3(w.h, node), load6(w.J, node), at6(P, x.column[node] + 6 * a)
+                        get(w.mass, node), load3(w.h, node), load6(w.J, node), load_at6(P, x.column[node] + 6 * a)
                     )
                     F = add(F, Fn)
                     for b in range(a + 1):
                         at = j * nu + m.dof[i] + b
-                        put(M, at, get(M, at) + dot(Fn, at6(P, x.column[node] + 6 * b)))
+                        put(M, at, get(M, at) + dot(Fn, load_at6(P, x.column[node] + 6 * b)))
                 along_path(m, x, k, P, m.parent[i], F, M, j * nu, 1)
             else:
                 F = mul_rigid(mass, h, J, load6(k.S, j))  # X = R H'
@@ -145,7 +144,7 @@ def half_solve(m, x, k, P, w, E, Y, factors, top):
                 zn = load6(w.pA, node)
                 z = add(z, zn)
                 for a in range(n):
-                    put(Y, j + a, get(Y, j + a) - dot(zn, at6(P, x.column[node] + 6 * a)))
+                    put(Y, j + a, get(Y, j + a) - dot(zn, load_at6(P, x.column[node] + 6 * a)))
         for l in range(j + n - 1, j - 1, -1):
             d, S = get(w.d, l), load6(k.S, l)
             epsilon = get(Y, l) - dot(S, z)
@@ -174,7 +173,7 @@ def half_solve_back(m, x, k, P, w, E, y, move):
         if m.kind[i] == NODE:
             f = m.parent[i]
             for a in range(m.dof[f + 1] - m.dof[f]):
-                xi = axpy(get(w.uA, m.dof[f] + a), at6(P, x.column[i] + 6 * a), xi)
+                xi = axpy(get(w.uA, m.dof[f] + a), load_at6(P, x.column[i] + 6 * a), xi)
         for l in range(j, j + n):
             d = get(w.d, l)
             s = math.sqrt(d) * get(y, l) - d * dot(load6(w.U, l), xi)
@@ -198,7 +197,7 @@ def survey_modes(m, x, k, P, q, u, f, origin, out):
     zero = 0.0 * v[0]
     p, kinetic, elastic = (zero, zero, zero, zero, zero, zero), zero, zero
     for a in range(n):
-        column, rate = at6(P, x.column[f] + 6 * a), get(u, l + a)
+        column, rate = load_at6(P, x.column[f] + 6 * a), get(u, l + a)
         p = axpy(rate, column, p)
         kinetic = kinetic + rate * dot(column, v)
         for b in range(n):

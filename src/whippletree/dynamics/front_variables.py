@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..kernels.lanes import get, inline, kernel, put
-from ..kernels.spatial import add, add21, axpy, dot, mul, sub_outer
-from .fronts import load_at6, load_at21, places, put_at6, put_at21, sub_outer_two
+from ..kernels.spatial import add, add21, axpy, dot, load_at6, mul, put_at6, sub_outer
+from .fronts import load_at21, places, put_at21, sub_outer_two
 from .reduction_layout import SPARE
 
 # place of entry (a, b) of a symmetric 6 x 6 matrix in its 21 numbers

@@ -5,19 +5,21 @@ variables B (m, 6), C (lower triangle), fr (m), zr (m); then open rows of loops,
 """
 
 from ..kernels.lanes import get, inline, kernel, put
-from ..kernels.spatial import add, add_rigid, axpy, dot, load3, load6, mul, rigid_force, scale, sub_outer
+from ..kernels.spatial import (
+    add,
+    add_rigid,
+    axpy,
+    dot,
+    load3,
+    load6,
+    load_at6,
+    mul,
+    put_at6,
+    rigid_force,
+    scale,
+    sub_outer,
+)
 from .reduction_layout import HEAD, SPARE
-
-
-@inline
-def load_at6(a, n):
-    return (get(a, n), get(a, n + 1), get(a, n + 2), get(a, n + 3), get(a, n + 4), get(a, n + 5))
-
-
-@inline
-def put_at6(a, n, x):
-    for i in range(6):
-        put(a, n + i, x[i])
 
 
 @inline

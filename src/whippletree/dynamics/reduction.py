@@ -38,14 +38,13 @@ from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
-from ..kernels.modes import at6
 from ..kernels.outside import MODAL as ADD_MODES
 from ..kernels.outside import call_flexible
-from ..kernels.spatial import dot, load6
+from ..kernels.spatial import dot, load6, load_at6
 from ..system.system import System
 from .evaluate import prepare
 from .front_variables import keep, merge, move_rows, release, take_kept
-from .fronts import add_body, along, begin_body, carry, close_loop, depend, free, hand_out, load_at6, places
+from .fronts import add_body, along, begin_body, carry, close_loop, depend, free, hand_out, places
 from .live_rows import live_rows, loop_geometry
 from .reduction_layout import (
     ADD,
@@ -108,7 +107,7 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
             j, rows, count, var = plan.steps[s + 4], plan.steps[s + 6], plan.steps[s + 9], plan.steps[s + 10]
             S, force, armature = load6(k.S, j), get(tau, j), m.armature[j]
             if plan.steps[s + 7] > 0:  # of a mode, at a node
-                S, force, armature = at6(modal, plan.steps[s + 7] - 1), 0.0 * force, 0.0
+                S, force, armature = load_at6(modal, plan.steps[s + 7] - 1), 0.0 * force, 0.0
             keep(S, force, armature, w, at, rest, rows, count, var)
         elif op == MODAL:
             slots = view(plan.maps, plan.steps[s + 5], plan.steps[s + 6] + 1)
@@ -146,7 +145,7 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
             hand_out(plan.maps, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
         elif op == KEPT:
             a, column = get(w, places(at, rest)[3] + var), plan.steps[s + 7]
-            carry(at6(modal, column - 1) if column > 0 else load6(k.S, j), w, at, j, a, udot)
+            carry(load_at6(modal, column - 1) if column > 0 else load6(k.S, j), w, at, j, a, udot)
         elif op == MODAL:
             for a in range(plan.steps[s + 6]):
                 put(udot, j + a, get(w, places(at, rest)[3] + plan.maps[store + 1 + a]))

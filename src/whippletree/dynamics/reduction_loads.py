@@ -27,10 +27,9 @@ from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
-from ..kernels.modes import at6
-from ..kernels.spatial import axpy, dot, load6, store6
+from ..kernels.spatial import axpy, dot, load6, load_at6, put_at6, store6
 from ..system.system import System
-from .fronts import load_at6, places, put_at6
+from .fronts import places
 from .live_rows import live_rows
 from .loads import project
 from .newton_euler import balance
@@ -60,7 +59,7 @@ def pull(m, k, plan, w, r):
                 put(w, fr + c, get(w, fr + c) + mu * get(w, store + 6 + c))
         elif op == KEPT:
             P, column = load_at6(w, at + 21), plan.steps[s + 7]
-            of_mode = dot(at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
+            of_mode = dot(load_at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
             put(w, fr + plan.steps[s + 10], of_mode)
         elif op == MODAL:
             for a in range(plan.steps[s + 6]):

@@ -9,8 +9,8 @@ from numba.extending import overload
 
 from ..kernels.blocks import ALWAYS
 from ..kernels.lanes import LANES, get, get_run, inline, put, put_run, view
-from ..kernels.matrix6 import lessen, load_column, store_column
-from ..kernels.spatial import axpy, dot, load6, load21, store6, store21, sub_outer
+from ..kernels.matrix6 import load_column, store_column
+from ..kernels.spatial import axpy, dot, load6, load21, store6, store21, sub_outer, sub_scaled
 
 WIDE = 8  # numbers of e that are kept for a freedom, and of a row of E and L where one strand is computed
 ROOM = (6 + 6 + 1) * WIDE
@@ -41,7 +41,7 @@ def reach_columns(g, first, last, E, n):
         put(g.e, WIDE * j + n, ea)
         put(g.e, WIDE * j + n + 1, eb)
         put(g.e, WIDE * j + n + 2, ec)
-        a, b, c = lessen(a, d * ea, U), lessen(b, d * eb, U), lessen(c, d * ec, U)
+        a, b, c = sub_scaled(a, d * ea, U), sub_scaled(b, d * eb, U), sub_scaled(c, d * ec, U)
     store_column(E, n, a)
     store_column(E, n + 1, b)
     store_column(E, n + 2, c)
@@ -93,7 +93,7 @@ def reach_one_register(g, first, last, n):
         S, U, d = load6(g.k.S, j), load6(g.U, j), get(g.d, j)
         e = dot(S, a)
         put_run(g.e, WIDE * j + n, e)
-        a = lessen(a, d * e, U)
+        a = sub_scaled(a, d * e, U)
     store_rows(g.wide, n, a)
 
 
@@ -106,7 +106,7 @@ def reach_two_registers(g, first, last, n):
         e, f = dot(S, a), dot(S, b)
         put_run(g.e, WIDE * j + n, e)
         put_run(g.e, WIDE * j + n + LANES, f)
-        a, b = lessen(a, d * e, U), lessen(b, d * f, U)
+        a, b = sub_scaled(a, d * e, U), sub_scaled(b, d * f, U)
     store_rows(g.wide, n, a)
     store_rows(g.wide, n + LANES, b)
 

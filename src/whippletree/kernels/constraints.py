@@ -52,6 +52,7 @@ from .spatial import (
     scale3,
     store6,
     sub3,
+    sub_scaled,
     transpose,
 )
 from .trig import sincos
@@ -215,12 +216,6 @@ def angle_row(x, r, c, v, angle, pitch, speed, bend):
     wa = scale(-slope, sub_scaled(turn, inverse, force_at(c.there, z)))
     rate, bent = v.w[2] - inverse * c.rate[2], v.rate[2] - inverse * c.bend[2] - bend
     put_row(x, r, f * sine / half, wa, wb, slope * rate, slope * speed, slope * bent)
-
-
-@inline
-def sub_scaled(a, x, b):
-    """a - x b"""
-    return (a[0] - x * b[0], a[1] - x * b[1], a[2] - x * b[2], a[3] - x * b[3], a[4] - x * b[4], a[5] - x * b[5])
 
 
 @inline

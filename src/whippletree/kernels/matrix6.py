@@ -33,12 +33,6 @@ def store_column(a, j, x):
 
 
 @inline
-def lessen(a, x, b):
-    """a - x b, 6 numbers each"""
-    return (a[0] - x * b[0], a[1] - x * b[1], a[2] - x * b[2], a[3] - x * b[3], a[4] - x * b[4], a[5] - x * b[5])
-
-
-@inline
 def force_frame(R, o):
     """[R, o x R; 0, R]: makes a force about the point o in axes R one about the origin. Transposed: motions, back"""
     a, b, c = cross(o, column(R, 0)), cross(o, column(R, 1)), cross(o, column(R, 2))

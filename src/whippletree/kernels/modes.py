@@ -12,6 +12,7 @@ nodes move by columns that are constant in B, about where the node is.
 
 from .kinematics import place_inertia, turn_inertia
 from .lanes import get, inline, kernel, put
+from .matrix6 import force_from
 from .modal_layout import RUTHLESS, SECOND, constants_of
 from .spatial import (
     add,
@@ -27,38 +28,18 @@ from .spatial import (
     load3,
     load6,
     load9,
+    load_at3,
+    load_at6,
     matmul,
     mul33,
     mul33t,
     mulsym,
+    put_at6,
     scale3,
     store3,
     store6,
     store9,
 )
-
-
-@inline
-def at3(a, n):
-    return (get(a, n), get(a, n + 1), get(a, n + 2))
-
-
-@inline
-def at6(a, n):
-    return at3(a, n) + at3(a, n + 3)
-
-
-@inline
-def put6(a, n, x):
-    for i in range(6):
-        put(a, n + i, x[i])
-
-
-@inline
-def force_column(R, o, torque, force):
-    """A wrench in the axes of B, at its origin, as one about the component's point"""
-    f = mul33(R, force)
-    return join(add3(mul33(R, torque), cross(o, f)), f)
 
 
 @inline
@@ -116,7 +97,7 @@ def deform(m, x, k, P, q, u, f, R, o):
     zero = 0.0 * R[0]
     none = (zero, zero, zero)
     ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
-    h, J = add3(none, at3(N, C.h)), add(none + none, at6(N, C.J))
+    h, J = add3(none, load_at3(N, C.h)), add(none + none, load_at6(N, C.J))
     w, alpha, pull, turn, acceleration, loss = none, none, none, none, none, zero
     if moving:
         v, b = load6(k.v, f), load6(k.b, f)
@@ -124,19 +105,19 @@ def deform(m, x, k, P, q, u, f, R, o):
         acceleration = mul33t(R, ordinary(b, v, o))
     for a in range(n):
         eta = get(q, j + a)
-        Ct, Cr = add3(none, at3(N, C.Ct + 3 * a)), add3(none, at3(N, C.Cr + 3 * a))
-        dJ = add(none + none, at6(N, C.J1 + 6 * a))
+        Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
+        dJ = add(none + none, load_at6(N, C.J1 + 6 * a))
         if not ruthless:
             for b in range(n):
                 y, ab = get(q, j + b), a * n + b
-                dJ = axpy(y, at6(N, C.J2 + 6 * ab), dJ)
-                Cr = axpy3(y, at3(N, C.G1 + 3 * ab), Cr)
+                dJ = axpy(y, load_at6(N, C.J2 + 6 * ab), dJ)
+                Cr = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr)
             if second:
                 for b in range(n):
-                    Ct = axpy3(get(q, j + b), at3(N, C.Ct1 + 3 * (a * n + b)), Ct)
-            h = axpy3(0.5 * eta, add3(Ct, at3(N, C.Ct + 3 * a)), h)
-            J = axpy(0.5 * eta, add(dJ, at6(N, C.J1 + 6 * a)), J)
-        put6(P, at + 6 * a, force_column(R, o, Cr, Ct))
+                    Ct = axpy3(get(q, j + b), load_at3(N, C.Ct1 + 3 * (a * n + b)), Ct)
+            h = axpy3(0.5 * eta, add3(Ct, load_at3(N, C.Ct + 3 * a)), h)
+            J = axpy(0.5 * eta, add(dJ, load_at6(N, C.J1 + 6 * a)), J)
+        put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
         if moving:
             rate = get(u, l + a)
             force = dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, mulsym(dJ, w))
@@ -149,18 +130,18 @@ def deform(m, x, k, P, q, u, f, R, o):
                 Cr_rate, gyro, Ct_rate = none, none, none
                 for b in range(n):
                     y, ab = get(u, l + b), a * n + b
-                    Cr_rate = axpy3(y, at3(N, C.G1 + 3 * ab), Cr_rate)
-                    gyro = axpy3(y, at3(N, C.G2 + 3 * ab), gyro)
+                    Cr_rate = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr_rate)
+                    gyro = axpy3(y, load_at3(N, C.G2 + 3 * ab), gyro)
                     if second:
-                        Ct_rate = axpy3(y, at3(N, C.Ct1 + 3 * ab), Ct_rate)
+                        Ct_rate = axpy3(y, load_at3(N, C.Ct1 + 3 * ab), Ct_rate)
                 force = force + dot3(w, gyro)
                 pull = axpy3(rate, add3(scale3(2.0, cross(w, Ct)), Ct_rate), pull)
                 turn = axpy3(rate, add3(add3(mulsym(dJ, w), Cr_rate), cross(w, Cr)), turn)
             put(P, forces + a, force + damping)
     for c in range(x.rank[f]):
-        put6(P, at + 6 * (n + c), force_column(R, o, at3(N, C.Z + 6 * c), at3(N, C.Z + 6 * c + 3)))
+        put_at6(P, at + 6 * (n + c), force_from(R, o, load_at6(N, C.Z + 6 * c)))
     if moving:
-        put6(P, forces + n, force_column(R, o, turn, pull))
+        put_at6(P, forces + n, force_from(R, o, join(turn, pull)))
         put(k.defect, 1, get(k.defect, 1) - loss)
     h = mul33(R, h)
     store6(k.J, f, about_point(turn_inertia(R, J), m.mass[f], h, o))
@@ -186,9 +167,9 @@ def turn_rate(t, s, rate):
 @inline
 def bent(N, Q, n, a, y, first):
     """Sum over b of Q_ab y_b"""
-    total = scale3(get(y, first), at3(N, Q + 3 * a * n))
+    total = scale3(get(y, first), load_at3(N, Q + 3 * a * n))
     for b in range(1, n):
-        total = axpy3(get(y, first + b), at3(N, Q + 3 * (a * n + b)), total)
+        total = axpy3(get(y, first + b), load_at3(N, Q + 3 * (a * n + b)), total)
     return total
 
 
@@ -203,10 +184,10 @@ def place_node(m, x, k, P, q, u, f, node, R, o):
     ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
     zero = 0.0 * R[0]
     none = (zero, zero, zero)
-    rho, theta = add3(none, at3(N, at)), none
+    rho, theta = add3(none, load_at3(N, at)), none
     for a in range(n):
-        eta, shape = get(q, j + a), at3(N, phi + 3 * a)
-        rho, theta = axpy3(eta, shape, rho), axpy3(eta, at3(N, psi + 3 * a), theta)
+        eta, shape = get(q, j + a), load_at3(N, phi + 3 * a)
+        rho, theta = axpy3(eta, shape, rho), axpy3(eta, load_at3(N, psi + 3 * a), theta)
         if second:
             rho = axpy3(0.5 * eta, bent(N, Q, n, a, q, j), rho)
             theta = axpy3(0.5 * eta, bent(N, psi2, n, a, q, j), theta)
@@ -216,7 +197,7 @@ def place_node(m, x, k, P, q, u, f, node, R, o):
     store3(k.o, node, here)
     turning, moved, bend, rate, curl = none, none, none, none, none
     for a in range(n):
-        turn, shift = add3(none, at3(N, psi + 3 * a)), add3(none, at3(N, phi + 3 * a))
+        turn, shift = add3(none, load_at3(N, psi + 3 * a)), add3(none, load_at3(N, phi + 3 * a))
         y = get(u, l + a) if moving else zero
         if second:
             turn, shift = add3(turn, bent(N, psi2, n, a, q, j)), add3(shift, bent(N, Q, n, a, q, j))
@@ -225,10 +206,12 @@ def place_node(m, x, k, P, q, u, f, node, R, o):
         rate = axpy3(y, turn, rate)
         if not ruthless:
             turn = turn_rate(theta, s, turn)
-        put6(P, x.column[node] + 6 * a, motion_column(R, here, turn, shift))
+        put_at6(P, x.column[node] + 6 * a, motion_column(R, here, turn, shift))
         turning, moved = axpy3(y, turn, turning), axpy3(y, shift, moved)
     for c in range(r):
-        put6(P, x.column[node] + 6 * (n + c), motion_column(R, here, at3(N, T + 6 * c), at3(N, T + 6 * c + 3)))
+        put_at6(
+            P, x.column[node] + 6 * (n + c), motion_column(R, here, load_at3(N, T + 6 * c), load_at3(N, T + 6 * c + 3))
+        )
     if moving:
         v, vJ = load6(k.v, f), motion_column(R, here, turning, moved)
         slow = zero if ruthless else -0.5 * s * dot3(theta, rate)

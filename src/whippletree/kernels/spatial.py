@@ -131,6 +131,12 @@ def scale(x, a):
 
 
 @inline
+def sub_scaled(a, x, b):
+    """a - x b"""
+    return (a[0] - x * b[0], a[1] - x * b[1], a[2] - x * b[2], a[3] - x * b[3], a[4] - x * b[4], a[5] - x * b[5])
+
+
+@inline
 def axpy(x, a, b):
     """x a + b"""
     return (
@@ -276,6 +282,23 @@ def store3(a, i, x):
     put(a, i, x[0])
     put(a, i + 1, x[1])
     put(a, i + 2, x[2])
+
+
+@inline
+def load_at3(a, n):
+    """3 numbers from the n-th on"""
+    return (get(a, n), get(a, n + 1), get(a, n + 2))
+
+
+@inline
+def load_at6(a, n):
+    return load_at3(a, n) + load_at3(a, n + 3)
+
+
+@inline
+def put_at6(a, n, x):
+    for i in range(6):
+        put(a, n + i, x[i])
 
 
 @inline

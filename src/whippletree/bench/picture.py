@@ -1,0 +1,37 @@
+"""Pictures of benches: one look, and two files of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@contextmanager
+def picture(path: str | Path, size: tuple[float, float]) -> Iterator[tuple[Figure, tuple[Path, Path]]]:
+    """A figure (inches) to draw into, and the .svg and .png that it is written to when all went well."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    svg, png = Path(path).with_suffix(".svg"), Path(path).with_suffix(".png")
+    with mpl.rc_context({"svg.hashsalt": "whippletree", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure, (svg, png)
+        with whole_file(svg, "the picture") as part:
+            figure.savefig(part, format="svg", metadata={"Date": None})
+        with whole_file(png, "the picture") as part:
+            figure.savefig(part, format="png", dpi=160)
+
+
+def plain(panel: Any) -> None:
+    """Faint lines to read by, and no box."""
+    panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
