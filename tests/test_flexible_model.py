@@ -42,6 +42,8 @@ def test_nodes_are_names_of_bodies(modes):
     part = m.flexible("leg", modes)
     m.joint("hip", "revolute", "arm/tip", part)
     check.whole(m)
+    assert m.size == 3  # arm, hand and leg: nodes are not counted
+    assert repr(m.compile()).startswith("System('arm': 3 bodies, ")
 
 
 WRONG = [

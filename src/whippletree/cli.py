@@ -186,7 +186,7 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
         return
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
-    bodies, joints = len(system.bodies) - 1, len(system.model.joints)
+    bodies, joints = system.model.size, len(system.model.joints)
     constrained = left is not None and system.constraints.count > 0
     some = f"{left} {'is' if left == 1 else 'are'} left" if left else "none are left: locked"
     leave = f", of which {some}" if constrained else ""

@@ -210,6 +210,11 @@ class Model:
         self.constraints[name] = constraint
         return constraint
 
+    @property
+    def size(self) -> int:
+        """How many bodies there are, rigid and flexible; nodes are not counted."""
+        return len(self.bodies) + len(self.flexibles)
+
     def compile(self) -> System:
         """Check the whole and make the :class:`System` that every algorithm takes."""
         from ..system.compile import compile_model

@@ -148,7 +148,7 @@ class System:
 
     def __repr__(self) -> str:
         loops = f", {len(self.cut_joints)} loops" if self.cut_joints else ""
-        return f"System('{self.name}': {len(self.bodies) - 1} bodies, nq={self.nq}, nu={self.nu}{loops})"
+        return f"System('{self.name}': {self.model.size} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __reduce__(self) -> Any:
         return System, (self.model, self.topology, self.arrays, self._turn, self._shift)
