@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from test_cli import PENDULUM, ROOT, command  # noqa: F401, a fixture
+from test_cli import PENDULUM, ROOT
 
 DOUBLE = str(ROOT / "models" / "double_pendulum.toml")
 FOUR_BAR = str(ROOT / "models" / "four_bar.toml")
@@ -19,7 +19,7 @@ def table(text):
     return {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
 
 
-def test_equilibrium_prints_pose_forces_and_firmness(command):  # noqa: F811
+def test_equilibrium_prints_pose_forces_and_firmness(command):
     code, out, err = command("equilibrium", DOUBLE, "--tau", "elbow=2", "--fix", "shoulder")
     assert (code, err) == (0, "")
     rows = table(out)
@@ -31,7 +31,7 @@ def test_equilibrium_prints_pose_forces_and_firmness(command):  # noqa: F811
     assert "no, 12 directions are neutral" in command("equilibrium", SATELLITE)[1]
 
 
-def test_modes_prints_a_line_for_each(command):  # noqa: F811
+def test_modes_prints_a_line_for_each(command):
     code, out, err = command("modes", DOUBLE)
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -40,7 +40,7 @@ def test_modes_prints_a_line_for_each(command):  # noqa: F811
     assert "grows" in command("modes", PENDULUM, "--q", "hinge=3")[1]
 
 
-def test_assemble_prints_a_state_that_run_takes(command):  # noqa: F811
+def test_assemble_prints_a_state_that_run_takes(command):
     code, out, err = command("assemble", FOUR_BAR, "--q", "shaft=0.5", "--u", "shaft=3")
     assert (code, err) == (0, "")
     rows = table(out)
@@ -60,14 +60,14 @@ def test_assemble_prints_a_state_that_run_takes(command):  # noqa: F811
     assert (read["q"]["shaft"], read["freedoms"]) == ([0.5], 1)
 
 
-def test_a_run_that_starts_open_says_what_to_type(command):  # noqa: F811
+def test_a_run_that_starts_open_says_what_to_type(command):
     code, out, err = command("run", FOUR_BAR, "--until", "1")
     assert (code, out) == (2, "")
     assert "got: 'rock' by 0.6 m" in err
     assert f"hint: start where it closes: whippletree run {FOUR_BAR} --until 1 --assemble" in err
 
 
-def test_studies_of_loops(command):  # noqa: F811
+def test_studies_of_loops(command):
     bricard = str(ROOT / "models" / "bricard.toml")
     assert "oscillates  1.2413" in command("modes", bricard)[1]
     assert table(command("equilibrium", FOUR_BAR)[1])["stable"] == ["yes"]
@@ -76,7 +76,7 @@ def test_studies_of_loops(command):  # noqa: F811
     assert "independent: pin.q; the other joints follow from loops and constraints" in out
 
 
-def test_a_locked_mechanism_is_noted(command, tmp_path):  # noqa: F811
+def test_a_locked_mechanism_is_noted(command, tmp_path):
     from test_loop_studies import truss
 
     wt.save(truss(), tmp_path / "truss.toml")
@@ -86,7 +86,7 @@ def test_a_locked_mechanism_is_noted(command, tmp_path):  # noqa: F811
     assert "freedoms  0: it is locked, and nothing can move" in command("assemble", "truss.toml", "--q", "left=-1")[1]
 
 
-def test_linearize_prints_matrices_and_poles(command):  # noqa: F811
+def test_linearize_prints_matrices_and_poles(command):
     code, out, err = command("linearize", PENDULUM, "--q", "hinge=3", "--hold", "--see", "tip.position")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.split("\n\n")] == ["A", "B", "C", "D", "poles"]
@@ -97,7 +97,7 @@ def test_linearize_prints_matrices_and_poles(command):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["equilibrium", "linearize", "modes"])
-def test_json_is_one_line_for_a_program(command, name):  # noqa: F811
+def test_json_is_one_line_for_a_program(command, name):
     code, out, err = command(name, DOUBLE, "--q", "shoulder=0.1", "--json")
     assert (code, err) == (0, "")
     read = json.loads(out)
@@ -107,7 +107,7 @@ def test_json_is_one_line_for_a_program(command, name):  # noqa: F811
 
 
 @pytest.mark.parametrize("path", ["a.npz", "a.json"])
-def test_linearize_writes_a_file(command, tmp_path, path):  # noqa: F811
+def test_linearize_writes_a_file(command, tmp_path, path):
     code, out, err = command("linearize", PENDULUM, "-o", path)
     assert (code, out, err) == (0, "", f"wrote {path}\n")
     file = tmp_path / path
@@ -117,7 +117,7 @@ def test_linearize_writes_a_file(command, tmp_path, path):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["equilibrium", "linearize", "modes"])
-def test_every_command_has_help(command, name):  # noqa: F811
+def test_every_command_has_help(command, name):
     code, out, _ = command(name, "--help")
     assert code == 0
     assert "Usage: whippletree " + name in out
@@ -144,7 +144,7 @@ def test_every_command_has_help(command, name):  # noqa: F811
         (["modes", PENDULUM, "--q", "hinge=nan"], 2, "q is not finite"),
     ],
 )
-def test_wrong_input_is_one_message(command, tmp_path, arguments, code, said):  # noqa: F811
+def test_wrong_input_is_one_message(command, tmp_path, arguments, code, said):
     got, out, err = command(*arguments)
     assert (got, out) == (code, "")
     assert err.startswith("error: ")

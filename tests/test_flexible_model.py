@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import whippletree as wt
 from whippletree import files
 from whippletree.errors import ModelError, ModelWarning
 from whippletree.files import toml
-from whippletree.integrate.strain import warn_of_strain
+from whippletree.integrate.strain import StrainWatch
 from whippletree.model import check
 
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "elements": 2, "degree": 3}
@@ -291,21 +292,25 @@ def test_our_loops_are_closed_where_nothing_is_deformed(name):
 
 
 def test_a_strain_that_is_not_small_is_told_once(modes):
-    """With body, time and strain; what simulate calls when a run is done."""
+    """With body, time and strain, as rows come."""
     system = arm(modes).compile()
     t, q = np.linspace(0, 2, 5), np.zeros((5, 3))
     rows = system.q_index("arm")
     q[3:, rows.start] = 0.012 / modes.strain[0], 0.05 / modes.strain[0]
-    with pytest.warns(ModelWarning) as told:
-        warn_of_strain(system, t, q)
-    assert len(told) == 1
-    assert str(told[0].message) == (
-        "flexible body 'arm' is strained by more than 0.01 from t = 1.5 s on, at most by 0.05: "
-        "its modes are linear, and hold for small strain"
-    )
+    watch = StrainWatch(SimpleNamespace(system=system, t=t, Q=q))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_strain(system, t[:3], q[:3])
+        watch.look(3)
+    with pytest.warns(ModelWarning) as told:
+        watch.look(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        watch.look(5)
+    assert len(told) == 1
+    assert str(told[0].message) == (
+        "flexible body 'arm' is strained by 0.012 at t = 1.5 s, by more than 0.01: "
+        "its modes are linear, and hold for small strain"
+    )
 
 
 def test_a_result_is_read_back_with_its_modes(tmp_path, modes):

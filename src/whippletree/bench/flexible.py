@@ -89,13 +89,13 @@ def _row(question: str, bodies: int, modes: int, fidelity: str, rounds: int, oth
         row.operations[COMPOSITE] = flexible_cost.composite([modes] * bodies)
     balance = Balance(system, q, u, tau)
     row.differences = {c.engine: balance.error(c.value()) for c in calls}
-    slow = [c for c in calls if _took(c) > LONGEST]
+    slow = [c for c in calls if took(c) > LONGEST]
     quick = [c for c in calls if c not in slow]
-    row.seconds = race(quick, rounds) | {c.engine: min(_took(c) for _ in range(LEAST)) for c in slow}
+    row.seconds = race(quick, rounds) | {c.engine: min(took(c) for _ in range(LEAST)) for c in slow}
     return row
 
 
-def _took(call: Call) -> float:
+def took(call: Call) -> float:
     start = perf_counter()
     call.run()
     return perf_counter() - start

@@ -69,6 +69,7 @@ class Solution(NamedTuple):
     u1: Any  # (nu)
     udot1: Any  # (nu)
     a1: Any  # (nu)
+    guess: Any  # (nu)  udot1 as the last two steps let it be expected
     r: Any  # (nu)      residual, then the correction of udot1
     nudged: Any  # (nu) another residual
     move: Any  # (nu)
@@ -79,7 +80,7 @@ class Solution(NamedTuple):
 
 def dense_rows(m: Any) -> int:
     """Numbers of scratch that a step takes, but for sweeps."""
-    return m.nq + 6 * m.nu + 12 * m.nb
+    return m.nq + 7 * m.nu + 12 * m.nb
 
 
 def step_rows(system: System) -> int:
@@ -113,13 +114,14 @@ def open_solution(m, state, own):
     u1, n = take(own, n, nu)
     udot1, n = take(own, n, nu)
     a1, n = take(own, n, nu)
+    guess, n = take(own, n, nu)
     r, n = take(own, n, nu)
     nudged, n = take(own, n, nu)
     move, n = take(own, n, nu)
     f, n = take(own, n, 6 * m.nb)
     x, n = take(own, n, 6 * m.nb)
     sweeps, n = take(own, n, sweep_rows(m))
-    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, r, nudged, move, f, x, sweeps), then
+    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, guess, r, nudged, move, f, x, sweeps), then
 
 
 @kernel
@@ -176,22 +178,23 @@ def take_matrix(m, x, t, s, q, u, h):
 
 
 @kernel
-def solve_sweeps(x, s, h):
-    """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes, where the residual was taken"""
+def solve_sweeps(x, s, h, anew):
+    """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes; factors are kept or anew"""
     p, _ = open_parts(x)
     w, _ = take_work(p.m, s.sweeps, 0)
-    added = view(s.f, 0, 2)
-    put(added, 0, h * h * BETA * SHARE)
-    put(added, 1, h * GAMMA * SHARE)
-    operators.factorize(p.m, p.k, w, added)
+    if anew:
+        added = view(s.f, 0, 2)
+        put(added, 0, h * h * BETA * SHARE)
+        put(added, 1, h * GAMMA * SHARE)
+        operators.factorize(p.m, p.k, w, added)
     operators.solve(p.m, p.k, w, s.r, 0, 1, s.r)
 
 
 @kernel
-def correct(m, x, s, h, sweeps):
+def correct(m, x, s, h, sweeps, anew):
     """udot1 -= S^-1 r; returns the largest change of u1 in units of its tolerance"""
     if sweeps:
-        solve_sweeps(x, s, h)
+        solve_sweeps(x, s, h, anew)
     else:
         solve_factors(m.nu, s.S, s.pivot, s.r)
     size = 0.0
@@ -211,12 +214,14 @@ def correct(m, x, s, h, sweeps):
 @kernel
 def iterate(m, x, t, s, q, u, h, fresh, sweeps):
     """Newton's iteration with the factors there are, or with sweeps; whether it has come to its end"""
-    last = math.inf
+    last, anew = math.inf, True
     for _ in range(MOST_SWEEPS if sweeps else MOST_CORRECTIONS):
         reach(m, s, q, u, h)
         s.c[POWER] = residual(x, t, s, s.r)
-        size = correct(m, x, s, h, sweeps)
-        if size <= 1.0:
+        size = correct(m, x, s, h, sweeps, anew)
+        rate = size / last
+        anew = rate > SLOW
+        if size <= 1.0 or (last < math.inf and size * rate <= 1.0 - rate):  # nor would all be seen that follow
             reach(m, s, q, u, h)
             return True
         if not size <= (SLOW_SWEEPS if sweeps else SLOW) * last:
@@ -231,7 +236,7 @@ def iterate(m, x, t, s, q, u, h, fresh, sweeps):
 @kernel
 def predict(m, s):
     for j in range(m.nu):
-        put(s.udot1, j, get(s.udot, j))
+        put(s.udot1, j, get(s.guess, j))
 
 
 @kernel
@@ -282,6 +287,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
         if checksum(s.udot) != 0.0:
             return NOT_FINITE
         copy(m.nu, s.udot, s.a)
+        copy(m.nu, s.udot, then)
         s.c[BEGUN] = 1.0
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
@@ -289,6 +295,8 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
         remember(m, state)
         h, power = state[LENGTH], s.c[POWER]
         s.c[POWER_THEN] = power
+        for j in range(m.nu):
+            put(s.guess, j, 2.0 * get(s.udot, j) - get(then, j))
         copy(2 * m.nu, s.udot, then)  # and a, which lies behind
         status = solve_step(m, x, state[SINCE] + h, s, q, u, h)
         if status != GOING:

@@ -45,9 +45,13 @@ def quasi_static_system(system: System, above: float | Mapping[str, float] | Non
 
 def quasi_static_rows(system: System) -> np.ndarray:
     """Rows of u that are quasi-static modes."""
-    rows = [np.arange(system.nu)[system.u_index(name)] for name in (system.flexible.bodies if system.flexible else ())]
-    own = np.concatenate([np.zeros(0, int), *rows])
-    return own[np.isinf(system.arrays["resist"][own])]
+    endless = np.isinf(system.arrays["resist"])
+    if not system.flexible or not endless.any():
+        return np.zeros(0, int)
+    modal = np.zeros(system.nu, bool)
+    for name in system.flexible.bodies:
+        modal[system.u_index(name)] = True
+    return np.flatnonzero(endless & modal)
 
 
 def settle(

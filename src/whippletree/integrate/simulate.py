@@ -32,7 +32,7 @@ from .events import Event, Watch
 from .quasi_static import quasi_static_system
 from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
-from .strain import warn_of_strain
+from .strain import StrainWatch
 from .task import Failure, Task, make_task
 from .times import output_rows, positive
 
@@ -195,7 +195,6 @@ def _to_the_end(
         udot = accelerations_of(task, tau, *rows[:3])
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
-        warn_of_strain(task.system, result.t, result.q)
         if checkpoint:
             checkpoint.finish(result)
         return result
@@ -230,7 +229,7 @@ def _march(
     checkpoint: Checkpoint | None,
 ) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
-    steps = FIRST_STEPS
+    steps, strain = FIRST_STEPS, StrainWatch(task)
     chunk = min(CHUNK_SECONDS, checkpoint.every) if checkpoint else CHUNK_SECONDS
     while run.row < task.t.size:
         begun = clock.perf_counter()
@@ -238,6 +237,7 @@ def _march(
         for user in users:
             if user.error is not None:
                 raise _raised(run, user)
+        strain.look(run.row)
         if failure:
             raise _failed(task, failure, run.row - 1)
         spent = max(clock.perf_counter() - begun, 1e-6)
