@@ -141,6 +141,37 @@ def still(x, like):
     return Series(x, zeros(len(like.d), *x.shape), zeros(*x.shape))
 
 
+def scaled(a, factor):
+    return Series(a.x * factor, a.d * factor, a.dd * factor)
+
+
+def stretched(s, a):
+    """A scalar Series times a vector one."""
+    d = np.multiply.outer(s.d, a.x) + s.x * a.d
+    return Series(s.x * a.x, d, s.dd * a.x + 2 * s.d[-1] * a.d[-1] + s.x * a.dd)
+
+
+def normalized(a):
+    square = a.dot(a)
+    root = square.x.sqrt()
+    d = -square.d / (2 * root**3)  # of 1 / length
+    return stretched(Series(1 / root, d, -square.dd / (2 * root**3) + 3 * square.d[-1] ** 2 / (4 * root**5)), a)
+
+
+def crossed(a, b):
+    product = skew(a.x)
+    d = np.array([skew(x) @ b.x + product @ y for x, y in zip(a.d, b.d, strict=True)])
+    return Series(product @ b.x, d, skew(a.dd) @ b.x + 2 * skew(a.d[-1]) @ b.d[-1] + product @ b.dd)
+
+
+def slip(R, p, rho, e):
+    """e . (p' + R' R^T rho) as a row: it has no value, its d are of the first, its dd of the second order."""
+    back = R.x.T @ rho.x
+    moved = p.d + R.d @ back
+    rate = p.dd + R.dd @ back + R.d[-1] @ (R.d[-1].T @ rho.x + R.x.T @ rho.d[-1])
+    return Series(Decimal(0), moved @ e.x, rate @ e.x + moved[-1] @ e.d[-1])
+
+
 def turn(axis, angle):
     """Rotation about a unit axis: 1 + sin K + (1 - cos) K^2."""
     s, c, r = by_mpmath(mpmath.sin, angle.x), by_mpmath(mpmath.cos, angle.x), angle.d[-1]
@@ -373,6 +404,10 @@ class LoopReference:
             case "Relative":
                 row = self.coordinate(c.joint, c.freedom) - function_series(c.position, self.t, self.like)
                 return [row if c.of is None else row - self.coordinate(c.of, c.of_freedom)]
+            case "Speed":
+                return [self._speed(c)]
+            case "Roll" | "KnifeEdge":
+                return self._slips(c)
         _, p = self.relative(c.body, c.at, c.to, c.to_at)
         match type(c).__name__:
             case "Distance":
@@ -382,6 +417,46 @@ class LoopReference:
             case "PointOnLine":
                 return [p.dot(ONE[1]), p.dot(ONE[2])]
         return [p.dot(ONE[2])]
+
+    def _speed(self, c):
+        """A row on speeds: its d are factors of u, and dd the rate of what is given."""
+        given, d = function_series(c.speed, self.t, self.like), zeros(self.nu + 1)
+        d[self.system.u_index(c.joint).start + c.freedom] += 1
+        if c.of:
+            d[self.system.u_index(c.of).start + c.of_freedom] -= Decimal(c.ratio)
+        d[-1] = d[:-1] @ self.u - given.x
+        return Series(Decimal(0), d, -given.d[-1])
+
+    def _slips(self, c):
+        """Rows of what rolls or glides: a point rho from the centre p moves at p' + R' R^T rho in ``to``."""
+        if type(c).__name__ == "KnifeEdge":
+            R, p = self.relative(c.body, c.at, c.to, (0.0, 0.0, 0.0))
+            return [slip(R, p, still(zeros(3), self.like), R @ ONE[1])]
+        R, p = self.relative(c.body, c.at, c.to, c.to_at)
+        up = still(ONE[2], self.like)
+        if c.on == "sphere":
+            up = scaled(normalized(p), Decimal(1 if c.to_radius > 0 else -1))
+        if c.axis is None:
+            rho, along = scaled(up, -Decimal(c.radius)), still(ONE[0], self.like)
+            if c.on == "sphere":
+                along = normalized(crossed(up, still(across(up.x)[0], self.like)))
+        else:
+            a = R @ unit(c.axis)
+            rise = a.dot(up)
+            lean = normalized(up - stretched(rise, a))
+            rho = scaled(lean, -(Decimal(c.radius) - Decimal(c.tyre))) - scaled(up, Decimal(c.tyre))
+            along = normalized(crossed(a, up)) if c.on == "plane" else still(ONE[0], self.like)
+        height = up.dot(p + rho) - Decimal(c.to_radius)
+        rows = [height] + [p.dot(ONE[1])] * (c.on == "line")
+        if c.slip != "all":
+            rows.append(slip(R, p, rho, along))
+            if c.slip == "none" and c.on != "line":
+                rows.append(slip(R, p, rho, crossed(up, along)))
+        if not c.pivots:
+            spin = R.d @ R.x.T
+            turned = vee(R.dd @ R.x.T) @ up.x + vee(spin[-1]) @ up.d[-1]
+            rows.append(Series(Decimal(0), vee(spin) @ up.x, turned))
+        return rows
 
     def equations(self):
         """M (nu x nu) and b (nu) of M u' + b = tau."""

@@ -16,12 +16,15 @@ from whippletree.model import (
     CONSTRAINT_KINDS,
     Distance,
     Gear,
+    KnifeEdge,
     Model,
     PointOnLine,
     PointOnPlane,
     Pose,
     Rack,
     Relative,
+    Roll,
+    Speed,
     check,
     pose,
 )
@@ -66,6 +69,12 @@ def test_every_kind_with_its_defaults():
             Rack("rack", "slide_joint", "wheel_joint", 0.1, 0.0),
         ),
         (m.constraint("drive", "relative", joint="hinge"), Relative("drive", "hinge", None, 0.0, 0, 0)),
+        (
+            m.constraint("wheel", "roll", body="a", radius=1),
+            Roll("wheel", "a", 1.0, None, 0.0, "ground", zero, identity, "plane", 0.0, "none", True),
+        ),
+        (m.constraint("blade", "knife_edge", body="a"), KnifeEdge("blade", "a", "ground", identity)),
+        (m.constraint("pace", "speed", joint="hinge"), Speed("pace", "hinge", None, 1.0, 0.0, 0, 0)),
     ]
     assert list(m.constraints) == [c.name for c, _ in made]
     assert [type(c) for c, _ in made] == list(CONSTRAINT_KINDS.values())
@@ -117,7 +126,7 @@ def test_explain_says_what_else_holds():
 
 # ---- complaints
 
-KINDS = "known: distance, point_on_line, point_on_plane, gear, rack, relative"
+KINDS = "known: distance, point_on_line, point_on_plane, gear, rack, relative, roll, knife_edge, speed"
 TWO = "hint: body and to are two bodies"
 PLAIN = "expected: a revolute, prismatic, screw, cylindrical, universal or planar joint"
 HOLD = "hint: a constraint of kind 'relative' without 'of' holds a joint where it is"

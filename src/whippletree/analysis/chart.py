@@ -17,7 +17,7 @@ from scipy.linalg import qr
 
 from ..dynamics.consistent import motions_left
 from ..dynamics.constraint_rows import rows_of
-from ..errors import SimulationError
+from ..errors import ModelError, SimulationError
 from ..integrate.motion import advance
 from ..system.system import System
 from .differences import units
@@ -26,6 +26,17 @@ from .point import joints_of
 NEAR, CLOSED = 1e-9, 1e-11  # against the size of the mechanism: one step before the end, and the end
 STEPS = 15
 LONGEST = 0.5  # rad, or lengths of the mechanism, in one step of closing
+
+
+def _rolls(system: System) -> ModelError:
+    c = system.constraints
+    names = dict.fromkeys(owner for owner, pose in zip(c.owner, c.of_poses, strict=True) if not pose)
+    return ModelError(
+        f"'{system.name}' has constraints on speeds, which leave its poses free",
+        expected="constraints on poses",
+        got=", ".join(f"'{name}'" for name in list(names)[:6]),
+        hint="runs, mobility and reactions take them; studies of small motions about a pose do not",
+    )
 
 
 class Poses(NamedTuple):
@@ -42,6 +53,8 @@ class Chart:
     def __init__(self, system: System, q: np.ndarray, free: np.ndarray) -> None:
         self.system, self.q, self.free, self.units = system, q, free, units(system)
         self.rows, self.dependent = free, free[:0]
+        if not system.constraints.of_poses.all():
+            raise _rolls(system)
         if system.constraints.count:
             self.rows = self._independent()
             self.dependent = np.setdiff1d(free, self.rows)

@@ -58,8 +58,8 @@ class Reactions(Mapping[str, np.ndarray]):
     along the joint's freedoms, by motors, springs, dampers, friction, stops, given motions, ``tau`` and couplings, is
     not in it, but is ``along(name)``: a torque about the axis (a screw's too) or a force along it. Welds have loads.
 
-    Of a constraint ``distance``, ``point_on_line`` or ``point_on_plane`` it is what it does to ``body`` at the point
-    ``at``; of a ``gear``, ``rack``, ``relative`` or coupling (``"<joint>.coupling"``) what it does to the child of
+    Of a constraint between two bodies (``distance``, ``roll``, ...) it is what it does to ``body`` at the point ``at``;
+    of a ``gear``, ``rack``, ``relative``, ``speed`` or coupling (``"<joint>.coupling"``) what it does to the child of
     ``joint``, along its freedom. The joint ``of`` feels -ratio times as much.
 
     Where constraints are redundant, rigid bodies do not tell how they share their load. It is then the shortest of

@@ -14,13 +14,14 @@ TURNING = {
     "stiffness": "N m/rad", "damping": "N m s/rad", "friction": "N m", "rest": "rad", "friction_speed": "rad/s",
     "armature": "kg m^2", "limits.lower": "rad", "limits.upper": "rad", "limits.velocity": "rad/s",
     "limits.effort": "N m", "limits.stiffness": "N m/rad", "limits.damping": "s/rad", "velocity": "rad/s",
-    "position": "rad", "torque": "N m", "kp": "N m/rad", "kd": "N m s/rad", "limit": "N m", "offset": "rad",
+    "position": "rad", "speed": "rad/s",
+    "torque": "N m", "kp": "N m/rad", "kd": "N m s/rad", "limit": "N m", "offset": "rad",
 }  # fmt: skip
 SLIDING = {
     "stiffness": "N/m", "damping": "N s/m", "friction": "N", "rest": "m", "friction_speed": "m/s",
     "armature": "kg", "limits.lower": "m", "limits.upper": "m", "limits.velocity": "m/s",
     "limits.effort": "N", "limits.stiffness": "N/m", "limits.damping": "s/m", "velocity": "m/s",
-    "position": "m", "torque": "N", "kp": "N/m", "kd": "N s/m", "limit": "N", "offset": "m",
+    "position": "m", "speed": "m/s", "torque": "N", "kp": "N/m", "kd": "N s/m", "limit": "N", "offset": "m",
 }  # fmt: skip
 PARTS: dict[str, dict[str, str]] = {
     "Body": {"mass": "kg", "com": "m", "inertia": "kg m^2"},
@@ -36,6 +37,8 @@ PARTS: dict[str, dict[str, str]] = {
     "Distance": _PLACE | {"length": "m"},
     "PointOnLine": _PLACE,
     "PointOnPlane": _PLACE,
+    "Roll": _PLACE | {"radius": "m", "tyre": "m", "to_radius": "m"},
+    "KnifeEdge": _PLACE,
     "Rack": {"radius": "m", "offset": "m"},
 }  # fmt: skip
 SETTINGS = {"step": "s", "alpha": "1/s", "beta": "1/s", "rtol": "1"}

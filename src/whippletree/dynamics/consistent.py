@@ -71,7 +71,7 @@ def named_gaps(system: System, g: np.ndarray, least: float, per: str = "") -> st
     c = system.constraints
     open_: dict[str, dict[str, float]] = {}
     for owner, what, x in zip(c.owner, c.what, g, strict=True):
-        unit = "rad" if what.startswith(("rotation", "angle")) else "m"
+        unit = "rad" if what.startswith(("rotation", "angle", "turning")) else "m"
         if "against" in what:
             unit = "rad or m"
         if abs(x) > least:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..kernels.force_layout import SHIFT
 from ..model import Joint
-from ..model.constraints import Distance, PointOnLine, PointOnPlane
+from ..model.constraints import Between, Distance, KnifeEdge
 from ..model.forces import Bushing, Motion, Motor, Spring
 from ..system.freedoms import FREEDOMS
 from ..system.system import System
@@ -205,15 +205,15 @@ def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, L
     elements: list[tuple[str, Any]] = [*tied, *model.constraints.items()]
     found: dict[str, Link] = {}
     for (name, element), first, last in zip(elements, rows[:-1], rows[1:], strict=True):
-        if isinstance(element, Distance | PointOnLine | PointOnPlane):
+        if isinstance(element, Between):
             at = _place(k, element.body, element.at)
             # (…, columns, 6) on the second body, about the point of its component
             wrench = np.einsum("...rc,...rw->...cw", lam[..., first:last, :], wrenches[..., first:last, 1, :])
             wrench = bodies.about(element.body, at, wrench)
             bodies.between(element.to, element.body, at, wrench)
-            axes = k.rotation(element.body if isinstance(element, Distance) else element.to)
+            axes = k.rotation(element.body if isinstance(element, Distance | KnifeEdge) else element.to)
             if not isinstance(element, Distance):
-                axes = axes @ element.to_at.rotation()
+                axes = axes @ (element.at if isinstance(element, KnifeEdge) else element.to_at).rotation()
             found[name] = Link(wrench, at, axes)
         else:
             joint, freedom = model.joints[element.joint], getattr(element, "freedom", 0)

@@ -27,7 +27,7 @@ from ..dynamics.constraint_rows import rows_of
 from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion
 from ..errors import ModelError
-from ..model.constraints import Relative
+from ..model.constraints import Relative, Speed
 from ..system.system import System
 from .motion import advance
 from .project import project
@@ -73,7 +73,7 @@ def closed_pose(system: System, q: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """The pose nearest to q that closes all loops, with the freedoms ``kept`` (nu, bool) where they are."""
     if system.constraints.count == 0:
         return q
-    closed = np.abs(_residual(system, q)[0]).max() < CLOSED * min(1.0, system.constraints.size)
+    closed = _gap(system, q) < CLOSED * min(1.0, system.constraints.size)
     return q if closed else _closed(system, q, kept, np.inf)
 
 
@@ -101,8 +101,13 @@ def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
 
 
 def _residual(system: System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    rows = rows_of(system, q, np.zeros(system.nu))
-    return rows.g, rows.C
+    """g and C of the rows that bound poses."""
+    rows, some = rows_of(system, q, np.zeros(system.nu)), system.constraints.of_poses
+    return rows.g[some], rows.C[some]
+
+
+def _gap(system: System, q: np.ndarray) -> float:
+    return float(np.abs(_residual(system, q)[0]).max(initial=0.0))
 
 
 def _split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -128,7 +133,7 @@ def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) 
         for n in range(TRIES):
             turn = rng.normal(size=system.nu) * root * min(0.02 * 2.0**n, 1.5) if n else np.zeros(system.nu)
             q = _march(system, advance(system, start, turn), root)
-            gap = float(np.abs(_residual(system, q)[0]).max())
+            gap = _gap(system, q)
             if gap < limit:
                 return _nearest(system, start, q, root, np.where(root == 0.0, 0.0, _roots(system, kept, each)))
             best = min(best, (gap, q), key=lambda pair: pair[0])
@@ -172,7 +177,7 @@ def _nearest(system: System, start: np.ndarray, q: np.ndarray, closing: np.ndarr
         for _ in range(4):
             moved = _march(system, advance(system, q, step), closing)
             ahead = _scaled(difference(system, moved, start), root)
-            if np.abs(_residual(system, moved)[0]).max() < limit and ahead @ ahead < away @ away:
+            if _gap(system, moved) < limit and ahead @ ahead < away @ away:
                 break
             step = 0.3 * step
         else:
@@ -228,7 +233,7 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
 
 
 def _cannot_close(system: System, q: np.ndarray) -> ModelError:
-    g, _ = _residual(system, q)
+    g = rows_of(system, q, np.zeros(system.nu)).g
     least = 1e-3 * float(np.abs(g).max())
     owners = {o for o, x in zip(system.constraints.owner, g, strict=True) if abs(x) > least}
     if len(owners) > 1:
@@ -266,10 +271,15 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
     project(system, q, u)
 
 
+def _timed(system: System) -> bool:
+    """Whether a constraint is a function of time."""
+    return any(isinstance(x, Relative | Speed) for x in system.model.constraints.values())
+
+
 def locked(system: System, q: np.ndarray) -> str | None:
     """A note if loops and constraints leave no freedom at a closed pose; None if something can move, or is moved."""
     c = system.constraints
-    moved = system.forces.motions or c.driven or any(isinstance(x, Relative) for x in system.model.constraints.values())
+    moved = system.forces.motions or c.driven or _timed(system)
     if not 0 < system.nu <= min(c.count, MOST_RANKED) or moved:
         return None
     if motions_left(system, rows_of(system, q, np.zeros(system.nu))).size:

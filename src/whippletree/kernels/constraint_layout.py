@@ -12,14 +12,19 @@ import numpy as np
 from .lanes import inline, take
 from .layout import take_integers
 
-JOINT, DISTANCE, COUPLE = range(3)
+JOINT, DISTANCE, COUPLE, ROLL, BLADE = range(5)
 TURN_NONE, TURN_UNIVERSAL, TURN_AXIS, TURN_ALL = 0, 1, 2, 3  # number of rotations held; which ones follows
 SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
 DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
+SPEEDS = 1  # of what couples freedoms: their speeds alone
+# of what rolls: where, and what may slip; its pivoting may be held besides
+PLANE, LINE, SPHERE = range(3)
+SLIP_NONE, SLIP_SIDE, SLIP_ALL, PIVOT_HELD = 0, 1, 2, 4
 # numbers of an element: rotation of the frame on the first and second body, its point on each, and what its kind needs
 FRAMES, PARAMETERS = 24, 3
 NUMBERS = FRAMES + PARAMETERS
-FIRST, SECOND, LENGTH = FRAMES, FRAMES + 1, FRAMES + 2  # factors of two freedoms; pitch, distance or offset
+# factors of two freedoms, or radius and tyre of a wheel; pitch, distance, offset, or radius of what a ball rolls on
+FIRST, SECOND, LENGTH = FRAMES, FRAMES + 1, FRAMES + 2
 ROW_NUMBERS = 16  # of the Rows of one row
 
 

@@ -5,10 +5,13 @@ from .constraints import (
     Constraint,
     Distance,
     Gear,
+    KnifeEdge,
     PointOnLine,
     PointOnPlane,
     Rack,
     Relative,
+    Roll,
+    Speed,
 )
 from .forces import FORCE_KINDS, Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
@@ -19,6 +22,6 @@ from .pose import Pose
 __all__ = [
     "CONSTRAINT_KINDS", "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "TREES", "Body", "Bushing",
     "Constraint", "Coupling", "Custom", "Distance", "Drag", "Flexible", "Force", "Frame", "Function", "Gear", "Joint",
-    "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp", "Relative", "Sine",
-    "Spring", "Step", "Table", "Visual", "Wrench", "pose",
+    "KnifeEdge", "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp",
+    "Relative", "Roll", "Sine", "Speed", "Spring", "Step", "Table", "Visual", "Wrench", "pose",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from .check import known, number, pose, vector
+from .check import axis, known, number, pose, vector
 from .check_flexible import body_names
 from .check_forces import (
     Checker,
@@ -15,13 +15,15 @@ from .check_forces import (
     index,
     known_parameters,
     no_jumps,
+    not_negative,
     one_of_joint,
     or_none,
     part_name,
     plain_coordinates,
     positive,
 )
-from .constraints import CONSTRAINT_KINDS, Constraint, Distance, Gear, PointOnLine, PointOnPlane, Rack, Relative
+from .constraints import CONSTRAINT_KINDS, Between, Constraint, Gear, Rack, Relative, Roll, Speed
+from .functions import Step
 from .parts import GROUND
 
 if TYPE_CHECKING:
@@ -45,6 +47,16 @@ def _number(value: Any, what: str, where: str | None) -> float:
     return number(value, what, where=where)
 
 
+def _flag(value: Any, what: str, where: str | None) -> bool:
+    if not isinstance(value, bool):
+        raise ModelError(f"{what} is neither true nor false", expected="true or false", got=value, where=where)
+    return value
+
+
+def _one_of(*names: str) -> Checker:
+    return lambda value, what, where: known(value, names, what, where)
+
+
 _LINK: dict[str, Checker] = {"body": part_name, "to": part_name, "at": vector}
 _PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": _number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
@@ -54,6 +66,11 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "point_on_plane": _LINK | {"to_at": pose},
     "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
     "rack": _PAIR | {"radius": _not_zero},
+    "roll": _LINK
+    | {"radius": positive, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": _number}
+    | {"on": _one_of("plane", "line", "sphere"), "slip": _one_of("none", "side", "all"), "pivots": _flag},
+    "knife_edge": {"body": part_name, "to": part_name, "at": pose},
+    "speed": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "ratio": _not_zero, "speed": function},
     "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
 }
 
@@ -66,16 +83,26 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
     checkers = FIELDS[kind]
     values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in given.items()}
     made: Constraint = CONSTRAINT_KINDS[kind](name, **values, where=where)
-    if isinstance(made, Distance | PointOnLine | PointOnPlane):
+    if isinstance(made, Between):
         if made.body == made.to:
             raise ModelError(
                 f"{label} acts between '{made.to}' and itself", where=where, hint="body and to are two bodies"
             )
+        if isinstance(made, Roll):
+            _rolls(made, label)
         return made
     if isinstance(made, Relative):
         no_jumps(made.position, label, where)
-        if made.of is None and made.of_freedom:
-            raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
+    if isinstance(made, Speed) and isinstance(made.speed, Step) and made.speed.rise == 0.0:
+        raise ModelError(
+            f"{label}: speed jumps",
+            expected="a speed that masses can follow",
+            got="a step without rise",
+            where=where,
+            hint="give the step a rise",
+        )
+    if isinstance(made, Relative | Speed) and made.of is None and made.of_freedom:
+        raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
     if _one_freedom(made):
         raise ModelError(
             f"{label} ties joint '{made.joint}' to itself", where=where, hint="joint and of are two joints"
@@ -83,7 +110,28 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
     return made
 
 
-def _one_freedom(c: Gear | Rack | Relative) -> bool:
+def _rolls(c: Roll, label: str) -> None:
+    """What does not go together."""
+    if c.tyre and c.axis is None:
+        raise ModelError(f"{label}: a ball has no tyre", got=c.tyre, where=c.where, hint="axis makes it a wheel")
+    if c.tyre > c.radius:
+        expected = f"at most the radius, {c.radius:g} m"
+        raise ModelError(f"{label}: the tyre is larger than the wheel", expected=expected, got=c.tyre, where=c.where)
+    if c.slip == "side" and (c.axis is None or c.on != "plane"):
+        raise ModelError(
+            f"{label}: slip = 'side' is for wheels on a plane", where=c.where, hint="take slip = 'none' or 'all'"
+        )
+    if (c.on == "sphere") != (c.to_radius != 0.0):
+        expected = "a radius, negative for a bowl" if c.on == "sphere" else "0 where it does not roll on a sphere"
+        raise ModelError(f"{label}: to_radius is not right", expected=expected, got=c.to_radius, where=c.where)
+    if c.on == "sphere" and c.axis is not None:
+        raise ModelError(f"{label}: only a ball rolls on a sphere", where=c.where, hint="leave axis out")
+    if -c.radius <= c.to_radius < 0.0:
+        expected = f"more than the ball's radius, {c.radius:g} m"
+        raise ModelError(f"{label}: the bowl is too small", expected=expected, got=-c.to_radius, where=c.where)
+
+
+def _one_freedom(c: Gear | Rack | Relative | Speed) -> bool:
     """Two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not."""
     return c.joint == c.of and (isinstance(c, Rack) or c.freedom == c.of_freedom)
 
@@ -101,7 +149,7 @@ def constraints(model: Model) -> None:
                 where=c.where,
                 hint="its outputs are named: give it a name of its own",
             )
-        if isinstance(c, Distance | PointOnLine | PointOnPlane):
+        if isinstance(c, Between):
             _ends(c, places)
         elif isinstance(c, Rack):
             _kind_of(model, c, "joint", "prismatic")
@@ -112,7 +160,7 @@ def constraints(model: Model) -> None:
                 _freedom(model, c, "of", "of_freedom")
 
 
-def _ends(c: Distance | PointOnLine | PointOnPlane, places: Mapping[str, str]) -> None:
+def _ends(c: Between, places: Mapping[str, str]) -> None:
     for key in ("body", "to"):
         known(getattr(c, key), places, f"constraint '{c.name}': {key}", c.where)
     if places[c.body] == places[c.to]:
@@ -123,10 +171,11 @@ def _ends(c: Distance | PointOnLine | PointOnPlane, places: Mapping[str, str]) -
         )
 
 
-def _freedom(model: Model, c: Gear | Relative, key: str, freedom: str) -> None:
+def _freedom(model: Model, c: Gear | Relative | Speed, key: str, freedom: str) -> None:
     label, name = f"constraint '{c.name}'", getattr(c, key)
     one_of_joint(model, name, getattr(c, freedom), f"{label}: {key}", f"{label}: {freedom}", c.where)
-    plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
+    if not isinstance(c, Speed):
+        plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
 
 
 def _kind_of(model: Model, c: Rack, key: str, kind: str) -> None:

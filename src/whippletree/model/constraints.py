@@ -94,7 +94,65 @@ class Relative:
     where: str | None = field(default=None, compare=False)
 
 
-Constraint = Distance | PointOnLine | PointOnPlane | Gear | Rack | Relative
+@dataclass(slots=True)
+class Roll:
+    """A wheel or a ball of ``radius`` (m) around the point ``at`` of ``body`` rolls on a surface of ``to``.
+
+    A wheel turns about ``axis``, in axes of ``body``, and touches with its rim; ``tyre`` (m) is the radius to which the
+    rim is rounded. Without an axis it is a ball. It rolls ``on`` the "plane" z = 0 of the pose ``to_at``, above it; on
+    the "line" along its x axis, above which the centre stays; or, a ball, on the "sphere" of ``to_radius`` (m) around
+    its place, inside where that is negative. ``slip`` may be "none", "side" (across the direction in which a wheel
+    heads) or "all", as on ice. Unless it ``pivots``, it does not turn about the normal.
+    """
+
+    name: str
+    body: str
+    radius: float
+    axis: Vector | None = None
+    tyre: float = 0.0
+    to: str = GROUND
+    at: Vector = ORIGIN
+    to_at: Pose = IDENTITY
+    on: str = "plane"
+    to_radius: float = 0.0
+    slip: str = "none"
+    pivots: bool = True
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class KnifeEdge:
+    """A blade at the pose ``at`` of ``body`` moves along its x axis, and never along its y axis, as seen from ``to``.
+
+    What keeps it on the ice is a constraint or joint of its own.
+    """
+
+    name: str
+    body: str
+    to: str = GROUND
+    at: Pose = IDENTITY
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
+class Speed:
+    """``u(joint) = ratio * u(of) + speed``, or ``u(joint) = speed``: speeds alone (rad/s, m/s), wherever they lead.
+
+    ``speed`` is a function of time; a ``freedom`` counts the rows of u of a joint.
+    """
+
+    name: str
+    joint: str
+    of: str | None = None
+    ratio: float = 1.0
+    speed: Function = 0.0
+    freedom: int = 0
+    of_freedom: int = 0
+    where: str | None = field(default=None, compare=False)
+
+
+Between = Distance | PointOnLine | PointOnPlane | Roll | KnifeEdge  # two bodies
+Constraint = Between | Gear | Rack | Relative | Speed
 
 CONSTRAINT_KINDS: dict[str, Any] = {
     "distance": Distance,
@@ -103,4 +161,7 @@ CONSTRAINT_KINDS: dict[str, Any] = {
     "gear": Gear,
     "rack": Rack,
     "relative": Relative,
+    "roll": Roll,
+    "knife_edge": KnifeEdge,
+    "speed": Speed,
 }

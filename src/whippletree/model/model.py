@@ -197,9 +197,10 @@ class Model:
         return force
 
     def constraint(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Constraint:
-        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack" or "relative".
+        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack", "relative", "roll",
+        "knife_edge" or "speed".
 
-        The parameters are the fields of the kind's class, :class:`Distance` to :class:`Relative`. Joints, bodies and
+        The parameters are the fields of the kind's class, from :class:`Distance` to :class:`Speed`. Joints, bodies and
         frames are given by name or as they are, and may be added later. Joints that close loops need none of these.
 
         >>> m = Model("swing")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from unicodedata import east_asian_width
 
-from ..model import CONSTRAINT_KINDS, Gear, Rack, Relative
+from ..model import CONSTRAINT_KINDS
+from ..model.constraints import Between
 from ..model.forces import Bushing, Force, Motion, Motor, Spring
 from ..system.system import System
 
@@ -210,10 +211,10 @@ def held_ends(system: System) -> list[tuple[int, int, str]]:
     ends = [(carried[c.of], carried[c.joint], f"{c.joint} = {c.ratio:g} {c.of}") for c in couplings]
     for c in system.model.constraints.values():
         kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(c, made))
-        if isinstance(c, Gear | Rack | Relative):
-            a, b = carried[c.of] if c.of else carried[c.joint], carried[c.joint]
-        else:
+        if isinstance(c, Between):
             a, b = system.place(c.to)[0], system.place(c.body)[0]
+        else:
+            a, b = carried[c.of] if c.of else carried[c.joint], carried[c.joint]
         ends.append((a, b, f"{c.name} ({kind})"))
     return ends
 

@@ -10,10 +10,21 @@ from ..errors import ModelError
 from ..kernels import constraint_layout as kernels
 from ..kernels.constraint_layout import SHIFT_X, SHIFT_Y, SHIFT_Z, TURN_ALL, TURN_AXIS, TURN_NONE, TURN_UNIVERSAL
 from ..model import Joint
-from ..model.constraints import Constraint, Distance, Gear, PointOnLine, PointOnPlane, Rack, Relative
+from ..model.constraints import (
+    Constraint,
+    Distance,
+    Gear,
+    KnifeEdge,
+    PointOnLine,
+    PointOnPlane,
+    Rack,
+    Relative,
+    Roll,
+    Speed,
+)
 from ..model.forces import Motion
 from ..model.functions import Function
-from .frames import put_end, put_joint_ends
+from .frames import in_plane_axes, put_end, put_joint_ends
 
 if TYPE_CHECKING:
     from .system import System
@@ -32,7 +43,10 @@ HELD: dict[str, tuple[int, int]] = {
     "free": (TURN_NONE, 0),
 }
 TURNS = {TURN_UNIVERSAL: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
+SPEED_WORDS = ("speed of", "slip", "turning about")  # what rows that bound speeds alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
+SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
+SLIPS = {"none": kernels.SLIP_NONE, "side": kernels.SLIP_SIDE, "all": kernels.SLIP_ALL}
 INTEGERS = ("kind", "turn", "shift", "drive", "body", "to", "signal")
 
 
@@ -45,6 +59,7 @@ class SystemConstraints:
     count : number of rows.
     owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
     what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
+    of_poses : (count, bool) whether the row bounds poses, and not only speeds.
     size : a length of the mechanism (m).
     body, to, kind, row : (elements) the two system bodies of each, its kind, and its first row; a last row follows.
     driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
@@ -62,6 +77,7 @@ class SystemConstraints:
         table += [self._element(system, c) for c in system.model.constraints.values()]
         counts = [row.pop("count") for row in table]
         self.count = sum(counts)
+        self.of_poses = np.array([not what.startswith(SPEED_WORDS) for what in self.what], bool)
         self.size = _size(system)
         arrays = {name: np.array([row[name] for row in table], int) for name in INTEGERS}
         for name in ("freedom", "coordinate"):
@@ -129,6 +145,18 @@ class SystemConstraints:
                 of = (c.of, c.of_freedom) if c.of else None
                 row = self._couple(system, c.name, (c.joint, c.freedom), of, 1.0, 0.0)
                 return row | {"signal": self._functions[id(c.position)]}
+            case Speed():
+                of = (c.of, c.of_freedom) if c.of else None
+                row = self._couple(system, c.name, (c.joint, c.freedom), of, c.ratio, 0.0)
+                self.what[-1] = "speed of " + self.what[-1]
+                return row | {"signal": self._functions[id(c.speed)], "turn": kernels.SPEEDS}
+            case Roll():
+                return self._roll(system, c)
+            case KnifeEdge():
+                row = _blank(kernels.BLADE) | {"numbers": np.zeros(kernels.NUMBERS)}
+                row["body"] = put_end(system, c.to, (0.0, 0.0, 0.0), np.eye(3), row["numbers"], 0)
+                row["to"] = put_end(system, c.body, c.at.position, c.at.rotation(), row["numbers"], 1)
+                return row | {"count": self._named(c.name, "slip aside")}
             case Distance():
                 row = _blank(kernels.DISTANCE) | {"numbers": np.zeros(kernels.NUMBERS)}
                 row["body"] = put_end(system, c.to, c.to_at, np.eye(3), row["numbers"], 0)
@@ -145,10 +173,24 @@ class SystemConstraints:
                     "count": self._named(c.name, *(f"displacement along {axis}" for axis in ("yz" if line else "z")))
                 }
 
+    def _roll(self, system: System, c: Roll) -> dict[str, Any]:
+        row = _blank(kernels.ROLL) | {"numbers": np.zeros(kernels.NUMBERS)}
+        axle = np.eye(3) if c.axis is None else in_plane_axes(c.axis)
+        row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
+        row["to"] = put_end(system, c.body, c.at, axle, row["numbers"], 1)
+        tyre = c.radius if c.axis is None else c.tyre
+        row["numbers"][kernels.FRAMES :] = c.radius - tyre, tyre, c.to_radius
+        row["shift"], row["turn"] = SURFACES[c.on], SLIPS[c.slip] | (0 if c.pivots else kernels.PIVOT_HELD)
+        what = ["displacement along the normal"] + ["displacement along y"] * (c.on == "line")
+        what += ["slip along"] * (c.slip != "all") + ["slip aside"] * (c.slip == "none" and c.on != "line")
+        what += [] if c.pivots else ["turning about the normal"]
+        return row | {"count": self._named(c.name, *what)}
+
 
 def functions_of(system: System) -> list[Function]:
     """Functions of time in the rows: the first of all signals."""
-    rows = [c.position for c in system.model.constraints.values() if isinstance(c, Relative)]
+    given = (c for c in system.model.constraints.values() if isinstance(c, Relative | Speed))
+    rows = [c.position if isinstance(c, Relative) else c.speed for c in given]
     return rows + [f.position for f in motions_of_cuts(system)]
 
 

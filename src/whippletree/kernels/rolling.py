@@ -1,0 +1,115 @@
+"""Rows of constraints on speeds: wheels and balls that roll, blades that do not slip aside.
+
+All is seen from the frame A that carries the surface. A wheel has its centre in d, its axle along a, a rim of a radius
+and a tyre around it, a torus; a ball is all tyre. With n the normal of the surface and m the direction from the axle to
+the highest point of the rim, the lowest point lies rho from the centre, and the wheel's material moves there at s:
+
+    m = (n - (n.a) a) / |..|,   rho = -radius m - tyre n,   s = d' + w x rho,   s' = d'' + w' x rho + w x rho'
+
+Along e a row holds e.s = 0 by a force at that point, and gamma = -(e.s' + e'.s) at u' = 0. Along n it is the rate of
+the height above the surface, which has a residual g; the others have none: no pose tells how a wheel came there.
+"""
+
+import math
+
+from .compare import larger, smaller
+from .constraint_layout import FIRST, LENGTH, LINE, NUMBERS, PIVOT_HELD, PLANE, SECOND, SLIP_ALL, SLIP_NONE, SPHERE
+from .force_layout import TINY
+from .lanes import inline, kernel
+from .meeting import force_at, meet, put_row, put_shift_row, put_turn_row, turning
+from .spatial import add3, cross, dot3, mul33, scale3, sub3
+
+
+@inline
+def across(v, e):
+    """The part of v that turns a unit vector along which e lies, for e not of unit length: (v - e e.v / e.e) / |e|"""
+    size = dot3(e, e) + TINY
+    return scale3(1.0 / math.sqrt(size), sub3(v, scale3(dot3(e, v) / size, e)))
+
+
+@inline
+def unit(e):
+    return scale3(1.0 / math.sqrt(dot3(e, e) + TINY), e)
+
+
+@inline
+def normal(d, rate, on, to_radius):
+    """n and n' of the surface below d: of a plane z; of a sphere outward; of a bowl, with a radius < 0, inward"""
+    zero = 0.0 * d[0]
+    if on == SPHERE:
+        sign = 1.0 if to_radius > 0.0 else -1.0
+        return scale3(sign, unit(d)), scale3(sign, across(rate, d))
+    return (zero, zero, zero + 1.0), (zero, zero, zero)
+
+
+@inline
+def put_contact_row(x, r, c, rho, e, g, rate, bend):
+    """A force along e, in A, on the wheel where it touches, and its opposite on what it touches"""
+    at, along = mul33(c.R, rho), mul33(c.R, e)
+    push = force_at(add3(c.rb, at), along)
+    back = force_at(add3(c.there, at), scale3(-1.0, along))
+    put_row(x, r, g, back, push, rate, 0.0 * rate, bend)
+
+
+@kernel  # not inline: joints that close loops share the code, and there are more of them
+def roll_rows(m, E, k, x, n):
+    """All rows of a wheel or ball: height, then slip along and aside, then pivoting, as far as they are held"""
+    c = meet(m, E, k, n)
+    t = turning(E, k, n, c)
+    on, slip, r, z = E.shift[n], E.turn[n], E.row[n], NUMBERS * n
+    radius, tyre, to_radius = E.numbers[z + FIRST], E.numbers[z + SECOND], E.numbers[z + LENGTH]
+    a = (t.Q[2], t.Q[5], t.Q[8])
+    up, up_rate = normal(c.d, c.rate, on, to_radius)
+    a_rate = cross(t.w, a)
+    rise = dot3(up, a)
+    lean, lean_rate = sub3(up, scale3(rise, a)), dot3(up_rate, a) + dot3(up, a_rate)
+    lean_rate = sub3(sub3(up_rate, scale3(lean_rate, a)), scale3(rise, a_rate))
+    rho = sub3(scale3(-radius, unit(lean)), scale3(tyre, up))
+    rho_rate = sub3(scale3(-radius, across(lean_rate, lean)), scale3(tyre, up_rate))
+    s = add3(c.rate, cross(t.w, rho))
+    bend = add3(add3(c.bend, cross(t.rate, rho)), cross(t.w, rho_rate))
+    ball = radius == 0.0
+    g = dot3(up, add3(c.d, rho)) - (to_radius if on == SPHERE else 0.0)
+    put_contact_row(x, r, c, rho, up, g, dot3(up, s), dot3(up, bend) + dot3(up_rate, s))
+    r += 1
+    zero = 0.0 * s[0]
+    if on == LINE:  # its centre stays above the line
+        side = (zero, zero + 1.0, zero)
+        put_shift_row(x, r, c, c.d[1], mul33(c.R, side), c.rate[1], zero, c.bend[1])
+        r += 1
+    along, along_rate = (zero + 1.0, zero, zero), (zero, zero, zero)
+    if on == SPHERE:
+        along = tangent(up)  # nothing slips on a sphere, so that its rate is not needed
+    elif on == PLANE and not ball:
+        heading, heading_rate = cross(a, up), cross(a_rate, up)
+        along, along_rate = unit(heading), across(heading_rate, heading)
+    if (slip & SLIP_ALL) == 0:
+        put_contact_row(x, r, c, rho, along, zero, dot3(along, s), dot3(along, bend) + dot3(along_rate, s))
+        r += 1
+        if (slip & ~PIVOT_HELD) == SLIP_NONE and on != LINE:
+            side, side_rate = cross(up, along), cross(up, along_rate)
+            put_contact_row(x, r, c, rho, side, zero, dot3(side, s), dot3(side, bend) + dot3(side_rate, s))
+            r += 1
+    if slip & PIVOT_HELD:
+        put_turn_row(x, r, c, t, zero, up, dot3(up_rate, t.w))
+
+
+@inline
+def tangent(n):
+    """A unit vector across another: x, turned by the shortest rotation that takes z to it, or -z, which is nearer"""
+    x, y, z = n
+    zero = 0.0 * x
+    sign = larger(smaller(1e308 * (z + TINY), zero + 1.0), zero - 1.0)
+    f = -sign / (sign + z)
+    return (1.0 + f * x * x, f * x * y, -sign * x)
+
+
+@kernel
+def blade_row(m, E, k, x, n):
+    """The blade's point does not move along the blade's y axis"""
+    c = meet(m, E, k, n)
+    t = turning(E, k, n, c)
+    side = (t.Q[1], t.Q[4], t.Q[7])
+    bend = dot3(side, c.bend) + dot3(cross(t.w, side), c.rate)
+    zero = 0.0 * bend
+    put_shift_row(x, E.row[n], c, zero, mul33(c.R, side), dot3(side, c.rate), zero, bend)
