@@ -70,8 +70,8 @@ def test_every_kind_with_its_defaults():
         ),
         (m.constraint("drive", "relative", joint="hinge"), Relative("drive", "hinge", None, 0.0, 0, 0)),
         (
-            m.constraint("wheel", "roll", body="a", radius=1),
-            Roll("wheel", "a", 1.0, None, 0.0, "ground", zero, identity, "plane", 0.0, "none", True),
+            m.constraint("tread", "roll", body="a", radius=1),
+            Roll("tread", "a", 1.0, None, 0.0, "ground", zero, identity, "plane", 0.0, "none", True),
         ),
         (m.constraint("blade", "knife_edge", body="a"), KnifeEdge("blade", "a", "ground", identity)),
         (m.constraint("pace", "speed", joint="hinge"), Speed("pace", "hinge", None, 1.0, 0.0, 0, 0)),
