@@ -37,8 +37,12 @@ HEADER = 24
     STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
     ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
 ) = range(14)  # fmt: skip
+# behind gravity: whether forces alone act; then for calls from compiled loops the address of the solver, the board, how
+# many threads take part, and how long this memory is
+FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
+READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
@@ -110,6 +114,7 @@ class Plan:
             len(self.strands), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
         header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
+        header[SIZE] = self.memory.size
         self.memory[GRAVITY : GRAVITY + 3] = self.system.gravity
         for n in range(len(self.blocks)):
             self._fill(n)
@@ -275,7 +280,7 @@ class Plan:
 def _nothing(system: System) -> np.ndarray:
     """A plan without steps."""
     memory = aligned(HEADER)
-    memory.view(np.int64)[SYSTEM_NB] = system.nb
+    memory.view(np.int64)[[SYSTEM_NB, SIZE]] = system.nb, HEADER
     return memory
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import ALGORITHMS, choose
+from ..dynamics.division_options import is_division
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
@@ -124,6 +125,8 @@ def simulate(
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
     given_motion(system, 0.0, q_now, u_now)
     _check_loops(system, name, integrator)
+    if is_division(algorithm):
+        name = algorithm  # with its options
     partial = u is None or isinstance(u, Mapping)
     consistent_start(system, q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     if note := locked(system, q_now):

@@ -142,6 +142,29 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
     return types.float64(types.int64, memory, buffer, types.float64, q, u, out), generate
 
 
+@intrinsic
+def call_division(
+    typing_context: Any,
+    place: Any,
+    memory: Any,
+    q: Any,
+    u: Any,
+    forces: Any,
+    udot: Any,
+    board: Any,
+    member: Any,
+    members: Any,
+) -> Any:
+    """Call the compiled entry of dynamics/division_steps.py, which lies at ``place`` as Numba wraps it for C."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        shape = ir.FunctionType(ir.DoubleType(), [a.type for a in args[1:]])
+        return builder.call(builder.inttoptr(args[0], shape.as_pointer()), args[1:])
+
+    given = (memory, q, u, forces, udot, board, types.int64, types.int64)
+    return types.float64(types.int64, *given), generate
+
+
 # ---------------------------------------------------------------- flexible bodies, compiled apart as well
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 
