@@ -133,7 +133,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + divided_loops.work_rows(system)
+    rows = kinematics_rows(system) + divided_loops.work_rows(system, planned.memory)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory

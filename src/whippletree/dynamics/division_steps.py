@@ -51,7 +51,8 @@ from .division import (
     TASKS_AT,
 )
 from .handles import answer_strands, place_strands, sweep_strands
-from .strand_layout import HEALTH, registers, take_strands
+from .strand_layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
+from .strand_loops import answer_knotted, press_knotted, sweep_knotted
 from .strand_responses import press_strands, ready_strands
 
 
@@ -72,6 +73,19 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
         press_strands(memory, start, like)
     else:
         answer_strands(memory, start, udot, like)
+
+
+@inline
+def each_knotted(memory, kind, start, forces, udot):
+    """The same with one strand that has loops inside"""
+    header, _ = take_integers(memory, 0, HEADER)
+    nu = header[SYSTEM_NU]
+    if kind == SWEEP:
+        sweep_knotted(memory, start, view(forces, nu, forces.shape[0] - nu), forces)
+    elif kind == PRESS:
+        press_knotted(memory, start, forces)
+    else:
+        answer_knotted(memory, start, udot, forces)
 
 
 @kernel
@@ -104,7 +118,10 @@ def do_task(memory, task, q, u, forces, udot):
         compose(memory, header[STANDS_AT], header[STANDS_COUNT], view(memory, GRAVITY, 3))
     elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS):
         for block in range(z[1], z[2]):
-            if take_integers(memory, header[BLOCKS_AT] + 2 * block + 1, 1)[0][0] == 1:
+            b, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
+            if b[1] == 1 and kind not in (PLACE, READY) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
+                each_knotted(memory, kind, b[0], forces, udot)
+            elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
             else:
                 each_block(memory, kind, block, q, u, forces, udot, registers(memory, 0, 0))

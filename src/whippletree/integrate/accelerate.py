@@ -15,7 +15,6 @@ from numba import types
 from numba.extending import overload
 
 from ..dynamics import articulated, composite, divided_loops, multipliers, reduction
-from ..dynamics.division_options import is_division
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
@@ -85,8 +84,8 @@ def mechanism_memory(
     nb, nu, live = system.nb, system.nu, live_rows(system)
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
-    elif is_division(algorithm):
-        work = divided_loops.work_rows(system)
+    elif division is not None:
+        work = divided_loops.work_rows(system, division)
     else:
         trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)

@@ -114,19 +114,14 @@ def move_onto_divided(x, t, q, u):
         before, left = left, multipliers.gap(E, w.rows)
         closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if closed or rank < 0 or left > COARSE:
-            divided_loops.divided(m, 0, q, u, p.total, w.move)
-            rank = divided_loops.fill(m, E, p.k, q, u, w, multipliers.RANK)
+            rank = divided_loops.refill(m, E, p.k, q, u, w)
         if closed:
             break
-        for r in range(E.nr):
-            put(w.left, r, -get(w.rows.g, r))
-        for j in range(m.nu):
-            put(w.move, j, 0.0)
-        divided_loops.correct(m, E, w, rank, w.left, w.move)
+        divided_loops.meet(m, q, u, w, rank, w.rows.g)
         advance(m, q, w.move, q)
-    for r in range(E.nr):
-        put(w.left, r, -get(w.rows.rate, r))
-    divided_loops.correct(m, E, w, rank, w.left, u)
+    divided_loops.meet(m, q, u, w, rank, w.rows.rate)
+    for j in range(m.nu):
+        put(u, j, get(u, j) + get(w.move, j))
     return left
 
 
