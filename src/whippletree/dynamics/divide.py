@@ -26,14 +26,16 @@ from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, scratch
 from ..kernels.layout import DIVISION, unpack
+from ..kernels.outside import STRAND_CALL, address_of
 from ..system.system import System
 from . import articulated, divided_loops
 from .crew import MOST_HELPERS, crew_of
-from .division import BOARD_AT, FORCES_ALONE, HEADER, MEMBERS_NOW, SOLVER, Plan
+from .division import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, MEMBERS_NOW, SOLVER, Plan
 from .division_options import Division, division, threads_of
 from .division_steps import solve
 from .evaluate import evaluate, thread_count
 from .live_rows import live_rows
+from .strand_loops import knotted
 
 SUPPORTS = {"trees", "loops", "couplings", "constraints"}
 _NOTHING = np.zeros(0)
@@ -95,6 +97,8 @@ class Planned:
         self.memory, self.threads = self.plan.memory, choice.threads if self.plan.strands else 1
         self.header = self.memory[:HEADER].view(np.int64)
         self.header[SOLVER] = solver_address()
+        if self.plan.strands and self.plan.inside:
+            self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
         self._loops: np.ndarray | None = None
 
     @contextmanager

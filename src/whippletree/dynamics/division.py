@@ -42,9 +42,9 @@ HEADER = 32
 ) = range(14)  # fmt: skip
 # behind gravity: whether forces alone act; then for calls from compiled loops the address of the solver, the board, how
 # many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
-# the others; and below what directions of rows are redundant
+# the others; below what directions of rows are redundant; and the address of what solves strands with loops
 FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
-LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE = range(21, 27)
+LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED = range(21, 28)
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
 READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act

@@ -6,7 +6,7 @@ from ..kernels.blocks import UNIT
 from ..kernels.compare import exceeds
 from ..kernels.lanes import entry, inline, kernel, view
 from ..kernels.layout import take_integers
-from ..kernels.outside import read_lane
+from ..kernels.outside import call_strand, read_lane
 from ..kernels.shared import doubles_at, fence, pause, read_shared, write_shared
 from .assembly import FAMILY, JOIN, ROOM, carry, compose, join, part, stand_on
 from .crew import (
@@ -34,6 +34,7 @@ from .division import (
     GRAVITY,
     HEADER,
     JOINS_AT,
+    KNOTTED,
     MIDDLE,
     OPENING,
     PLACE,
@@ -52,7 +53,6 @@ from .division import (
 )
 from .handles import answer_strands, place_strands, sweep_strands
 from .strand_layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
-from .strand_loops import answer_knotted, press_knotted, sweep_knotted
 from .strand_responses import press_strands, ready_strands
 
 
@@ -73,19 +73,6 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
         press_strands(memory, start, like)
     else:
         answer_strands(memory, start, udot, like)
-
-
-@inline
-def each_knotted(memory, kind, start, forces, udot):
-    """The same with one strand that has loops inside"""
-    header, _ = take_integers(memory, 0, HEADER)
-    nu = header[SYSTEM_NU]
-    if kind == SWEEP:
-        sweep_knotted(memory, start, view(forces, nu, forces.shape[0] - nu), forces)
-    elif kind == PRESS:
-        press_knotted(memory, start, forces)
-    else:
-        answer_knotted(memory, start, udot, forces)
 
 
 @kernel
@@ -120,7 +107,7 @@ def do_task(memory, task, q, u, forces, udot):
         for block in range(z[1], z[2]):
             b, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
             if b[1] == 1 and kind not in (PLACE, READY) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
-                each_knotted(memory, kind, b[0], forces, udot)
+                call_strand(header[KNOTTED], memory, kind, b[0], forces, udot)
             elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
             else:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ..kernels.lanes import get, inline, kernel, put, view
 from ..kernels.layout import take_integers
 from ..kernels.matrix6 import force_frame, force_in, store36
+from ..kernels.outside import numbers_at
 from ..kernels.spatial import (
     add,
     add21,
@@ -31,7 +32,7 @@ from ..kernels.spatial import (
     store21,
     sub_outer,
 )
-from .division import HEADER, LOCAL_AT, TOLERANCE
+from .division import HEADER, LOCAL_AT, PRESS, SWEEP, TOLERANCE
 from .handles import gather_wrench, own_force, release, scatter_rows
 from .multipliers import length, orthogonalize, scale_by_minus
 from .strand_layout import (
@@ -375,3 +376,15 @@ def answer_knotted(memory, at, udot, like):
     for j in range(g.m.nu):
         total = total + 0.0 * get(g.tau, j)
     put(g.own, HEALTH, total)
+
+
+def knotted(memory, size, kind, start, forces, count, udot, nu):
+    """A step of one strand, as it is called: compiled apart, where there are such strands"""
+    whole, given = numbers_at(memory, size), numbers_at(forces, count)
+    if kind == SWEEP:
+        sweep_knotted(whole, start, view(given, nu, count - nu), given)
+    elif kind == PRESS:
+        press_knotted(whole, start, given)
+    else:
+        answer_knotted(whole, start, numbers_at(udot, nu), given)
+    return 0.0
