@@ -117,7 +117,7 @@ class Planned:
                 crew.free.release()
 
     def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
-        """The same with constraints, whose functions of time are evaluated."""
+        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well."""
         if self._loops is None:
             self._loops = loops_memory(self.plan.system, self)
         with self.at_work():
