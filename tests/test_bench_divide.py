@@ -30,6 +30,7 @@ def test_every_way_is_timed_and_its_error_known(result):
 def test_shares_of_the_terminal_subchain_are_timed(result):
     (row,) = (r for r in result.rows if r.question == "share")
     assert set(row.seconds) == {OURS, *(f"terminal {share:.0%}" for share in divided.TERMINAL)}
+    assert any("the default terminal share, 52%" in note for note in result.notes)
 
 
 def test_the_table_says_how_many_times_as_fast(result):

@@ -10,15 +10,16 @@ from scipy.spatial.transform import Rotation
 
 import whippletree as wt
 from bridge import case_of, error
+from flexible_zoo import hub_and_beam
 from reference import Reference
 from whippletree.bench import exact, families
 from whippletree.bench.loop_families import Posed
 from whippletree.dynamics.divide import Planned
-from whippletree.dynamics.division_options import Division, division
+from whippletree.dynamics.division_options import Division, division, threads_of
 from whippletree.dynamics.partition import partition
 from whippletree.dynamics.strand_layout import E_, HANDLES, I_, L0_, L_, P_, POINT
 from whippletree.model import Model
-from zoo import LOOPS, ZOO, chain, chain3d, data, random_solid, random_state, rod_chain
+from zoo import ZOO, chain, chain3d, data, random_solid, random_state, rod_chain
 
 FORMS = ("dcae", "dcat", "dca", "divide(pieces=2)", "divide(pieces=3, lanes=False)", "divide(pieces=5)")
 MASSLESS = {"puma560"}  # has bodies without mass: no leaves of DCA
@@ -358,6 +359,9 @@ def test_acronyms_and_options_are_names_of_divisions():
     assert division("dca") == division("divide(efficient=False)")
     assert division("dcat").leaves == "terminal"
     assert division("divide(pieces=8, lanes=False)", 2) == Division(pieces=8, lanes=False, threads=2)
+    assert threads_of("divide(threads=3)", None) == 3
+    assert threads_of("divide(pieces=8)", 2) == 2
+    assert threads_of("divide", None) is None
 
 
 def refused(form, model=None, threads=None):
@@ -382,6 +386,8 @@ def test_more_subchains_than_bodies_are_refused():
         ("divide(pieces=True)", ("option 'pieces'", "got: True")),
         ("dcat(terminal=1.5)", ("option 'terminal' of 'dcat' is not right", "between 0 and 1")),
         ("divide(lanes=1)", ("option 'lanes'", "True or False")),
+        ("divide(threads=-1)", ("option 'threads' is not right", "0 for all cores", "got: -1")),
+        ("divide(threads=1.5)", ("option 'threads' is not right", "got: 1.5")),
         ("divide(8)", ("the options of the algorithm cannot be read", "as divide(pieces=8, lanes=False)")),
         ("divide(pieces=", ("the options of the algorithm cannot be read",)),
         ("divde", ("algorithm 'divde' is not known", "divide")),
@@ -398,10 +404,16 @@ def test_threads_below_one_are_refused(threads):
 
 
 @pytest.mark.parametrize("form", ["divide", "dca"])
-def test_loops_are_refused_and_the_others_named(form):
-    told = refused(form, LOOPS["four_bar"]())
+def test_flexible_bodies_are_refused_and_the_others_named(form):
+    told = refused(form, hub_and_beam(1))
     assert "algorithm 'divide' cannot solve" in told
-    assert "reduction" in told
+    assert "articulated" in told
+
+
+def test_threads_are_given_once():
+    told = refused("divide(threads=2)", threads=2)
+    assert "threads are given twice" in told
+    assert "'divide(threads=2)' and threads = 2" in told
 
 
 def test_leaves_without_mass_are_refused_by_name():
@@ -437,11 +449,6 @@ def test_lists_are_taken_as_arrays_also_after_the_first_call():
     system = chain(6).compile()
     arrays = wt.forward_dynamics(system, np.ones(6), np.ones(6), np.ones(6), algorithm="divide(pieces=2)")
     assert np.array_equal(wt.forward_dynamics(system, [1] * 6, [1] * 6, [1] * 6, algorithm="divide(pieces=2)"), arrays)
-
-
-def test_simulations_say_that_they_take_another():
-    with pytest.raises(wt.ModelError, match="computes single states"):
-        wt.simulate(chain(6).compile(), 0.1, algorithm="divide")
 
 
 def test_papers_are_cited():

@@ -126,7 +126,7 @@ def test_algorithms_agree_on_loads(mechanism):
     able = [name for name in LOOPS if system.features <= wt.ALGORITHMS[name].SUPPORTS]
     first, *others = [wt.reactions(system, q, u, algorithm=name) for name in able]
     size = max(np.abs(x).max() for x in first.values())
-    assert len(others) == 2
+    assert len(others) == (2 if "flexible" in system.features else 3)
     for other in others:
         for name in first:  # accelerations agree to 1e-9
             assert np.abs(first[name] - other[name]).max() < 1e-8 * size

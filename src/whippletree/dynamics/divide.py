@@ -1,15 +1,18 @@
-"""Divide and conquer: one large tree on the lanes of a core, on several cores, or on both. O(n/p + log p) on p of them.
+"""Divide and conquer: one large mechanism on the lanes of a core, on several cores, or on both. O(n/p + log p) on p.
 
 Paper    [critchley2007] the efficient divide-and-conquer algorithm DCAe, with O(n) subsystems; its DCAt, where only
          terminal ones are, and DCA of [featherstone1999a], where every body is a leaf, by the same steps; joined in the
          pivoted form of [featherstone1999b].
 Symbols  as the papers, see handles.py and assembly.py. A subsystem of O(n) is a strand here.
 Differs  strands of equal joints fill the SIMD lanes of one core. Trees need no equations of more than two handles: a
-         branch is closed before the strand that it hangs on (partition.py).
+         branch is closed before the strand that it hangs on (partition.py). Loops are cut and closed by loads
+         (divided_loops.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -17,27 +20,68 @@ import numpy as np
 from numba import types
 
 from ..errors import ModelError, SimulationError
+from ..kernels.blocks import checksum, make_memory, mismatch
+from ..kernels.constraint_layout import unpack_constraints
+from ..kernels.force_layout import unpack_forces
+from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.lanes import entry, scratch
+from ..kernels.layout import DIVISION, unpack
+from ..kernels.outside import STRAND_CALL, address_of
 from ..system.system import System
-from . import articulated
+from . import articulated, divided_loops
 from .crew import MOST_HELPERS, crew_of
-from .division import Plan
-from .division_options import Division, division
+from .division import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, MEMBERS_NOW, SOLVER, Plan
+from .division_options import Division, division, threads_of
 from .division_steps import solve
 from .evaluate import evaluate, thread_count
+from .live_rows import live_rows
+from .strand_loops import knotted
 
-SUPPORTS = {"trees"}
+SUPPORTS = {"trees", "loops", "couplings", "constraints"}
 _NOTHING = np.zeros(0)
+_NUMBERS = types.Array(types.float64, 1, "C")
+
+
+def _only(kernel: Any, *arguments: Any) -> Any:
+    """A kernel compiled or loaded from disk, for these types and no others."""
+    kernel.compile(arguments)
+    kernel.disable_compile(True)
+    return kernel
 
 
 @cache
 def compiled() -> Any:
-    """The solver, compiled or loaded from disk, for contiguous doubles and nothing else."""
-    numbers = types.Array(types.float64, 1, "C")
-    board = types.Array(types.int64, 1, "C")
-    kernel: Any = solve
-    kernel.compile((*[numbers] * 5, board, types.int64, types.int64))
-    kernel.disable_compile(True)
-    return kernel
+    """The solver, for contiguous doubles and nothing else."""
+    return _only(solve, *[_NUMBERS] * 5, types.Array(types.int64, 1, "C"), types.int64, types.int64)
+
+
+@cache
+def compiled_loops() -> Any:
+    """The solver of loops, likewise."""
+    return _only(solve_loops, *[_NUMBERS] * 6)
+
+
+@cache
+def solver_address() -> int:
+    """Where the compiled solver is, for kernels/outside.call_division."""
+    (found,) = compiled().overloads.values()
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
+
+
+@entry
+def solve_loops(memory, q, u, forces, signals, udot):
+    """udot of one state with constraints. Returns 0 if all is well, else not a number."""
+    m, end = unpack(memory)
+    F, end = unpack_forces(memory, end)
+    E, end = unpack_constraints(memory, end)
+    if mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
+        return np.nan
+    buffer = scratch(memory, end, memory)
+    k, n = take_kinematics(m, buffer)
+    w, n = divided_loops.take_work(m, E, buffer, n)
+    place_and_move(m, q, u, k)
+    _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
+    return well + checksum(udot)
 
 
 def _help(board: np.ndarray, member: int) -> None:
@@ -51,6 +95,33 @@ class Planned:
         compiled()
         self.plan = Plan(system, choice)
         self.memory, self.threads = self.plan.memory, choice.threads if self.plan.strands else 1
+        self.header = self.memory[:HEADER].view(np.int64)
+        self.header[SOLVER] = solver_address()
+        if self.plan.strands and self.plan.inside:
+            self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
+        self._loops: np.ndarray | None = None
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within it compiled loops may call the solver; helpers are awake, unless another job has the crew."""
+        crew = crew_of(_help)
+        mine = self.threads > 1 and crew.free.acquire(blocking=False)
+        self.header[[BOARD_AT, MEMBERS_NOW]] = crew.board.ctypes.data, self.threads if mine else 1
+        try:
+            if mine:
+                crew.call(self.threads - 1)
+            yield
+        finally:
+            self.header[FORCES_ALONE] = 0
+            if mine:
+                crew.free.release()
+
+    def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
+        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well."""
+        if self._loops is None:
+            self._loops = loops_memory(self.plan.system, self)
+        with self.at_work():
+            return compiled_loops()(self._loops, q, u, forces, signals, udot)
 
     def solve(self, q: Any, u: Any, forces: Any, udot: Any) -> float:
         """udot of one state; 0 if all is well. Where another job has the crew, this thread works alone."""
@@ -62,6 +133,14 @@ class Planned:
             return solve(self.memory, q, u, forces, udot, crew.board, 0, self.threads)
         finally:
             crew.free.release()
+
+
+def loops_memory(system: System, planned: Planned) -> np.ndarray:
+    """Memory for :func:`solve_loops`."""
+    rows = kinematics_rows(system) + divided_loops.work_rows(system, planned.memory)
+    memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
+    memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
+    return memory
 
 
 class Divided:
@@ -83,12 +162,15 @@ class Divided:
             )
         return Planned(system, self.choice)
 
-    def accelerations(self, planned, q, u, forces, udot, start, stop):
+    def accelerations(self, planned, q, u, forces, signals, udot, start, stop):
         """As the compiled ones."""
-        Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
-        total = 0.0
+        Q, U, F, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
+        total, closed = 0.0, live_rows(planned.plan.system).count > 0
         for s in range(start, stop):
-            one = planned.solve(Q[s], U[s], F[s], out[s])
+            if closed:
+                one = planned.solve_loops(Q[s], U[s], F[s], S[s], out[s])
+            else:
+                one = planned.solve(Q[s], U[s], F[s], out[s])
             if one != 0.0:
                 _explain_subchain(planned.plan, Q[s], U[s], F[s])
             total += one
@@ -116,13 +198,18 @@ def _divided(choice: Division) -> Divided:
     return Divided(choice)
 
 
-def divided(system: System, algorithm: str, threads: int | None, one_state: bool) -> Divided:
-    """The algorithm as its name and options say. Threads share one state; of a batch each has states of its own."""
-    count = thread_count(threads)
+def divided(system: System, algorithm: str, threads: int | None, one_state: bool) -> tuple[Divided, int]:
+    """The algorithm as its name and options say, and threads. They share one state; of a batch each has its own."""
+    count = thread_count(threads_of(algorithm, threads))
     found = _divided(division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
-    if one_state:  # where quick() finds it
+    if one_state and not live_rows(system).count:  # where quick() finds it
         system.ready[algorithm, threads] = system.ready.setdefault(found.accelerations, [])
-    return found
+    return found, count
+
+
+def planned_run(system: System, algorithm: str) -> Planned:
+    """A division for a run, with threads as its name says."""
+    return divided(system, algorithm, None, True)[0].workspace(system)
 
 
 def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str, threads: int | None) -> np.ndarray | None:

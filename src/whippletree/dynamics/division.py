@@ -13,12 +13,15 @@ from .assembly import JOIN, KEPT, ROOM
 from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
+from .knots import lay_out, tie_loops
 from .partition import Strand, blocks, partition
 from .strand_layout import (
     BODIES,
     FREE_TIP,
     HANDLES,
     HEAD,
+    KNOTS_AT,
+    LOCAL,
     NODE,
     NQ,
     NU,
@@ -32,13 +35,19 @@ from .strand_layout import (
     places,
 )
 
-HEADER = 24
+HEADER = 32
 (
     STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
     ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
 ) = range(14)  # fmt: skip
+# behind gravity: whether forces alone act; then for calls from compiled loops the address of the solver, the board, how
+# many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
+# the others; below what directions of rows are redundant; and the address of what solves strands with loops
+FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
+LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED = range(21, 28)
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
+READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
@@ -50,18 +59,23 @@ class Plan:
         self.system, self.choice = system, choice
         lanes = LANES if choice.lanes else 1
         if system.nb == 1:  # nothing moves
-            self.strands, self.blocks, self.memory = [], [], _nothing(system)
+            self.strands: list[Strand] = []
+            self.blocks: list[list[Strand]] = []
+            self.memory = _nothing(system)
             return
         pieces = self._pieces(lanes)
         share = SHARE if lanes == 1 else 1.0
-        self.families = partition(system, choice, pieces, share)
-        self.blocks = blocks(system, self.families, lanes)
+        self._divide(pieces, share, lanes)
         if choice.leaves == "subchains" and choice.pieces is None and max(map(len, self.blocks)) == 1 < lanes:
             # no two strands are alike: lanes would stay empty
-            self.families = partition(system, choice, self._pieces(1), SHARE)
-            self.blocks = blocks(system, self.families, lanes)
+            self._divide(self._pieces(1), SHARE, lanes)
         self.strands = [s for f in self.families for s in f.strands]
         self._lay_out()
+
+    def _divide(self, pieces: int, share: float, lanes: int) -> None:
+        self.families = partition(self.system, self.choice, pieces, share)
+        self.inside, self.shared = tie_loops(self.system, self.families)
+        self.blocks = blocks(self.system, self.families, lanes)
 
     def _pieces(self, lanes: int) -> int:
         bodies = self.system.nb - 1
@@ -99,8 +113,10 @@ class Plan:
             TASKS_AT: np.array(tasks),
             FIRST_AT: np.array(first),
         }
+        listed |= {LOCAL_ROWS_AT: np.array(self.inside, int), SHARED_ROWS_AT: np.array(self.shared, int)}
         where = {name: self._take(table.size) for name, table in listed.items()}
-        room = self._take(ROOM)
+        room, local = self._take(ROOM), self._take(LOCAL * len(self.inside))
+        tied = {s.block: lay_out(self.system, s, self._take) for s in self.strands if s.knots}
         self.memory = aligned(self._end)
         header = self.memory[:HEADER].view(np.int64)
         for name, table in listed.items():
@@ -110,9 +126,16 @@ class Plan:
             len(self.strands), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
         header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
+        header[[SIZE, LOCAL_AT, LOCAL_COUNT, SHARED_COUNT]] = (
+            self.memory.size, local, len(self.inside), len(self.shared),
+        )  # fmt: skip
         self.memory[GRAVITY : GRAVITY + 3] = self.system.gravity
         for n in range(len(self.blocks)):
             self._fill(n)
+        for n, (at, tables) in tied.items():
+            self.memory[self.at[n] : self.at[n] + HEAD].view(np.int64)[KNOTS_AT] = at
+            for start, table in tables.items():
+                self.memory[start : start + table.size].view(np.int64)[:] = table
 
     def _take(self, count: int) -> int:
         start = self._end
@@ -275,7 +298,7 @@ class Plan:
 def _nothing(system: System) -> np.ndarray:
     """A plan without steps."""
     memory = aligned(HEADER)
-    memory.view(np.int64)[SYSTEM_NB] = system.nb
+    memory.view(np.int64)[[SYSTEM_NB, SIZE]] = system.nb, HEADER
     return memory
 
 

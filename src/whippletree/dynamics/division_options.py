@@ -14,6 +14,7 @@ OPTIONS = {
     "pieces": "a whole number of subchains, 1 or more",
     "terminal": "the share of the last subchain, between 0 and 1",
     "lanes": "True or False",
+    "threads": "a whole number of threads, 0 for all cores",
 }
 
 
@@ -43,6 +44,7 @@ def division(algorithm: str, threads: int = 1) -> Division:
     name = algorithm.partition("(")[0]
     given = _options(algorithm) if name != algorithm else {}
     leaves = LEAVES[name]
+    given.pop("threads", None)
     for option, value in given.items():
         if option not in OPTIONS:
             raise ModelError(f"option '{option}' of '{name}' is not known", hint=nearest(option, OPTIONS))
@@ -51,6 +53,21 @@ def division(algorithm: str, threads: int = 1) -> Division:
     if "efficient" in given:
         leaves = "subchains" if given.pop("efficient") else "bodies"
     return Division(leaves, threads=threads, **given)
+
+
+def threads_of(algorithm: str, threads: int | None) -> int | None:
+    """Threads as an argument or as an option of the name."""
+    asked = _options(algorithm).get("threads") if "(" in algorithm else None
+    if asked is None:
+        return threads
+    if not _fits("threads", asked):
+        raise ModelError("option 'threads' is not right", expected=OPTIONS["threads"], got=repr(asked))
+    if threads is not None:
+        raise ModelError(
+            "threads are given twice", expected="as an option of the algorithm, or as an argument",
+            got=f"'{algorithm}' and threads = {threads}",
+        )  # fmt: skip
+    return int(asked)
 
 
 def _options(algorithm: str) -> dict[str, Any]:
@@ -70,4 +87,6 @@ def _fits(option: str, value: Any) -> bool:
         return isinstance(value, bool)
     if isinstance(value, bool):
         return False
-    return isinstance(value, int) and value >= 1 if option == "pieces" else isinstance(value, float) and 0 < value < 1
+    if option in ("pieces", "threads"):
+        return isinstance(value, int) and value >= (1 if option == "pieces" else 0)
+    return isinstance(value, float) and 0 < value < 1

@@ -6,7 +6,7 @@ from ..kernels.blocks import UNIT
 from ..kernels.compare import exceeds
 from ..kernels.lanes import entry, inline, kernel, view
 from ..kernels.layout import take_integers
-from ..kernels.outside import read_lane
+from ..kernels.outside import call_strand, read_lane
 from ..kernels.shared import doubles_at, fence, pause, read_shared, write_shared
 from .assembly import FAMILY, JOIN, ROOM, carry, compose, join, part, stand_on
 from .crew import (
@@ -30,12 +30,16 @@ from .division import (
     COMPOSE,
     FAMILIES_AT,
     FIRST_AT,
+    FORCES_ALONE,
     GRAVITY,
     HEADER,
     JOINS_AT,
+    KNOTTED,
     MIDDLE,
     OPENING,
     PLACE,
+    PRESS,
+    READY,
     ROOM_AT,
     STANDS_AT,
     STANDS_COUNT,
@@ -48,7 +52,8 @@ from .division import (
     TASKS_AT,
 )
 from .handles import answer_strands, place_strands, sweep_strands
-from .strand_layout import HEALTH, registers, take_strands
+from .strand_layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
+from .strand_responses import press_strands, ready_strands
 
 
 @inline
@@ -62,6 +67,10 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
         place_strands(memory, start, q, u, forces, like)
     elif kind == SWEEP:
         sweep_strands(memory, start, view(forces, nu, forces.shape[0] - nu), like)
+    elif kind == READY:
+        ready_strands(memory, start, forces, like)
+    elif kind == PRESS:
+        press_strands(memory, start, like)
     else:
         answer_strands(memory, start, udot, like)
 
@@ -88,11 +97,18 @@ def do_task(memory, task, q, u, forces, udot):
     header, _ = take_integers(memory, 0, HEADER)
     z, _ = take_integers(memory, header[TASKS_AT] + TASK * task, TASK)
     kind = z[0]
+    if header[FORCES_ALONE] == 1:
+        if kind == COMPOSE:
+            return
+        kind = READY if kind == PLACE else PRESS if kind == SWEEP else kind
     if kind == COMPOSE:
         compose(memory, header[STANDS_AT], header[STANDS_COUNT], view(memory, GRAVITY, 3))
-    elif kind in (PLACE, SWEEP, ANSWER):
+    elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS):
         for block in range(z[1], z[2]):
-            if take_integers(memory, header[BLOCKS_AT] + 2 * block + 1, 1)[0][0] == 1:
+            b, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
+            if b[1] == 1 and kind not in (PLACE, READY) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
+                call_strand(header[KNOTTED], memory, kind, b[0], forces, udot)
+            elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
             else:
                 each_block(memory, kind, block, q, u, forces, udot, registers(memory, 0, 0))
@@ -168,7 +184,8 @@ def health(memory):
 def solve(memory, q, u, forces, udot, board, member, members):
     """udot of one state, by this thread alone or with the others that look at the board. Returns 0 if all is well.
 
-    A helper, ``member`` > 0, serves instead.
+    With FORCES_ALONE in the header it is udot of joint forces alone, at the pose of the state that was solved last: no
+    gravity, no velocity, no wrenches. A helper, ``member`` > 0, serves instead.
     """
     if member > 0:
         serve(board, member)

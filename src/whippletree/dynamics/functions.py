@@ -82,7 +82,7 @@ def forward_dynamics(
     if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     if module is divide:
-        module = divide.divided(system, algorithm, threads, Q.ndim == 1)
+        module, threads = divide.divided(system, algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:
         rows = list(system.forces.motions)

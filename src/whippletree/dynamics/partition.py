@@ -10,6 +10,7 @@ families nest no deeper than log2 of the number of bodies.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..errors import ModelError
 from ..kernels.joints import FREE, PLANAR, SPHERICAL, UNIVERSAL
 from ..system.system import System
 from .division_options import Division
+from .live_rows import live_rows
 
 OWN_SIGN = (UNIVERSAL, PLANAR, SPHERICAL, FREE)  # kinds whose formula depends on how the joint was written
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
@@ -37,6 +39,8 @@ class Strand:
     holds: set[int] = field(default_factory=set)  # bodies that carry something beside the path
     block: int = -1
     lane: int = -1
+    knots: list[Any] = field(default_factory=list)  # loops inside, see knots.py
+    first_row: int = 0  # of theirs among all such rows
 
     @property
     def bodies(self) -> list[int]:
@@ -78,7 +82,7 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
         weight[parent[i]] += weight[i]
         children[parent[i]].append(i)
     grain = 0.0 if choice.leaves == "bodies" else weight[0] / max(1, pieces)
-    fit = tips(system)
+    fit, crossed = tips(system), crossings(system)
     families: list[Family] = []
     held: dict[int, Strand] = {}  # which strand a body is in
     waiting = list(children[0])
@@ -91,7 +95,7 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
             path.append(first)
         heavy = {c for c in sides if weight[c] > grain}
         load = _folded(path, children, heavy, own)
-        strands = _cut(path, load, fit, choice, grain, share)
+        strands = _cut(path, load, fit, crossed, choice, grain, share)
         if choice.leaves != "subchains":
             _require_mass(system, strands[:-1], fit)
         _settle(strands, root, parent, children, heavy, held, len(families))
@@ -115,7 +119,13 @@ def _folded(path: list[int], children: list[list[int]], heavy: set[int], own: np
 
 
 def _cut(
-    path: list[int], load: np.ndarray, fit: np.ndarray, choice: Division, grain: float, share: float
+    path: list[int],
+    load: np.ndarray,
+    fit: np.ndarray,
+    crossed: np.ndarray,
+    choice: Division,
+    grain: float,
+    share: float,
 ) -> list[Strand]:
     """The path in strands, cut behind bodies that are fit to be tips."""
     done = np.cumsum(load)
@@ -131,7 +141,7 @@ def _cut(
         wanted = done[-1] / (count - 1 + share) * np.arange(1, count)
         reach = max(1, len(path) // (4 * count))
         near = np.searchsorted(done, wanted * (1.0 - 1e-9)) + 1
-        ends = [_nearest_fit(path, fit, int(e), reach) for e in near]
+        ends = [_nearest_fit(path, fit, crossed, int(e), reach) for e in near]
     cuts = sorted({e for e in ends if e is not None and 0 < e < len(path)})
     return [Strand(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
 
@@ -147,14 +157,23 @@ def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> Non
             )
 
 
-def _nearest_fit(path: list[int], fit: np.ndarray, end: int, reach: int) -> int | None:
-    """A number of bodies near ``end`` whose last one is fit to be a tip."""
-    for least in (2, 1):
-        for away in range(reach + 1):
-            for e in (end - away, end + away):
-                if 0 < e < len(path) and fit[path[e - 1]] >= least:
-                    return e
-    return None
+def _nearest_fit(path: list[int], fit: np.ndarray, crossed: np.ndarray, end: int, reach: int) -> int | None:
+    """A number of bodies near ``end`` whose last one is fit to be a tip, and a cut behind it crosses few loops."""
+    near = [e for away in range(reach + 1) for e in (end - away, end + away) if 0 < e < len(path)]
+    able = [e for e in near if fit[path[e - 1]]]
+    return min(able, key=lambda e: (crossed[path[e]], -fit[path[e - 1]]), default=None)
+
+
+def crossings(system: System) -> np.ndarray:
+    """For every body: how many loops pass through its inboard joint."""
+    live, parent, found = live_rows(system), system.arrays["parent"], np.zeros(system.nb, int)
+    for e in range(len(live.body)):
+        a, b = int(live.body[e]), int(live.to[e])
+        while a != b and live.row[e] < live.row[e + 1]:
+            a, b = max(a, b), min(a, b)
+            found[a] += 1
+            a = int(parent[a])
+    return found
 
 
 def _settle(
@@ -217,6 +236,8 @@ def blocks(system: System, families: list[Family], lanes: int) -> list[list[Stra
 
 def _form(system: System, strand: Strand, code: np.ndarray) -> object:
     """Strands of one form can be computed side by side: rows of one kind of joint of any length, or equal trees."""
+    if strand.knots:
+        return id(strand)  # alone
     kinds = code[strand.path]
     if not strand.aside and (kinds == kinds[0]).all():
         return int(kinds[0])

@@ -21,7 +21,14 @@ from ..kernels.layout import Arrays, take_integers
 from .tips import ROOM, WIDE
 
 HEAD = 16  # integers in front of a block
-WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL = range(9)  # their places
+WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL, KNOTS_AT = range(10)  # their places
+
+# loops inside a strand, see strand_loops.py. Integers of a knot: its top; its first row and how many; freedoms; bodies
+# and where they are listed; where its numbers are; its rank. Integers of a row: the bodies of its two ends, its place
+# among the local rows. Numbers of a local row: wrenches on its two ends, gamma, and the multiplier found
+KNOT, KNOT_ROW, LOCAL = 8, 3, 14
+TOP, FIRST_ROW, KNOT_ROWS, FREEDOMS, KNOT_BODIES, BODIES_AT, NUMBERS_AT, KNOT_RANK = range(8)
+GAMMA, LAMBDA = 12, 13
 
 # rows of a strand's own numbers: where it stands, then its two handles, then their answer
 POINT, TURN, OFFSET, BASE_V, BASE_B, REL_R, REL_O, NEXT_R, NEXT_O, HEALTH = 0, 3, 12, 15, 21, 27, 36, 39, 48, 51
@@ -82,6 +89,11 @@ def work_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
 def integer_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
     counts = {"parent": nb, "kind": nb, "position": nb + 1, "dof": nb + 1, "component": nb, "side": nb}
     return counts | {"q_row": nq * width, "u_row": nu * width, "body": nb * width}
+
+
+def knot_numbers(rows: int, freedoms: int) -> int:
+    """Numbers that a knot takes."""
+    return rows * freedoms + rows * rows + 18 * rows
 
 
 def places(nb: int, nq: int, nu: int, width: int) -> tuple[dict[str, int], int]:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, composite, multipliers, reduction
+from ..dynamics import articulated, composite, divided_loops, multipliers, reduction
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
@@ -25,7 +25,7 @@ from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
 from ..kernels.forces import apply_forces, spread_given
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import MODAL_MOTION, unpack
+from ..kernels.layout import DIVISION, MODAL_MOTION, unpack
 from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import HOLD, SETTLE, call_flexible, call_policy, call_solver
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
@@ -34,7 +34,7 @@ from .stabilize import PROJECTION, Stabilization, stabilized
 
 ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
 TREES = {"articulated": 0, "composite": 1}
-LOOPS = ("multipliers", "reduction")  # in integrate/closed.py
+LOOPS = ("multipliers", "reduction", "divide")  # in integrate/closed.py
 
 
 class Mechanism(NamedTuple):
@@ -75,11 +75,17 @@ def mechanism_memory(
     lanes: int = 1,
     stabilization: Stabilization = PROJECTION,
     plan: Plan | None = None,
+    division: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state."""
+    """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state.
+
+    ``division`` is the memory of a division, which must stay where it is as long as this one is used.
+    """
     nb, nu, live = system.nb, system.nu, live_rows(system)
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
+    elif division is not None:
+        work = divided_loops.work_rows(system, division)
     else:
         trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
@@ -87,7 +93,10 @@ def mechanism_memory(
         work = max(work, work_rows(system))  # where modes settle
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
-    return make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
+    memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
+    if division is not None:
+        memory[DIVISION : DIVISION + 1].view(np.int64)[0] = division.ctypes.data
+    return memory
 
 
 @inline
@@ -305,7 +314,8 @@ def accelerate(x, t, q, u, udot):
     for again in range(times_solved(p.m)):
         if again > 0:
             follow(x, p, q, udot, n)
-        place_and_move(p.m, q, u, p.k)
+        if p.m.header[DIVISION] == 0 or p.F.nf + p.F.nj > 0:  # a division has its own kinematics
+            place_and_move(p.m, q, u, p.k)
         power = load(p, t, q, u)
         if p.F.ndriven > 0:
             hold(p)

@@ -302,10 +302,11 @@ class Run:
         task, tail = self.task, self.state[self.tail :]
         while True:
             before = self.state[ACCEPTED]
-            status = march(
-                self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
-                MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, stop, steps, ask,
-            )  # fmt: skip
+            with self.plans.at_work():
+                status = march(
+                    self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
+                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, stop, steps, ask,
+                )  # fmt: skip
             if status != PLAN:
                 return status
             steps -= int(self.state[ACCEPTED] - before)

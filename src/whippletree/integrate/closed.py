@@ -1,4 +1,4 @@
-"""Motion with loops and constraints: solvers of one state that are compiled apart, called by their addresses.
+"""Motion with loops and constraints, or divided: solvers of one state, compiled apart and called by their addresses.
 
 Paper    of the way back onto constraints: [hairer1996] sec. VII.2, the projection method, eqs (2.13)-(2.14): position,
          then velocity, to the nearest state in the metric of M.
@@ -6,14 +6,15 @@ Symbols  g = 0, C u = given as in kernels/constraints.py.
 Differs  the multipliers of the projection come from the same factors as those of motion, dynamics/multipliers.py, so
          redundant rows need no care. Positions are judged as they are; speeds only once loops are closed, where rows
          that the open loop made independent are redundant again and do not lock it. By reduction, C move = -g of least
-         kinetic energy is motion from rest without forces.
+         kinetic energy is motion from rest without forces. A division has no factors: there the responses to loads do.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics import articulated, multipliers, reduction, reduction_loads
+from ..dynamics import articulated, divided_loops, multipliers, reduction, reduction_loads
+from ..dynamics.division_options import is_division
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import evaluate_signals
 from ..kernels.kinematics import place_and_move
@@ -97,6 +98,34 @@ def move_onto_reduced(x, t, q, u):
 
 
 @kernel
+def move_onto_divided(x, t, q, u):
+    """The same by responses to loads, at a pose that has been solved"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    if E.closes == 0.0:
+        return 0.0
+    w, _ = divided_loops.take_work(m, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    rank, left = -1, 0.0
+    for turn in range(MOST):
+        place_and_move(m, q, u, p.k)
+        constrain(m, E, p.k, p.signals, q, u, w.rows)
+        before, left = left, multipliers.gap(E, w.rows)
+        closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
+        if closed or rank < 0 or left > COARSE:
+            rank = divided_loops.refill(m, E, p.k, q, u, w)
+        if closed:
+            break
+        divided_loops.meet(m, q, u, w, rank, w.rows.g)
+        advance(m, q, w.move, q)
+    divided_loops.meet(m, q, u, w, rank, w.rows.rate)
+    for j in range(m.nu):
+        put(u, j, get(u, j) + get(w.move, j))
+    return left
+
+
+@kernel
 def solve_constrained(x, t, q, u, udot):
     """u' with constraints by multipliers; returns their power"""
     p, n = open_parts(x)
@@ -134,6 +163,34 @@ def solve_reduced(x, t, q, u, udot):
             power = power + get(lam, n) * get(own.x.given, n)
         if F.ndriven > 0:
             apply_constraints(E, p, own.x.w, lam)
+    return power
+
+
+@kernel
+def solve_divided(x, t, q, u, udot):
+    """u' of a divided tree"""
+    p, _ = open_parts(x)
+    forces = view(p.total, 0, p.total.shape[0] + p.wrench.shape[0])  # wrenches lie behind
+    divided_loops.divided(p.m, 0, q, u, forces, udot)
+    put(p.health, 0, 1.0)
+    return 0.0
+
+
+@kernel
+def solve_divided_loops(x, t, q, u, udot):
+    """u' of a divided tree with loops; returns the power of constraints"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    w, _ = divided_loops.take_work(m, E, x.buffer, n)
+    if F.nf + F.nj == 0:  # else they are there
+        place_and_move(m, q, u, p.k)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    forces = view(p.total, 0, p.total.shape[0] + p.wrench.shape[0])
+    power, _ = divided_loops.solve(m, F, E, p.k, p.signals, q, u, forces, w, udot)
+    put(p.health, 0, 1.0)
+    if F.ndriven > 0:
+        apply_constraints(E, p, w.rows.w, w.lam)
     return power
 
 
@@ -180,9 +237,35 @@ def closed_reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
     return move_onto_reduced(x, t, coordinates, speeds)
 
 
-SOLVERS = {"multipliers": (constrained, closed), "reduction": (reduced, closed_reduced)}
+def divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_divided(x, t, coordinates, speeds, numbers_at(udot, nu))
 
 
-def code_of(algorithm: str) -> int | tuple[int, ...]:
-    """What a Mechanism takes for an algorithm; with loops, what finds u' and what goes back onto the constraints."""
+def stay(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    return 0.0
+
+
+def divided_constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_divided_loops(x, t, coordinates, speeds, numbers_at(udot, nu))
+
+
+def closed_divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto_divided(x, t, coordinates, speeds)
+
+
+SOLVERS = {
+    "multipliers": (constrained, closed),
+    "reduction": (reduced, closed_reduced),
+    "divided tree": (divided, stay),
+    "divided loops": (divided_constrained, closed_divided),
+}
+
+
+def code_of(algorithm: str, loops: bool = True) -> int | tuple[int, ...]:
+    """What a Mechanism takes for an algorithm: of TREES, or what finds u' and what goes back onto the constraints."""
+    if is_division(algorithm):
+        algorithm = "divided loops" if loops else "divided tree"
     return TREES[algorithm] if algorithm in TREES else tuple(address_of(f) for f in SOLVERS[algorithm])

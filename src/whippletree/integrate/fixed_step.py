@@ -137,10 +137,11 @@ class Run:
     def _march(self, state: np.ndarray, steps: int) -> int:
         """So many steps, or fewer where the plan has to be made again."""
         task = self.task
-        return self.march(
-            self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
-            task.Q, task.U, task.W, steps,
-        )  # fmt: skip
+        with self.plans.at_work():
+            return self.march(
+                self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
+                task.Q, task.U, task.W, steps,
+            )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
         while steps > 0 and self.row < self.task.t.size:

@@ -48,7 +48,8 @@ class Run:
         self.evaluations += 1
         # a copy of y, where given motions may be written
         memory = self.plans.memory(self.tail)
-        self.served = derivative(memory, task.tau, task.call, self.plans.code, float(t), np.array(y), out)
+        with self.plans.at_work():
+            self.served = derivative(memory, task.tau, task.call, self.plans.code, float(t), np.array(y), out)
         if not np.isfinite(out).all():
             self.blamed = int(np.argmin(np.isfinite(out)))
             raise FloatingPointError("the accelerations are not finite")  # some libraries would go on

@@ -1,4 +1,5 @@
-"""The memory of a run's Mechanism; by reduction, with a plan that is made again where it serves no longer.
+"""The memory of a run's Mechanism. By reduction it has a plan, which is made again where it serves no longer; divided,
+it has the memory of a division, and threads.
 
 A plan follows from a pose, and the pose is the last part of a run's state: a run that goes on from a state, or is put
 back to one, has the plan that it had there.
@@ -7,10 +8,14 @@ back to one, has the plan that it had there.
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from ..dynamics.divide import Planned, planned_run
+from ..dynamics.division_options import is_division
+from ..dynamics.live_rows import live_rows
 from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
 from ..dynamics.reduction_layout import Plan
@@ -25,7 +30,10 @@ class Plans:
 
     def __init__(self, task: Task, rows: int) -> None:
         self.task, self.system, self.rows = task, task.system, rows
-        self.code = code_of(task.algorithm)
+        self.code = code_of(task.algorithm, live_rows(task.system).count > 0)
+        self.division: Planned | None = None
+        if is_division(task.algorithm):
+            self.division = planned_run(task.system, task.algorithm)
         self.planned = task.algorithm == "reduction"
         self.width = 1 + task.system.nq if self.planned else 0
         self.plan: Plan | None = None
@@ -34,8 +42,12 @@ class Plans:
         self._memory = np.zeros(0) if self.planned else self._make()
 
     def _make(self) -> np.ndarray:
-        task = self.task
-        return mechanism_memory(self.system, task.algorithm, self.rows, 1, task.stabilization, self.plan)
+        task, division = self.task, self.division.memory if self.division else None
+        return mechanism_memory(self.system, task.algorithm, self.rows, 1, task.stabilization, self.plan, division)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Within it the compiled loop may run."""
+        return self.division.at_work() if self.division else nullcontext()
 
     def memory(self, tail: np.ndarray) -> np.ndarray:
         """For the plan of a tail."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import ALGORITHMS, choose
+from ..dynamics.division_options import is_division
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
@@ -83,7 +84,8 @@ def simulate(
     rest, and where a motion is given that says how it starts. With loops the start must be closed
     (:func:`assemble` makes it so), and speeds that a dict leaves out follow from those it names. ``tau`` is a constant
     joint force (N m or N), an array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by
-    ``numba.njit`` stays in the compiled loop. The forces of the model act besides. ``integrator`` is one of
+    ``numba.njit`` stays in the compiled loop. The forces of the model act besides. ``algorithm`` is "auto" or a name as
+    :func:`forward_dynamics` takes it, as "divide(threads=2)". ``integrator`` is one of
     ``INTEGRATORS``: ``dopri5``, ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each,
     in every component x of q and u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``,
     ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
@@ -124,6 +126,8 @@ def simulate(
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
     given_motion(system, 0.0, q_now, u_now)
     _check_loops(system, name, integrator)
+    if is_division(algorithm):
+        name = algorithm  # with its options
     partial = u is None or isinstance(u, Mapping)
     consistent_start(system, q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     if note := locked(system, q_now):

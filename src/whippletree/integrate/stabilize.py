@@ -58,10 +58,10 @@ def make_stabilization(system: System, name: str, alpha: Any, beta: Any) -> Stab
 
 
 def require_multipliers(how: Stabilization, algorithm: str) -> None:
-    """Only multipliers leave room for gaps: the other algorithms count on closed loops."""
-    if how.name != "projection" and algorithm != "multipliers":
+    """Only multipliers, of whole or divided trees, leave room for gaps: the other algorithms count on closed loops."""
+    if how.name != "projection" and algorithm not in ("multipliers", "divide"):
         raise ModelError(
             f"algorithm '{algorithm}' runs with projection only",
             got=f"stabilization '{how.name}'",
-            hint="take algorithm='multipliers'",
+            hint="take algorithm='multipliers' or 'divide'",
         )

@@ -142,6 +142,49 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
     return types.float64(types.int64, memory, buffer, types.float64, q, u, out), generate
 
 
+@intrinsic
+def call_division(
+    typing_context: Any,
+    place: Any,
+    memory: Any,
+    q: Any,
+    u: Any,
+    forces: Any,
+    udot: Any,
+    board: Any,
+    member: Any,
+    members: Any,
+) -> Any:
+    """Call the compiled entry of dynamics/division_steps.py, which lies at ``place`` as Numba wraps it for C."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        shape = ir.FunctionType(ir.DoubleType(), [a.type for a in args[1:]])
+        return builder.call(builder.inttoptr(args[0], shape.as_pointer()), args[1:])
+
+    given = (memory, q, u, forces, udot, board, types.int64, types.int64)
+    return types.float64(types.int64, *given), generate
+
+
+STRAND_CALL = types.float64(
+    _NUMBERS, types.int64, types.int64, types.int64, _NUMBERS, types.int64, _NUMBERS, types.int64
+)  # fmt: skip
+
+
+@intrinsic
+def call_strand(typing_context: Any, place: Any, memory: Any, kind: Any, start: Any, forces: Any, udot: Any) -> Any:
+    """Do a step of one strand by the function at an address, of dynamics/strand_loops.py."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        whole, given, out = (context.make_array(sig.args[n])(context, builder, args[n]) for n in (1, 4, 5))
+        word, numbers = args[0].type, ir.DoubleType().as_pointer()
+        shape = ir.FunctionType(ir.DoubleType(), [numbers, word, word, word, numbers, word, numbers, word])
+        arrays = [given.data, given.nitems, out.data, out.nitems]
+        function = builder.inttoptr(args[0], shape.as_pointer())
+        return builder.call(function, [whole.data, whole.nitems, args[2], args[3], *arrays])
+
+    return types.float64(types.int64, memory, types.int64, types.int64, forces, udot), generate
+
+
 # ---------------------------------------------------------------- flexible bodies, compiled apart as well
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 

@@ -119,3 +119,15 @@ def doubles_at(typing_context: Any, place: Any, count: Any) -> Any:
         return borrow(context, builder, numbers, data, ir.Constant(args[1].type, 0), args[1])
 
     return numbers(types.int64, types.intp), generate
+
+
+@intrinsic
+def integers_at(typing_context: Any, place: Any, count: Any) -> Any:
+    """So many integers, borrowed."""
+    numbers = types.Array(types.int64, 1, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return borrow(context, builder, numbers, data, ir.Constant(args[1].type, 0), args[1])
+
+    return numbers(types.int64, types.intp), generate
