@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
+from ..kernels.lanes import LANES
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose
-from .evaluate import evaluate, quick
+from .evaluate import evaluate, quick, thread_count
 from .inputs import require_finite, states, with_wrenches
 from .loads import given_accelerations, loads, tiled_signals
+from .predict import Use
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros
@@ -41,13 +43,14 @@ def forward_dynamics(
 
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
     origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
-    accelerate as that says. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of
-    cores a batch may use, or one state by "divide" (0: all).
+    accelerate as that says. ``algorithm`` is a name of ``ALGORITHMS``, or "auto": the one that is predicted to be the
+    fastest here, as ``system.explain()`` tells. ``threads`` is the number of cores that a batch may use, or one state by
+    "divide" (0: all).
     """
-    plain = wrenches is None and threads is None and tau is not None and not system.forces.any
-    if plain and algorithm == "auto":
-        try:  # quick(), written out: worth 0.3 of 2.1 microseconds at 7 joints
-            waiting = system.ready[_accelerations]
+    plain = wrenches is None and tau is not None and not system.forces.any
+    if plain and threads is None:
+        try:  # quick() of articulated, written out: worth 0.3 of 2.1 microseconds at 7 joints
+            waiting = system.ready[algorithm]
             memory = waiting.pop()
         except LookupError:
             pass
@@ -60,16 +63,16 @@ def forward_dynamics(
             waiting.append(memory)
             if total == 0.0:
                 return udot
-    if plain and algorithm in ("auto", "reduction"):
-        found = reduction.quick(system, q, u, tau)
+        found = reduction.quick(system, q, u, tau, algorithm)
         if found is not None:
             return found
-    if algorithm != "auto" and wrenches is None and tau is not None and not system.forces.any:
+    if plain:
         found = divide.quick(system, q, u, tau, algorithm, threads)
         if found is not None:
             return found
-    module: Any = ALGORITHMS[choose(system, algorithm)]
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
+    name = choose(system, algorithm, _use(Q, threads)) if algorithm == "auto" else choose(system, algorithm)
+    module: Any = ALGORITHMS[name]
     given = None
     if system.forces.any:
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
@@ -82,12 +85,30 @@ def forward_dynamics(
     if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     if module is divide:
-        module = divide.divided(system, algorithm, threads, Q.ndim == 1)
+        module = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
+    if Q.ndim == 1:
+        _make_quick(system, algorithm, name, threads)
     if given is not None:
         rows = list(system.forces.motions)
         udot[..., rows] = given[..., rows]
     return udot
+
+
+def _use(Q: np.ndarray, threads: int | None) -> Use:
+    """One state, or so many of a batch as fill the lanes of all threads: more are alike."""
+    count = thread_count(threads)
+    return Use(None if Q.ndim == 1 else min(len(Q), LANES * count), count)
+
+
+def _make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
+    """The next call with this algorithm finds the memory of this one at once."""
+    if name == "articulated":
+        system.ready[algorithm] = system.ready[_accelerations]
+    elif name == "reduction":
+        system.ready["reduction", algorithm] = system.ready[reduction.accelerations]
+    elif name == "divide" and algorithm == "auto":
+        system.ready["auto", threads] = system.ready[name, threads]
 
 
 def inverse_dynamics(
