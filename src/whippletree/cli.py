@@ -202,7 +202,7 @@ def explain(
     base: Base = None,
     passive: Passive = False,
 ) -> None:
-    """Show how a model is understood: topology, freedoms, forces, what every algorithm costs, which is chosen and why."""
+    """Show how a model is understood: topology, freedoms, forces, what algorithms cost, which is chosen and why."""
     from .system.explain import as_dict
 
     if plot is not None:

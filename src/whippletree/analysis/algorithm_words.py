@@ -73,7 +73,6 @@ def describe(system: System, found: Mobility | None, measure: bool) -> list[str]
         return [f"algorithm  none: {' and '.join(by_reason)} need solvers that are not there yet"]
     decision = decide(system)
     rows = lines(system, found, measure)
-    whose = "this host" if any(calibrate.is_measured(r.algorithm) for r in rows) else "a typical host"
     head = f"costs      {'of one state':<14}{'operations':>14}{'predicted':>12}" + f"{'measured':>12}" * measure
     return [
         f"algorithm  {decision.algorithm}: {reason(system, decision.algorithm)}",
@@ -81,8 +80,17 @@ def describe(system: System, found: Mobility | None, measure: bool) -> list[str]
         head,
         *(_row(r, measure) for r in rows),
         *told,
-        f"           predicted from rates of {whose}" + ("" if measure else "; --measure times them"),
+        f"           predicted {_whose(rows)}" + ("; forces of the model come on top" * system.forces.any),
     ]
+
+
+def _whose(rows: list[Line]) -> str:
+    """Where the rates are from."""
+    typical = [r.algorithm for r in rows if not calibrate.is_measured(r.algorithm)]
+    if not typical:
+        return "from rates of this host"
+    some = "" if len(typical) == len(rows) else f" for {', '.join(typical)}"
+    return f"from rates of a typical host{some}: --measure measures this one"
 
 
 def _row(line: Line, measure: bool) -> str:

@@ -11,14 +11,16 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from math import inf
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
+from scipy.optimize import nnls
 
-from .. import __version__
 from ..kernels.lanes import CACHE_FOLDER, LANES
 from ..model import Model
 from ..system.system import System
@@ -30,9 +32,8 @@ from .predict import IN_LANES, ON_THREADS, TYPICAL, Rates
 from .tree_operations import of_articulated, of_composite, of_divide, of_kinematics
 
 FILE = CACHE_FOLDER / "rates.json"
-SPEND = 0.03  # s of calls, of which the fastest counts
-LENGTHS = 32, 512  # bodies of the chains that are timed
-FEW, MANY = 16, 128  # where the cost is not linear
+ROUNDS, SPEND = 25, 0.004  # turns of each call that is timed, and seconds of a turn
+LENGTHS, FEWER = (32, 512), (16, 96)  # bodies of the chains that are timed; where the cost is not linear
 LOOPS = 4, 24
 DIVIDED = 128, 1024
 WHOLE = Division(lanes=False)
@@ -42,8 +43,8 @@ _measured: dict[str, tuple[float, ...]] = {}
 
 def host() -> dict[str, Any]:
     """Whose rates they are."""
-    cpu = llvm.get_host_cpu_name()
-    return {"host": platform.node(), "processor": cpu, "lanes": LANES, "version": __version__}
+    version = import_module("whippletree").__version__
+    return {"host": platform.node(), "processor": llvm.get_host_cpu_name(), "lanes": LANES, "version": version}
 
 
 def known() -> Rates:
@@ -119,46 +120,67 @@ def ladder(loops: int) -> Model:
     return model
 
 
-def time_call(system: System, algorithm: str, states: int | None = None, threads: int | None = None) -> float:
-    """Seconds of the fastest call."""
-    from .functions import forward_dynamics
+class Timed(NamedTuple):
+    """A call that is timed."""
 
-    lead = () if states is None else (states,)
-    q, zero = np.broadcast_to(system.q0, (*lead, system.nq)).copy(), np.zeros((*lead, system.nu))
-    return best(lambda: forward_dynamics(system, q, zero, zero, algorithm=algorithm, threads=threads), SPEND)
+    system: System
+    algorithm: str
+    states: int | None = None
+    threads: int | None = None
+
+    def call(self) -> Callable[[], Any]:
+        from .functions import forward_dynamics
+
+        lead, s = () if self.states is None else (self.states,), self.system
+        q, zero = np.broadcast_to(s.q0, (*lead, s.nq)).copy(), np.zeros((*lead, s.nu))
+        return partial(forward_dynamics, s, q, zero, zero, algorithm=self.algorithm, threads=self.threads)
 
 
-def best(run: Callable[[], Any], spend: float) -> float:
+def fastest(*timed: Timed) -> list[float]:
+    """Seconds of the fastest call of each. They take turns, so that what else runs here hits all alike."""
+    calls = [t.call() for t in timed]
+    found = [inf] * len(calls)
+    for _ in range(ROUNDS):
+        found = [min(least, best(call, SPEND)) for least, call in zip(found, calls, strict=True)]
+    return found
+
+
+def best(call: Callable[[], Any], spend: float) -> float:
     """Seconds of the fastest of so many calls as ``spend`` seconds hold, and at least three after the first."""
-    run()
+    call()
     least, calls, until = inf, 0, perf_counter() + spend
     while calls < 3 or perf_counter() < until:
         start = perf_counter()
-        run()
+        call()
         least, calls = min(least, perf_counter() - start), calls + 1
     return least
 
 
-def _line(algorithm: str, systems: list[System], count: Callable[[System], float], states: int | None = None) -> Any:
-    """A call and an operation, from a small and a large system."""
-    few, many = (count(s) for s in systems)
-    quick, slow = (time_call(s, algorithm, states) for s in systems)
+def _line(times: list[float], counts: list[float]) -> tuple[float, float]:
+    """Seconds of a call and of an operation, from a small and a large system."""
+    (quick, slow), (few, many) = times, counts
     each = max(slow - quick, 0.0) / (many - few)
     return max(quick - each * few, 0.0), each
 
 
-def _chains(sizes: tuple[int, int]) -> list[System]:
-    return [chain(n).compile() for n in sizes]
+def _trees(
+    algorithm: str, sizes: tuple[int, int], count: Callable[[System], float], states: int | None = None
+) -> tuple[float, float]:
+    systems = [chain(n).compile() for n in sizes]
+    return _line(fastest(*(Timed(s, algorithm, states) for s in systems)), [count(s) for s in systems])
 
 
-def _with_loops(algorithm: str) -> Any:
-    """Behind a sweep over the tree, which takes as long as articulated."""
-    sweep = measured(["articulated"])["articulated"][1]
+def _reduction() -> tuple[float, float]:
     systems = [ladder(n).compile() for n in LOOPS]
-    few, many = (predict.constraint_operations(s, algorithm) for s in systems)
-    quick, slow = (time_call(s, algorithm) - sweep * of_articulated(s) for s in systems)
-    each = max(slow - quick, 0.0) / (many - few)
-    return max(quick - each * few, 0.0), each
+    return _line(fastest(*(Timed(s, "reduction") for s in systems)), [_of_reduction(s) for s in systems])
+
+
+def _with_rows(algorithm: str) -> tuple[float, float]:
+    """Behind a sweep over the tree, which takes as long as articulated."""
+    sweep, systems = measured(["articulated"])["articulated"][1], [ladder(n).compile() for n in LOOPS]
+    times = fastest(*(Timed(s, algorithm) for s in systems))
+    behind = [t - sweep * of_articulated(s) for t, s in zip(times, systems, strict=True)]
+    return _line(behind, [predict.constraint_operations(s, algorithm) for s in systems])
 
 
 def _of_reduction(system: System) -> int:
@@ -167,15 +189,13 @@ def _of_reduction(system: System) -> int:
 
 def _divide() -> tuple[float, ...]:
     """A call, and operations on registers and on floats."""
-    systems = _chains(DIVIDED)
-    cases = [(systems[0], Division()), (systems[1], Division()), (systems[1], WHOLE)]
+    short, long = (chain(n).compile() for n in DIVIDED)
+    cases = [(short, Division()), (long, Division()), (short, WHOLE), (long, WHOLE)]
     counts = [of_divide(*case) for case in cases]
-    times = [time_call(system, "divide" if choice.lanes else "divide(lanes=False)") for system, choice in cases]
-    table = [(1.0, c.registers, c.floats) for c in counts if c is not None]
-    if LANES == 1:
-        call, each = np.linalg.lstsq(np.array(table)[:, [0, 2]], np.array(times), rcond=None)[0]
-        return max(float(call), 0.0), max(float(each), 0.0), max(float(each), 0.0)
-    return tuple(max(float(x), 0.0) for x in np.linalg.solve(np.array(table), np.array(times)))
+    times = fastest(*(Timed(s, "divide" if choice.lanes else "divide(lanes=False)") for s, choice in cases))
+    table = np.array([(1.0, c.registers, c.floats) for c in counts if c is not None])
+    found = nnls(table / np.array(times)[:, None], np.ones(len(times)))[0].tolist()  # least relative errors
+    return tuple(found if LANES > 1 else (found[0], found[2], found[2]))
 
 
 def _waiting() -> tuple[float, ...]:
@@ -184,16 +204,16 @@ def _waiting() -> tuple[float, ...]:
     count = of_divide(system, Division(threads=2))
     assert count is not None
     alone = call + wide * count.registers + single * count.floats
-    return (max(time_call(system, "divide", threads=2) - alone, 0.0),)
+    return (max(fastest(Timed(system, "divide", threads=2))[0] - alone, 0.0),)
 
 
 CALIBRATIONS: dict[str, Callable[[], tuple[float, ...]]] = {
-    "articulated": lambda: _line("articulated", _chains(LENGTHS), of_articulated),
-    IN_LANES: lambda: _line("articulated", _chains(LENGTHS), of_articulated, LANES),
-    "composite": lambda: _line("composite", _chains((FEW, MANY)), of_composite),
-    "reduction": lambda: _line("reduction", [ladder(n).compile() for n in LOOPS], _of_reduction),
-    "multipliers": lambda: _with_loops("multipliers"),
-    "nullspace": lambda: _with_loops("nullspace"),
+    "articulated": lambda: _trees("articulated", LENGTHS, of_articulated),
+    IN_LANES: lambda: _trees("articulated", LENGTHS, of_articulated, LANES),
+    "composite": lambda: _trees("composite", FEWER, of_composite),
+    "reduction": _reduction,
+    "multipliers": lambda: _with_rows("multipliers"),
+    "nullspace": lambda: _with_rows("nullspace"),
     "divide": _divide,
     ON_THREADS: _waiting,
 }

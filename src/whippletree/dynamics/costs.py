@@ -3,26 +3,28 @@
 Paper    [critchley2007] the O(n) and DCA counts it quotes of [featherstone1999b], its eqs (43) and (72), DCAt of its
          figure 4; [anderson1999] table 3 and the tables behind its references; [jain1992] sec. VII for O(n^3), in
          flexible_cost.py.
-Symbols  n bodies on hinges, p processors; of table 3 N bodies in N_sub subchains, one for each processor, with the set-up
-         cost alpha of a message and the cost beta of a number in it. m multiplications, a additions.
-Differs  Only the mean of a processor's work is counted in table 3; a schedule waits for the slowest (bench/schedule.py).
-         Its step VI has + (35m + 25a) N / N_sub^2 where the table of sequential costs has a minus, and its total has
+Symbols  n bodies on hinges, p processors; of table 3 N bodies in N_sub subchains, one for each processor, with the
+         set-up cost alpha of a message and the cost beta of a number in it. m multiplications, a additions.
+Differs  table 3 counts the mean of all processors' work; a schedule waits for the slowest (bench/schedule.py). Its step
+         VI has + (35m + 25a) N / N_sub^2 where the table of sequential costs has a minus, and its total has
          1 / N_sub^2 for the 1 / N_sub of step VI: steps are taken as printed, and added up. In the comparison of O(n)
          algorithms, "- (198m - 173a)" is read as - (198m + 173a), without which one body would cost 347 additions. DCAt
          has no formula in the paper: it is DCA on p - 1 processors and O(n) on the one that has the tip, so loaded that
-         none waits.
+         none waits. Table 3 counts one iteration of conjugate gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
 
 from . import flexible_cost
 
 
-class Count(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Count:
     """Multiplications and additions."""
 
     m: float
@@ -33,11 +35,10 @@ class Count(NamedTuple):
         """Both, at the same cost."""
         return self.m + self.a
 
-    def __add__(self, other: tuple[float, ...]) -> Count:
-        return Count(self.m + other[0], self.a + other[1])
+    def __add__(self, other: Count) -> Count:
+        return Count(self.m + other.m, self.a + other.a)
 
-    def __mul__(self, times: object) -> Count:
-        assert isinstance(times, int | float)
+    def __mul__(self, times: float) -> Count:
         return Count(self.m * times, self.a * times)
 
 
@@ -84,6 +85,12 @@ def dcae_balanced(n: float, p: float) -> Count:
     return linear(n) if p <= 1 else LEVEL * log2(p / 2) + DCAE_BODY * (n / (p + 1)) + DCAE_ENDS
 
 
+# table 3 by what is worked on: a body in steps II to VI, of which where its subchain is cut at its base; a cut joint in
+# steps IV to VII; one iteration; and step IX
+HYBRID_BODY, BASE_CUT, CUT = Count(605, 479), Count(129, 85), Count(460, 297)
+ITERATION, ANSWER_BODY, ANSWER_CUT = Count(162, 150), Count(10, 10), Count(24, 26)
+
+
 class Messages(NamedTuple):
     """How many are set up, in turn, and how many numbers they carry."""
 
@@ -121,6 +128,11 @@ def hybrid_messages(N: float, N_sub: float) -> Messages:
         return Messages(0, 0)
     sent = [messages for _, messages in hybrid_steps(N, N_sub).values()]
     return Messages(sum(s.alpha for s in sent), sum(s.beta for s in sent))
+
+
+def uncut(N: float) -> Count:
+    """A chain that is not cut, steps II to VI: O(n) as the hybrid algorithm has it."""
+    return Count(9 + 116 + 351, 12 + 102 + 280) * N + Count(-215, -165)
 
 
 def hybrid_sequential(N: float, N_sub: float) -> Count:

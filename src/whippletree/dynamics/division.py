@@ -65,10 +65,10 @@ class Plan:
 
     def __init__(self, system: System, choice: Division) -> None:
         self.system, self.choice = system, choice
+        self.families, self.blocks = cut(system, choice) if system.nb > 1 else ([], [])
         if system.nb == 1:  # nothing moves
-            self.strands, self.blocks, self.memory = [], [], _nothing(system)
+            self.strands, self.memory = [], _nothing(system)
             return
-        self.families, self.blocks = cut(system, choice)
         self.strands = [s for f in self.families for s in f.strands]
         self._lay_out()
 

@@ -43,9 +43,9 @@ def forward_dynamics(
 
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
     origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
-    accelerate as that says. ``algorithm`` is a name of ``ALGORITHMS``, or "auto": the one that is predicted to be the
-    fastest here, as ``system.explain()`` tells. ``threads`` is the number of cores that a batch may use, or one state by
-    "divide" (0: all).
+    accelerate as that says. ``algorithm`` is a name of ``ALGORITHMS``, or "auto": the one that is predicted to be
+    the fastest on this host, as ``system.explain()`` tells. ``threads`` is the number of cores that a batch may use,
+    or one state by "divide" (0: all).
     """
     plain = wrenches is None and tau is not None and not system.forces.any
     if plain and threads is None:

@@ -18,17 +18,17 @@ from .tree_operations import Divided, of_articulated, of_composite, of_divide
 Rates = Mapping[str, tuple[float, ...]]
 
 IN_LANES, ON_THREADS, BENDING = "articulated in lanes", "divide on threads", "articulated, flexible"
-# seconds of a call, then of an operation; of divide in registers and on floats; on threads: seconds of waiting for others
+# seconds of a call, and of an operation; of divide on registers and on floats; on threads, of waiting for each other
 TYPICAL: Rates = {
-    "articulated": (1.2e-6, 1.65e-10),
-    IN_LANES: (8.0e-6, 1.8e-10 * max(1, LANES / 4)),
+    "articulated": (1.1e-6, 1.64e-10),
+    IN_LANES: (1.2e-5, 2.2e-10 * max(1, LANES / 4)),
     BENDING: (1.5e-6, 2.0e-10),
-    "composite": (9.5e-6, 3.0e-10),
-    "reduction": (2.9e-6, 2.0e-10),
-    "multipliers": (2.4e-5, 3.0e-10),
-    "nullspace": (2.0e-4, 2.0e-10),
-    "divide": (2.0e-6, 2.3e-10 * max(1, LANES / 4), 1.65e-10),
-    ON_THREADS: (6.0e-6,),
+    "composite": (1.0e-5, 6.0e-10),
+    "reduction": (3.2e-6, 2.6e-10),
+    "multipliers": (2.8e-5, 5.5e-11),
+    "nullspace": (3.3e-4, 1.8e-10),
+    "divide": (2.1e-6, 2.4e-10 * max(1, LANES / 4), 1.66e-10),
+    ON_THREADS: (8.0e-6,),
 }
 
 

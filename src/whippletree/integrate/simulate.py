@@ -104,8 +104,8 @@ def simulate(
 
     A run that cannot go on ends with a SimulationError whose ``partial`` is the Result so far, and so does
     a KeyboardInterrupt and what a user's function raises; the file holds it too. ``attrs`` of the Result hold the
-    method, with the algorithm that "auto" took, whether the run is ``complete``, and, where steps are chosen, the number of steps accepted and
-    rejected and of evaluations.
+    method, with the algorithm that "auto" took, whether the run is ``complete``, and, where steps are chosen, the
+    number of steps accepted and rejected and of evaluations.
     """
     until = number(until, "until")
     if until <= 0:

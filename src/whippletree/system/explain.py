@@ -129,4 +129,3 @@ def _passive(model: Model) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
     return f"{len(names)} joint{'s' if len(names) > 1 else ''} ({shown})"
-
