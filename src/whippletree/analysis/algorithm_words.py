@@ -12,6 +12,7 @@ from ..dynamics.functions import forward_dynamics
 from ..dynamics.tree_operations import of_kinematics
 from ..errors import WhippletreeError
 from ..system.system import System
+from .loop_words import survey
 from .mobility import Mobility
 
 LONGEST = 2.0  # s: what is predicted to take longer is not measured
@@ -34,9 +35,10 @@ class Line(NamedTuple):
     measured: float | None
 
 
-def lines(system: System, found: Mobility | None, measure: bool) -> list[Line]:
+def lines(system: System, measure: bool) -> list[Line]:
     """Of every algorithm that supports the system, the first that ``auto`` considers first."""
-    able = able_to_solve(system)
+    able, known = able_to_solve(system), survey(system)
+    found = known if isinstance(known, Mobility) else None
     counted = {name: count + of_kinematics(system) for name, count in (found.operations if found else {}).items()}
     rates = calibrate.measured(able) if measure else calibrate.known()
     told = []
@@ -64,7 +66,7 @@ def cannot(system: System) -> dict[str, str]:
     return {name: " and ".join(WORDS[w] for w in WORDS if w in what) for name, what in missing.items() if what}
 
 
-def describe(system: System, found: Mobility | None, measure: bool) -> list[str]:
+def describe(system: System, measure: bool) -> list[str]:
     """The algorithm that is taken, and a table of all."""
     refused = cannot(system)
     by_reason = {why: [name for name, w in refused.items() if w == why] for why in refused.values()}
@@ -72,7 +74,7 @@ def describe(system: System, found: Mobility | None, measure: bool) -> list[str]
     if not able_to_solve(system):
         return [f"algorithm  none: {' and '.join(by_reason)} need solvers that are not there yet"]
     decision = decide(system)
-    rows = lines(system, found, measure)
+    rows = lines(system, measure)
     head = f"costs      {'of one state':<14}{'operations':>14}{'predicted':>12}" + f"{'measured':>12}" * measure
     return [
         f"algorithm  {decision.algorithm}: {reason(system, decision.algorithm)}",
@@ -108,10 +110,10 @@ def _time(seconds: float | None) -> str:
     return f"{seconds:.3g} s"
 
 
-def as_dict(system: System, found: Mobility | None, measure: bool) -> dict[str, Any]:
+def as_dict(system: System, measure: bool) -> dict[str, Any]:
     """The same for a program to read, in seconds."""
     table: dict[str, Any] = {}
-    for name, operations, predicted, measured in lines(system, found, measure):
+    for name, operations, predicted, measured in lines(system, measure):
         table[name] = {"able": True, "operations": operations, "predicted": predicted, "measured": measured}
     table |= {name: {"able": False, "reason": why} for name, why in cannot(system).items()}
     if not able_to_solve(system):

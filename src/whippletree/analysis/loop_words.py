@@ -16,14 +16,17 @@ def survey(system: System) -> Mobility | ModelError | None:
     """What loops and constraints leave, or why that is not known; None where nothing is constrained."""
     if not (system.cut_joints or system.constraints.count):
         return None
-    try:
-        return mobility(system)
-    except ModelError as refusal:
-        return refusal
+    if "mobility" not in system.found:
+        try:
+            system.found["mobility"] = mobility(system)
+        except ModelError as refusal:
+            return refusal
+    return system.found["mobility"]
 
 
-def describe(system: System, found: Mobility | ModelError | None) -> tuple[list[str], list[str]]:
-    """Lines on where loops close, and lines on what they leave."""
+def describe(system: System) -> tuple[list[str], list[str]]:
+    """Lines on where loops close, and lines on what they leave; none where nothing is constrained."""
+    found = survey(system)
     if found is None:
         return ["loops      none"], []
     if isinstance(found, ModelError):
@@ -32,8 +35,9 @@ def describe(system: System, found: Mobility | ModelError | None) -> tuple[list[
     return _listed(system, ranks), _left(found) + _said_twice(found) + _coupled(found) + _reduced(found)
 
 
-def as_dict(found: Mobility | ModelError | None) -> dict[str, Any] | None:
+def as_dict(system: System) -> dict[str, Any] | None:
     """The same for a program to read; where no pose is closed, what is in the way."""
+    found = survey(system)
     if isinstance(found, ModelError):
         return {"refused": found.what, "got": found.got}
     return found.as_dict() if found else None

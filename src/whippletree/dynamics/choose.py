@@ -10,10 +10,14 @@ from __future__ import annotations
 from types import ModuleType
 from typing import NamedTuple
 
+import numpy as np
+
 from ..errors import ModelError, nearest
+from ..kernels.lanes import LANES
 from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction
 from .division_options import LEAVES, is_division
+from .evaluate import thread_count
 from .predict import IN_LANES, ON_THREADS, Use
 
 ALGORITHMS: dict[str, ModuleType] = {
@@ -67,6 +71,22 @@ def decide(system: System, use: Use = ONE) -> Decision:
     if known is None:
         known = system.found["auto", use] = _decide(system, use)
     return known
+
+
+def use_of(Q: np.ndarray, threads: int | None) -> Use:
+    """One state, or so many of a batch as fill the lanes of all threads: more are alike."""
+    count = thread_count(threads)
+    return Use(None if Q.ndim == 1 else min(len(Q), LANES * count), count)
+
+
+def make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
+    """After one state by the algorithm ``name``: the next call that says ``algorithm`` finds its memory at once."""
+    if name == "articulated":
+        system.ready[algorithm] = system.ready[articulated.accelerations]
+    elif name == "reduction":
+        system.ready[name, algorithm] = system.ready[reduction.accelerations]
+    elif name == "divide" and algorithm == "auto":
+        system.ready["auto", threads] = system.ready[name, threads]
 
 
 def _decide(system: System, use: Use) -> Decision:

@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from ..kernels.lanes import LANES
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction
 from .actuation import joint_forces
-from .choose import ALGORITHMS, choose
-from .evaluate import evaluate, quick, thread_count
+from .choose import ALGORITHMS, choose, make_quick, use_of
+from .evaluate import evaluate, quick
 from .inputs import require_finite, states, with_wrenches
 from .loads import given_accelerations, loads, tiled_signals
-from .predict import Use
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros
@@ -71,7 +69,7 @@ def forward_dynamics(
         if found is not None:
             return found
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    name = choose(system, algorithm, _use(Q, threads)) if algorithm == "auto" else choose(system, algorithm)
+    name = choose(system, algorithm, use_of(Q, threads)) if algorithm == "auto" else choose(system, algorithm)
     module: Any = ALGORITHMS[name]
     given = None
     if system.forces.any:
@@ -88,27 +86,11 @@ def forward_dynamics(
         module = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if Q.ndim == 1:
-        _make_quick(system, algorithm, name, threads)
+        make_quick(system, algorithm, name, threads)
     if given is not None:
         rows = list(system.forces.motions)
         udot[..., rows] = given[..., rows]
     return udot
-
-
-def _use(Q: np.ndarray, threads: int | None) -> Use:
-    """One state, or so many of a batch as fill the lanes of all threads: more are alike."""
-    count = thread_count(threads)
-    return Use(None if Q.ndim == 1 else min(len(Q), LANES * count), count)
-
-
-def _make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
-    """The next call with this algorithm finds the memory of this one at once."""
-    if name == "articulated":
-        system.ready[algorithm] = system.ready[_accelerations]
-    elif name == "reduction":
-        system.ready["reduction", algorithm] = system.ready[reduction.accelerations]
-    elif name == "divide" and algorithm == "auto":
-        system.ready["auto", threads] = system.ready[name, threads]
 
 
 def inverse_dynamics(

@@ -274,18 +274,12 @@ class Planned:
         prepare(self.sweep, 5, 1 if lanes == 1 else 2)
         self.system, self.lanes = system, lanes
         self.plan: Plan | None = None
-        self.pose: tuple[np.ndarray, np.ndarray] | None = None  # that the plan was made at
-        self.memory = np.zeros(0)
-        self.health = np.zeros(1)
-        self.no_time = np.zeros(1)
+        self.pose = np.zeros(0)  # that the plan was made at, and its time
+        self.memory, self.health, self.no_time = np.zeros(0), np.zeros(1), np.zeros(1)
 
     def choose(self, q: np.ndarray, signals: np.ndarray) -> None:
         self.follow(plan_at(self.system, q, signals))
-        self.pose = q.copy(), signals.copy()
-
-    def chosen_at(self, q: np.ndarray, signals: np.ndarray) -> bool:
-        """Whether no better plan can be made for this pose."""
-        return self.pose is not None and np.array_equal(q, self.pose[0]) and np.array_equal(signals, self.pose[1])
+        self.pose = np.concatenate([q, signals])
 
     def follow(self, plan: Plan) -> None:
         system, self.plan = self.system, plan
@@ -332,28 +326,24 @@ def solve_planned(planned, q, u, forces, signals, out, start, stop):
     """The same for any sweep over a plan."""
     if q.ndim == 1:
         return _solve_one(planned, q, u, forces, signals, out)
-    sweep = planned.sweep
     if planned.plan is None:
         planned.choose(q[start], signals[start])
     health = np.empty((q.shape[0], 1))
-    total = sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
+    total = planned.sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
     poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
     if total == 0.0 and not poor.size:
         return total
     for s in range(start, stop):
         if s in poor or not np.isfinite(out[s]).all():
-            one = type(planned)(planned.system, 1)
-            one.choose(q[s], signals[s])
-            sweep(one.memory, q[s], u[s], forces[s], signals[s], out[s], np.empty(1), 0, 1)
+            _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
     return float(0.0 * out[start:stop].sum())
 
 
 def _solve_one(planned, q, u, forces, signals, out):
-    if planned.plan is None:
-        planned.choose(q, signals)
-    state = q, u, forces, signals, out, planned.health, 0, 1
-    total = planned.sweep(planned.memory, *state)
-    if (total == 0.0 and planned.health[0] > POOR) or planned.chosen_at(q, signals):
-        return total
-    planned.choose(q, signals)
-    return planned.sweep(planned.memory, *state)
+    pose, total = np.concatenate([q, signals]), np.nan
+    if planned.plan is not None:
+        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+    if not (total == 0.0 and planned.health[0] > POOR) and not np.array_equal(pose, planned.pose):
+        planned.choose(q, signals)  # not where this plan was made: there is no better one
+        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+    return total

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
 from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Model
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ def explain(system: System, measure: bool = False) -> str:
         depth[i] = depth[parent[i]] + 1
     kinds = Counter(edge.joint.kind for edge in system.topology.edges if not edge.flexible)
     welded, bodies = len(system.topology.welds), len(system.model.bodies) + len(system.model.flexibles)
-    found = loop_words.survey(system)
-    loops, left = loop_words.describe(system, found)
-    solved = algorithm_words.describe(system, None if isinstance(found, ModelError) else found, measure)
+    loops, left = loop_words.describe(system)
+    solved = algorithm_words.describe(system, measure)
     lines = [
         f"system     {system.name}",
         f"bodies     {bodies}" + (f", {welded} of them welded to others" if welded else ""),
@@ -70,8 +68,7 @@ def as_dict(system: System, measure: bool = False) -> dict[str, Any]:
     """What ``explain`` says, for a program to read; rows of q and u are first and past the last."""
     from ..analysis import algorithm_words, loop_words
 
-    model, edges, found = system.model, system.topology.edges, loop_words.survey(system)
-    solved = algorithm_words.as_dict(system, None if isinstance(found, ModelError) else found, measure)
+    model, edges = system.model, system.topology.edges
     tree: dict[str, dict[str, Any]] = {}
     for joint in (edge.joint for edge in edges if not edge.flexible):
         q, u = system.q_index(joint.name), system.u_index(joint.name)
@@ -89,9 +86,9 @@ def as_dict(system: System, measure: bool = False) -> dict[str, Any]:
         "cut_joints": list(system.cut_joints),
         "forces": _kinds(model.forces, FORCE_KINDS),
         "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),
-        "mobility": loop_words.as_dict(found),
+        "mobility": loop_words.as_dict(system),
         "passive": model.passive,
-        **solved,
+        **algorithm_words.as_dict(system, measure),
     }
 
 
