@@ -11,6 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from math import inf
@@ -89,7 +90,8 @@ def _write() -> None:
         part.write_text(json.dumps({"host": host(), "rates": _measured}, indent=1) + "\n", "utf-8")
         part.replace(FILE)
     except OSError:  # a rate that is not kept is measured again
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 # ---------------------------------------------------------------- what is timed
