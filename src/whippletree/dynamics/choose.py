@@ -85,7 +85,7 @@ def make_quick(system: System, algorithm: str, name: str, threads: int | None) -
         system.ready[algorithm] = system.ready[articulated.accelerations]
     elif name == "reduction":
         system.ready[name, algorithm] = system.ready[reduction.accelerations]
-    elif name == "divide" and algorithm == "auto":
+    elif algorithm == "auto" and (name, threads) in system.ready:
         system.ready["auto", threads] = system.ready[name, threads]
 
 

@@ -13,7 +13,7 @@ from .assembly import JOIN, KEPT, ROOM
 from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
-from .partition import Family, Strand, blocks, partition
+from .partition import Strand, blocks, partition
 from .strand_layout import (
     BODIES,
     FREE_TIP,
@@ -43,34 +43,29 @@ SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whip
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
-def cut(system: System, choice: Division) -> tuple[list[Family], list[list[Strand]]]:
-    """Families of strands, and the blocks in which these are computed."""
-    lanes = LANES if choice.lanes else 1
-
-    def families_of(side_by_side: int, share: float) -> list[Family]:
-        pieces = choice.pieces or max(1, min(side_by_side * choice.threads, (system.nb - 1) // 2))
-        return partition(system, choice, pieces, share)
-
-    families = families_of(lanes, SHARE if lanes == 1 else 1.0)
-    found = blocks(system, families, lanes)
-    if choice.leaves == "subchains" and choice.pieces is None and max(map(len, found)) == 1 < lanes:
-        # no two strands are alike: lanes would stay empty
-        families = families_of(1, SHARE)
-        found = blocks(system, families, lanes)
-    return families, found
-
-
 class Plan:
     """What a System is divided into, and the memory to solve it in."""
 
     def __init__(self, system: System, choice: Division) -> None:
         self.system, self.choice = system, choice
-        self.families, self.blocks = cut(system, choice) if system.nb > 1 else ([], [])
+        lanes = LANES if choice.lanes else 1
         if system.nb == 1:  # nothing moves
-            self.strands, self.memory = [], _nothing(system)
+            self.strands, self.blocks, self.memory = [], [], _nothing(system)
             return
+        pieces = self._pieces(lanes)
+        share = SHARE if lanes == 1 else 1.0
+        self.families = partition(system, choice, pieces, share)
+        self.blocks = blocks(system, self.families, lanes)
+        if choice.leaves == "subchains" and choice.pieces is None and max(map(len, self.blocks)) == 1 < lanes:
+            # no two strands are alike: lanes would stay empty
+            self.families = partition(system, choice, self._pieces(1), SHARE)
+            self.blocks = blocks(system, self.families, lanes)
         self.strands = [s for f in self.families for s in f.strands]
         self._lay_out()
+
+    def _pieces(self, lanes: int) -> int:
+        bodies = self.system.nb - 1
+        return self.choice.pieces or max(1, min(lanes * self.choice.threads, bodies // 2))
 
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""

@@ -69,7 +69,8 @@ def forward_dynamics(
         if found is not None:
             return found
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    name = choose(system, algorithm, use_of(Q, threads)) if algorithm == "auto" else choose(system, algorithm)
+    name = choose(system, algorithm, use_of(Q, threads))
+    said = algorithm, name, threads
     module: Any = ALGORITHMS[name]
     given = None
     if system.forces.any:
@@ -86,7 +87,7 @@ def forward_dynamics(
         module = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if Q.ndim == 1:
-        make_quick(system, algorithm, name, threads)
+        make_quick(system, *said)
     if given is not None:
         rows = list(system.forces.motions)
         udot[..., rows] = given[..., rows]

@@ -13,7 +13,7 @@ import numpy as np
 from ..kernels.layout import KIND
 from ..system.system import System
 from . import flexible_cost
-from .division import cut
+from .division import Plan
 from .division_options import Division
 from .operations import OF_BODY, OF_FREEDOM
 from .partition import Strand, tips
@@ -67,6 +67,13 @@ def of_composite(system: System) -> float:
     return float(bias + solved + (flexible_cost.composite(modes) if modes else 0.0))
 
 
+class Cuts(Plan):
+    """Strands and blocks of a division, without the memory to solve it in."""
+
+    def _lay_out(self) -> None:
+        pass
+
+
 class Divided(NamedTuple):
     """What ``divide`` does in turn: operations on registers and on floats, of the thread that has most."""
 
@@ -84,14 +91,14 @@ def of_divide(system: System, choice: Division) -> Divided | None:
     """Of a tree of rigid bodies; others are not counted."""
     if system.constraints.count or system.flexible or system.nb < 2:
         return None
-    families, blocks = cut(system, choice)
+    plan = Cuts(system, choice)
     kinematics, dof = _kinematics(system), np.diff(system.arrays["dof"])
     wide: list[float] = []
     single: list[float] = []
-    for block in blocks:
+    for block in plan.blocks:
         (wide if len(block) > 1 else single).append(_of_block(block, kinematics, dof))
-    strands = [s for family in families for s in family.strands]
-    serial = JOIN * (len(strands) - len(families)) + STAND * len(strands)
+    strands = plan.strands
+    serial = JOIN * (len(strands) - len(plan.families)) + STAND * len(strands)
     in_turn = [sum(sorted(x, reverse=True)[:: choice.threads]) for x in (wide, single)]
     fit = tips(system)
     blunt = all(fit[s.path[-1]] == 2 for s in strands if s.has_next)
