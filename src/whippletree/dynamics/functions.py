@@ -61,18 +61,15 @@ def forward_dynamics(
             waiting.append(memory)
             if total == 0.0:
                 return udot
-        found = reduction.quick(system, q, u, tau, algorithm)
-        if found is not None:
-            return found
     if plain:
-        found = divide.quick(system, q, u, tau, algorithm, threads)
+        found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
+        found = divide.quick(system, q, u, tau, algorithm, threads) if found is None else found
         if found is not None:
             return found
+    module: Any
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     name = choose(system, algorithm, use_of(Q, threads))
-    said = algorithm, name, threads
-    module: Any = ALGORITHMS[name]
-    given = None
+    module, said, given = ALGORITHMS[name], (algorithm, name, threads), None
     if system.forces.any:
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
         T = T + loads(system, Q, U, t, threads).tau
