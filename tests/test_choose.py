@@ -331,7 +331,7 @@ def test_the_bench_holds_auto_against_the_best(rates, tmp_path):
     looped = choice.timed(choice_cases.looped("ladder", "1", choice_cases.loop_families.ladder(1)), 1)
     assert looped.taken == "reduction"
     result = BenchResult("choose", "", "", 1, {"processor": "x", "lanes": 4}, {}, [row, looped])
-    row.seconds = {"articulated": 1.0, "divide": 2.0, "auto": 1.1}
+    row.seconds = {"articulated": 1.1, "divide": 1.0, "auto": 1.3}
     looped.seconds = {"reduction": 3.0, "multipliers": 2.0, "auto": 3.0}
     assert choice.ratio(looped) == 1.5
     assert choice.summary(result).startswith(
