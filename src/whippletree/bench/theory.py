@@ -160,9 +160,7 @@ def said() -> list[str]:
         "DCA": (fewest(lambda n, p: costs.dca(n, p).total), fewest(simulated_dca)),
         "DCAe": (fewest(lambda n, p: costs.dcae_balanced(n, p).total), fewest(simulated_dcae)),
     }
-    between = [
-        m for m in GROWING if m >= 64 and costs.logarithmic(m).total < simulated_hybrid(m, 64) < costs.linear(m).total
-    ]
+    alone, told = (_between(*message) for message in ((0.0, 0.0), (ALPHA, BETA)))
     return [
         "processors from which DCA gains over O(n), 1024 bodies: paper 4; formula {}, simulated {}".format(
             *first["DCA"]
@@ -177,5 +175,13 @@ def said() -> list[str]:
         f"terminal share that serves best on two and four processors: paper 75% and 50% measured; simulated "
         f"{best_share(2):.0%} and {best_share(4):.0%}",
         f"DCA over O(n) on one processor: paper about 4; by counts {DCA_BODY.total / BODY.total:.2f}",
-        f"hybrid between O(n) and O(log n), as figure 6 says, on 64 processors: for {between[0]} bodies and more",
+        f"hybrid on 64 processors between O(n) and O(log n), as figure 6 says: from {alone} bodies on; with messages "
+        f"from {told} on",
     ]
+
+
+def _between(alpha: float, beta: float, p: int = 64) -> int:
+    """Bodies from which on the hybrid algorithm costs less than O(n) on one processor, more than O(log n) on n."""
+    inside = [costs.logarithmic(m).total < simulated_hybrid(m, p, alpha, beta) < costs.linear(m).total for m in GROWING]
+    outside = [m for m, within in zip(GROWING, inside, strict=True) if m >= p and not within]
+    return next(m for m in GROWING if m >= p and m > max(outside, default=0))
