@@ -226,6 +226,8 @@ def test_rates_are_measured_once_and_kept(file):
     assert calibrate.known()["articulated"] == (1e-6, 2e-10)
     assert calibrate.measured(["articulated"])["articulated"] == (1e-6, 2e-10)
     assert calibrate.is_measured("articulated")
+    bent, typical = calibrate.known()[predict.BENDING], predict.TYPICAL[predict.BENDING]
+    assert bent[1] / typical[1] == pytest.approx(2e-10 / predict.TYPICAL["articulated"][1])
     assert len(made) == 1
     assert json.loads(path.read_text())["host"] == calibrate.host()
 

@@ -82,10 +82,11 @@ def seconds(
     count = (counted or {}).get(algorithm) or operations(system, algorithm, use)
     if count is None:
         return None
-    call, each = rates[BENDING if algorithm == "articulated" and system.flexible else algorithm]
+    swept = BENDING if system.flexible else "articulated"
+    call, each = rates[swept if algorithm == "articulated" else algorithm]
     if algorithm in ("multipliers", "nullspace"):  # rows have a rate of their own, behind a sweep over the tree
         sweep = of_articulated(system)
-        one = rates["articulated"][1] * sweep + each * (count - sweep)
+        one = rates[swept][1] * sweep + each * (count - sweep)
     else:
         one = each * count
     if use.states is None:
