@@ -197,11 +197,12 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
 def explain(
     model: ModelPath,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="time every algorithm that can, on this host")] = False,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
 ) -> None:
-    """Show how a model is understood: topology, freedoms, forces, the algorithm chosen and why."""
+    """Show how a model is understood: topology, freedoms, forces, what algorithms cost, which is chosen and why."""
     from .system.explain import as_dict
 
     if plot is not None:
@@ -210,8 +211,9 @@ def explain(
 
         writable(picture_path(plot), "the picture")
     system = _system(model, base, passive)
-    with compiling("explain") if system.constraints.count else nullcontext():
-        told: Any = as_dict(system) if json else system.explain()
+    what = "explain --measure" if measure else "explain"
+    with compiling(what) if system.constraints.count or measure else nullcontext():
+        told: Any = as_dict(system, measure) if json else system.explain(measure)
     if json:
         _print_json(told)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +19,8 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, flexible; of loops: ladder, "
-            "tower, lattice, stewart",
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, flexible, choose, theory; of loops: "
+            "ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[
@@ -55,7 +56,7 @@ def bench(
         writable(output, "the numbers")
     if plot is not None:
         writable(picture_path(plot), "the picture")
-    with compiling(f"bench {family}"):
+    with nullcontext() if family == "theory" else compiling(f"bench {family}"):
         results = measure.run(
             family, sizes=sizes, against=against, rounds=rounds, modes=modes, fidelity=fidelity,
             progress=say if sys.stderr.isatty() else None,

@@ -1,4 +1,4 @@
-"""What ``explain`` says about loops: where they close, what they leave free, what they say twice, what they cost."""
+"""What ``explain`` says about loops: where they close, what they leave free, what they say twice."""
 
 from __future__ import annotations
 
@@ -12,26 +12,35 @@ from .mobility import Mobility, mobility
 MOST = 8  # loops that are listed, and joints of each
 
 
-def describe(system: System) -> tuple[list[str], list[str]]:
-    """Lines on where loops close, and lines on what they leave and cost; none where nothing is constrained."""
+def survey(system: System) -> Mobility | ModelError | None:
+    """What loops and constraints leave, or why that is not known; None where nothing is constrained."""
     if not (system.cut_joints or system.constraints.count):
+        return None
+    if "mobility" not in system.found:
+        try:
+            system.found["mobility"] = mobility(system)
+        except ModelError as refusal:
+            return refusal
+    return system.found["mobility"]
+
+
+def describe(system: System) -> tuple[list[str], list[str]]:
+    """Lines on where loops close, and lines on what they leave; none where nothing is constrained."""
+    found = survey(system)
+    if found is None:
         return ["loops      none"], []
-    try:
-        found = mobility(system)
-    except ModelError as refusal:
-        return _listed(system, {}), [f"mobility   not known: {refusal.what}", f"           {refusal.got}"]
+    if isinstance(found, ModelError):
+        return _listed(system, {}), [f"mobility   not known: {found.what}", f"           {found.got}"]
     ranks = {loop.name: f", rank {loop.rank} of {loop.rows} rows" for loop in found.loops}
     return _listed(system, ranks), _left(found) + _said_twice(found) + _coupled(found) + _reduced(found)
 
 
 def as_dict(system: System) -> dict[str, Any] | None:
     """The same for a program to read; where no pose is closed, what is in the way."""
-    if not (system.cut_joints or system.constraints.count):
-        return None
-    try:
-        return mobility(system).as_dict()
-    except ModelError as refusal:
-        return {"refused": refusal.what, "got": refusal.got}
+    found = survey(system)
+    if isinstance(found, ModelError):
+        return {"refused": found.what, "got": found.got}
+    return found.as_dict() if found else None
 
 
 def _listed(system: System, ranks: dict[str, str]) -> list[str]:
@@ -119,5 +128,4 @@ def _reduced(found: Mobility) -> list[str]:
         most, mean = found.keys
         told = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"
         lines.append(f"keys       {told if most else 'none: all loops are based on ground'}")
-    cost = ", ".join(f"{name} {count:,}" for name, count in sorted(found.operations.items(), key=lambda item: item[1]))
-    return [*lines, f"operations {cost}, behind kinematics"]
+    return lines

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from . import divided_report, flexible_report, loop_report
+from . import choice_report, divided_report, flexible_report, loop_report, theory_report
 from .loop_families import LOOPS
 from .measure import AGREE
 from .picture import picture, plain
@@ -82,6 +82,8 @@ def text(result: BenchResult) -> str:
 
 
 def _title(result: BenchResult) -> str:
+    if result.family == "theory":
+        return "theory: operations one after the other, by the counts of the papers"
     m, per = result.machine, PER.get(result.family, "state")
     return f"{result.family}: microseconds per {per}, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
 
@@ -93,6 +95,10 @@ def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
         return divided_report.cells(result, three_digits)
     if result.family == "flexible":
         return flexible_report.cells(result, three_digits)
+    if result.family == "choose":
+        return choice_report.cells(result, three_digits)
+    if result.family == "theory":
+        return theory_report.cells(result)
     engines = result.engines()
     head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
     rows = []
@@ -168,6 +174,10 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         return flexible_report.plot(result, path)
     if result.family == "divide":
         return divided_report.plot(result, path)
+    if result.family == "choose":
+        return choice_report.plot(result, path)
+    if result.family == "theory":
+        return theory_report.plot(result, path)
 
     questions = [q for q in QUESTIONS if any(r.question == q for r in result.rows)]
     with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):

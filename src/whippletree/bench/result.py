@@ -18,7 +18,7 @@ class Row:
 
     ``seconds`` are per state; ``differences`` are relative to our answer, for simulations to a finer one; engines that
     differ too much have no time. With loops and flexible bodies differences are errors, and all have a time.
-    ``operations`` are counted, not measured.
+    ``operations`` are counted, not measured; ``predicted`` are seconds from counts, and ``taken`` is what auto took.
     """
 
     question: str
@@ -32,6 +32,8 @@ class Row:
     seconds: dict[str, float] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
     operations: dict[str, float] = field(default_factory=dict)
+    predicted: dict[str, float] = field(default_factory=dict)
+    taken: str = ""
 
     def ratio(self, engine: str) -> float | None:
         """How many times as fast ours is as ``engine``, or None where either was not timed."""

@@ -1,13 +1,24 @@
-"""Which algorithm a system gets, and why."""
+"""Which algorithm a system gets, and why.
+
+``auto`` takes the first of ALGORITHMS that supports the system, unless another is predicted to be clearly faster. It
+looks for one only where a system is so large that there can be one, and measures this host (calibrate.py) only where
+typical rates promise a gain. A decision is made once for a system and a use of it.
+"""
 
 from __future__ import annotations
 
 from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
 
 from ..errors import ModelError, nearest
+from ..kernels.lanes import LANES
 from ..system.system import System
-from . import articulated, composite, divide, multipliers, nullspace, reduction
+from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction
 from .division_options import LEAVES, is_division
+from .evaluate import thread_count
+from .predict import IN_LANES, ON_THREADS, Use
 
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
@@ -20,13 +31,25 @@ ALGORITHMS: dict[str, ModuleType] = {
 ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
 
 
-def choose(system: System, algorithm: str = "auto") -> str:
+LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
+PROMISED = 1.25  # times as fast by typical rates, for which kernels are compiled and the host is measured
+CLEAR = 1.1  # times as fast on this host, for which another than the first is taken
+ONE = Use()
+
+
+class Decision(NamedTuple):
+    """What ``auto`` takes, why, and what was predicted to take how many seconds."""
+
+    algorithm: str
+    why: str
+    seconds: dict[str, float] = {}  # noqa: RUF012  nobody changes it
+
+
+def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
     """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
-    able = [name for name, module in ALGORITHMS.items() if system.features <= module.SUPPORTS]
     if algorithm == "auto":
-        if able:
-            return able[0]
-        raise _refusal(system, "no algorithm yet", able)
+        return decide(system, use).algorithm
+    able = able_to_solve(system)
     name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
     if name not in ALGORITHMS:
         raise ModelError(
@@ -35,6 +58,75 @@ def choose(system: System, algorithm: str = "auto") -> str:
     if name not in able:
         raise _refusal(system, f"algorithm '{name}'", able)
     return name
+
+
+def able_to_solve(system: System) -> list[str]:
+    """Algorithms that support all that the system has."""
+    return [name for name, module in ALGORITHMS.items() if system.features <= module.SUPPORTS]
+
+
+def decide(system: System, use: Use = ONE) -> Decision:
+    """What ``auto`` takes for this use, found out once."""
+    known = system.found.get(("auto", use))
+    if known is None:
+        known = system.found["auto", use] = _decide(system, use)
+    return known
+
+
+def use_of(Q: np.ndarray, threads: int | None) -> Use:
+    """One state, or so many of a batch as fill the lanes of all threads: more are alike."""
+    count = thread_count(threads)
+    return Use(None if Q.ndim == 1 else min(len(Q), LANES * count), count)
+
+
+def make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
+    """After one state by the algorithm ``name``: the next call that says ``algorithm`` finds its memory at once."""
+    if name == "articulated":
+        system.ready[algorithm] = system.ready[articulated.accelerations]
+    elif name == "reduction":
+        system.ready[name, algorithm] = system.ready[reduction.accelerations]
+    elif algorithm == "auto" and (name, threads) in system.ready:
+        system.ready["auto", threads] = system.ready[name, threads]
+
+
+def _decide(system: System, use: Use) -> Decision:
+    able = able_to_solve(system)
+    if not able:
+        raise _refusal(system, "no algorithm yet", able)
+    fit = [name for name in able if not use.among or name in use.among] or able
+    first, others = fit[0], fit[1:]
+    if not others:
+        return Decision(first, "no other can")
+    size = system.nb - 1 + system.constraints.count
+    if size < LEAST:
+        return Decision(first, f"by rule: nothing is faster below {LEAST} bodies and rows of constraints")
+    typical = _predicted(system, [first, *others], use, predict.TYPICAL)
+    if first not in typical:
+        return Decision(first, "by rule: its cost grows as the mechanism does")
+    rivals = [name for name in others if name in typical and typical[name] * PROMISED < typical[first]]
+    if not rivals:
+        return Decision(first, f"no other promises to be {PROMISED:g} times as fast", typical)
+    found = _predicted(system, [first, *rivals], use, calibrate.measured(_rates(first, rivals, use)))
+    best = min(found, key=found.__getitem__)
+    gain = found[first] / found[best]
+    if gain < CLEAR:
+        return Decision(first, f"no other is {CLEAR:g} times as fast on this host, as predicted", found)
+    return Decision(best, f"predicted to be {gain:.2g} times as fast as {first} on this host", found)
+
+
+def _predicted(system: System, names: list[str], use: Use, rates: predict.Rates) -> dict[str, float]:
+    """Seconds of those whose operations are counted, and that solve every pose which the others do."""
+    found = {name: predict.seconds(system, name, use, rates) for name in names}
+    if "divide" in found:
+        divided = predict.divided_for(system, use)
+        if divided is None or not divided.blunt:
+            del found["divide"]
+    return {name: took for name, took in found.items() if took is not None}
+
+
+def _rates(first: str, rivals: list[str], use: Use) -> list[str]:
+    """Names of the rates that a prediction for these takes."""
+    return [first, *rivals, *[IN_LANES] * (use.states is not None), *[ON_THREADS] * (use.threads > 1)]
 
 
 def _refusal(system: System, who: str, able: list[str]) -> ModelError:

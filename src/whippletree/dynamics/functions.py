@@ -17,7 +17,7 @@ from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction
 from .actuation import joint_forces
-from .choose import ALGORITHMS, choose
+from .choose import ALGORITHMS, choose, make_quick, use_of
 from .evaluate import evaluate, quick
 from .inputs import require_finite, states, with_wrenches
 from .loads import given_accelerations, loads, tiled_signals
@@ -41,13 +41,14 @@ def forward_dynamics(
 
     ``wrenches`` maps body names to [torque; force], (6,) or (B, 6), in world axes, acting at the body's
     origin. The forces of the model act too, at time ``t`` (s, one or (B,)); freedoms whose motion is given
-    accelerate as that says. ``algorithm`` is "auto" or a name of ``ALGORITHMS``. ``threads`` is the number of
-    cores a batch may use, or one state by "divide" (0: all).
+    accelerate as that says. ``algorithm`` is a name of ``ALGORITHMS``, or "auto": the one that is predicted to be
+    the fastest on this host, as ``system.explain()`` tells. ``threads`` is the number of cores that a batch may use,
+    or one state by "divide" (0: all).
     """
-    plain = wrenches is None and threads is None and tau is not None and not system.forces.any
-    if plain and algorithm == "auto":
-        try:  # quick(), written out: worth 0.3 of 2.1 microseconds at 7 joints
-            waiting = system.ready[_accelerations]
+    plain = wrenches is None and tau is not None and not system.forces.any
+    if plain and threads is None:
+        try:  # quick() of articulated, written out: worth 0.3 of 2.1 microseconds at 7 joints
+            waiting = system.ready[algorithm]
             memory = waiting.pop()
         except LookupError:
             pass
@@ -60,17 +61,15 @@ def forward_dynamics(
             waiting.append(memory)
             if total == 0.0:
                 return udot
-    if plain and algorithm in ("auto", "reduction"):
-        found = reduction.quick(system, q, u, tau)
+    if plain:
+        found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
+        found = divide.quick(system, q, u, tau, algorithm, threads) if found is None else found
         if found is not None:
             return found
-    if algorithm != "auto" and wrenches is None and tau is not None and not system.forces.any:
-        found = divide.quick(system, q, u, tau, algorithm, threads)
-        if found is not None:
-            return found
-    module: Any = ALGORITHMS[choose(system, algorithm)]
+    module: Any
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    given = None
+    name = choose(system, algorithm, use_of(Q, threads))
+    module, said, given = ALGORITHMS[name], (algorithm, name, threads), None
     if system.forces.any:
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
         T = T + loads(system, Q, U, t, threads).tau
@@ -82,8 +81,10 @@ def forward_dynamics(
     if "loops" in module.SUPPORTS:
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     if module is divide:
-        module, threads = divide.divided(system, algorithm, threads, Q.ndim == 1)
+        module, threads = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
+    if Q.ndim == 1:
+        make_quick(system, *said)
     if given is not None:
         rows = list(system.forces.motions)
         udot[..., rows] = given[..., rows]

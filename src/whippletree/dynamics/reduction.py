@@ -274,12 +274,12 @@ class Planned:
         prepare(self.sweep, 5, 1 if lanes == 1 else 2)
         self.system, self.lanes = system, lanes
         self.plan: Plan | None = None
-        self.memory = np.zeros(0)
-        self.health = np.zeros(1)
-        self.no_time = np.zeros(1)
+        self.pose = np.zeros(0)  # that the plan was made at, and its time
+        self.memory, self.health, self.no_time = np.zeros(0), np.zeros(1), np.zeros(1)
 
     def choose(self, q: np.ndarray, signals: np.ndarray) -> None:
         self.follow(plan_at(self.system, q, signals))
+        self.pose = np.concatenate([q, signals])
 
     def follow(self, plan: Plan) -> None:
         system, self.plan = self.system, plan
@@ -301,10 +301,10 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return Planned(system, lanes)
 
 
-def quick(system: System, q: Any, u: Any, tau: Any) -> np.ndarray | None:
+def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str) -> np.ndarray | None:
     """u' of one state of a model without forces; None if anything asks for a closer look."""
     try:
-        waiting: list[Any] = system.ready[accelerations]
+        waiting: list[Any] = system.ready["reduction", algorithm]
         planned = waiting.pop()
     except LookupError:  # no plan yet
         return None
@@ -324,20 +324,26 @@ def accelerations(planned, q, u, forces, signals, udot, start, stop):
 
 def solve_planned(planned, q, u, forces, signals, out, start, stop):
     """The same for any sweep over a plan."""
-    sweep = planned.sweep
+    if q.ndim == 1:
+        return _solve_one(planned, q, u, forces, signals, out)
     if planned.plan is None:
-        planned.choose(*((q, signals) if q.ndim == 1 else (q[start], signals[start])))
-    health = np.empty(1) if q.ndim == 1 else np.empty((q.shape[0], 1))
-    total = sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
+        planned.choose(q[start], signals[start])
+    health = np.empty((q.shape[0], 1))
+    total = planned.sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
     poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
     if total == 0.0 and not poor.size:
         return total
-    if q.ndim == 1:
-        planned.choose(q, signals)
-        return sweep(planned.memory, q, u, forces, signals, out, health, 0, 1)
     for s in range(start, stop):
         if s in poor or not np.isfinite(out[s]).all():
-            one = type(planned)(planned.system, 1)
-            one.choose(q[s], signals[s])
-            sweep(one.memory, q[s], u[s], forces[s], signals[s], out[s], np.empty(1), 0, 1)
+            _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
     return float(0.0 * out[start:stop].sum())
+
+
+def _solve_one(planned, q, u, forces, signals, out):
+    pose, total = np.concatenate([q, signals]), np.nan
+    if planned.plan is not None:
+        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+    if not (total == 0.0 and planned.health[0] > POOR) and not np.array_equal(pose, planned.pose):
+        planned.choose(q, signals)  # not where this plan was made: there is no better one
+        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+    return total

@@ -18,6 +18,7 @@ from ..dynamics.division_options import is_division
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
+from ..dynamics.predict import Use
 from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError, nearest
 from ..files.whole_file import only_writer
 from ..model.check import number
@@ -46,6 +47,7 @@ INTEGRATORS: dict[str, ModuleType] = {
     "cvode": cvode,
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
 }
+A_RUN = Use(among=(*TREES, *LOOPS))  # what algorithms are chosen for
 RTOL, ATOL = 1e-8, 1e-10
 LEAST_RTOL = 1e-14  # some 50 roundings: below, no step can show that it is good enough
 DEFAULT_STEP = 1e-3  # s
@@ -104,8 +106,8 @@ def simulate(
 
     A run that cannot go on ends with a SimulationError whose ``partial`` is the Result so far, and so does
     a KeyboardInterrupt and what a user's function raises; the file holds it too. ``attrs`` of the Result hold the
-    method, whether the run is ``complete``, and, where steps are chosen, the number of steps accepted and
-    rejected and of evaluations.
+    method, with the algorithm that "auto" took, whether the run is ``complete``, and, where steps are chosen, the
+    number of steps accepted and rejected and of evaluations.
     """
     until = number(until, "until")
     if until <= 0:
@@ -120,7 +122,7 @@ def simulate(
             hint="leave out quasi_static: its steps may be longer than fast modes swing, and damp them",
         )
     how = make_stabilization(system, stabilization, alpha, beta)
-    name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm)
+    name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm, A_RUN)
     require_multipliers(how, name)
     user = joint_forces(tau, "the function tau,") if callable(tau) else None
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
@@ -161,8 +163,8 @@ def simulate(
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
     """Refuse what does not close loops."""
-    if algorithm not in (*TREES, *LOOPS):
-        able = [name for name in (*TREES, *LOOPS) if system.features <= ALGORITHMS[name].SUPPORTS]
+    if algorithm not in A_RUN.among:
+        able = [name for name in A_RUN.among if system.features <= ALGORITHMS[name].SUPPORTS]
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
         )

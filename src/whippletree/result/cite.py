@@ -35,11 +35,11 @@ def entries(*headers: str | None) -> list[str]:
 
 def used(system: System, algorithm: str = "auto", integrator: str = "dopri5") -> list[str]:
     """BibTeX entries of a run of this system."""
-    from ..integrate.simulate import INTEGRATORS
+    from ..integrate.simulate import A_RUN, INTEGRATORS
 
     if integrator not in INTEGRATORS:
         raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
-    return entries(ALGORITHMS[choose(system, algorithm)].__doc__, INTEGRATORS[integrator].__doc__)
+    return entries(ALGORITHMS[choose(system, algorithm, A_RUN)].__doc__, INTEGRATORS[integrator].__doc__)
 
 
 def sentence(entry: str) -> str:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 MOST = 8  # constraints that are listed
 
 
-def explain(system: System) -> str:
-    """Bodies, freedoms, tree, loops and what they leave, and what solves it."""
-    from ..analysis.loop_words import describe
+def explain(system: System, measure: bool = False) -> str:
+    """Bodies, freedoms, tree, loops and what they leave, and what solves it at what cost."""
+    from ..analysis import algorithm_words, loop_words
 
     parent = system.arrays["parent"]
     depth = [0] * system.nb
@@ -27,7 +27,8 @@ def explain(system: System) -> str:
         depth[i] = depth[parent[i]] + 1
     kinds = Counter(edge.joint.kind for edge in system.topology.edges if not edge.flexible)
     welded, bodies = len(system.topology.welds), len(system.model.bodies) + len(system.model.flexibles)
-    loops, left = describe(system)
+    loops, left = loop_words.describe(system)
+    solved = algorithm_words.describe(system, measure)
     lines = [
         f"system     {system.name}",
         f"bodies     {bodies}" + (f", {welded} of them welded to others" if welded else ""),
@@ -42,7 +43,7 @@ def explain(system: System) -> str:
     if system.model.constraints:
         held = [f"{name} ({kind})" for name, kind in _kinds(system.model.constraints, CONSTRAINT_KINDS).items()]
         lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
-    return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + _algorithm(system))
+    return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + solved)
 
 
 def _flexible(system: System) -> list[str]:
@@ -63,9 +64,9 @@ def counts(system: System) -> dict[str, Any]:
     return {"name": system.name, **numbers, "freedoms": system.nu, "coordinates": system.nq}
 
 
-def as_dict(system: System) -> dict[str, Any]:
+def as_dict(system: System, measure: bool = False) -> dict[str, Any]:
     """What ``explain`` says, for a program to read; rows of q and u are first and past the last."""
-    from ..analysis.loop_words import as_dict as loops_as_dict
+    from ..analysis import algorithm_words, loop_words
 
     model, edges = system.model, system.topology.edges
     tree: dict[str, dict[str, Any]] = {}
@@ -85,9 +86,9 @@ def as_dict(system: System) -> dict[str, Any]:
         "cut_joints": list(system.cut_joints),
         "forces": _kinds(model.forces, FORCE_KINDS),
         "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),
-        "mobility": loops_as_dict(system),
+        "mobility": loop_words.as_dict(system),
         "passive": model.passive,
-        "algorithm": _chosen(system)[0],
+        **algorithm_words.as_dict(system, measure),
     }
 
 
@@ -125,23 +126,3 @@ def _passive(model: Model) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
     return f"{len(names)} joint{'s' if len(names) > 1 else ''} ({shown})"
-
-
-def _algorithm(system: System) -> list[str]:
-    from ..dynamics.choose import reason
-
-    name, missing = _chosen(system)
-    if name is None:
-        return [f"algorithm  none: {missing} need solvers that are not there yet"]
-    return [f"algorithm  {name}: {reason(system, name)}"]
-
-
-def _chosen(system: System) -> tuple[str | None, object]:
-    """The algorithm that ``auto`` takes; or None, and what it would have to support."""
-    from ..dynamics.choose import choose
-    from ..errors import ModelError
-
-    try:
-        return choose(system), None
-    except ModelError as refusal:
-        return None, refusal.got

@@ -72,7 +72,7 @@ class System:
         # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
-        self.found: dict[str, Any] = {}  # what takes a while to find out about it, by name
+        self.found: dict[Any, Any] = {}  # what takes a while to find out about it, by name
 
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)
@@ -140,11 +140,15 @@ class System:
         body = edge.joint.parent if edge.turned else edge.joint.child
         return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{body}'"
 
-    def explain(self) -> str:
-        """Bodies, freedoms, loops, and the algorithm that ``auto`` takes and why, as text."""
+    def explain(self, measure: bool = False) -> str:
+        """Bodies, freedoms, loops, and the algorithm that ``auto`` takes and why, as text.
+
+        Every algorithm that can is listed with its operations and the time that they are predicted to take. With
+        ``measure`` this host is calibrated for them, and each is timed too, which compiles it.
+        """
         from .explain import explain
 
-        return explain(self)
+        return explain(self, measure)
 
     def __repr__(self) -> str:
         loops = f", {len(self.cut_joints)} loops" if self.cut_joints else ""

@@ -1,0 +1,187 @@
+"""What the papers on parallel algorithms predict: operations in turn against processors, by formula and by schedule.
+
+Figures 3 to 8 of Critchley, Anderson and Binani 2007, and table 3 and figure 6 of Anderson and Duan 1999; counts are in
+dynamics/costs.py. Beside a formula stands the same algorithm as tasks on a simulated computer (schedule.py), where
+bodies and processors are whole numbers and nobody goes on before what it needs is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from ..dynamics import costs
+from ..dynamics.costs import (
+    ANSWER_BODY,
+    ANSWER_CUT,
+    BASE_CUT,
+    BODY,
+    CUT,
+    DCA_BODY,
+    DCAE_BODY,
+    HYBRID_BODY,
+    ITERATION,
+    LEVEL,
+)
+from .result import BenchResult, Row
+from .schedule import Task, binary_assembly, makespan
+
+MOST = 4096  # processors
+LEAF = DCA_BODY.total - LEVEL.total  # of a body that is a leaf of DCA: the rest of its sequential cost is joining
+SHARED, SHARERS = (128, 256, 1024), (2, 4)  # bodies and processors of figure 7
+SHARES = tuple(n / 100 for n in range(10, 100, 5))
+FEW = (1, 2, 3, 4, 5, 6, 7, 8)  # processors of figures 4 and 6
+HYBRID = (4, 16, 64)  # processors of the hybrid algorithm in figure 6
+GROWING = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)  # bodies there
+ALPHA, BETA = 1000.0, 10.0  # operations in the time that a message is set up, and that a number of it takes
+QUASI = 1.12  # power of the method with all joints cut: its factor is not told, and is taken from one body's O(n)
+
+
+def simulated_dca(n: int, p: int) -> float:
+    """Every body a leaf."""
+    return makespan(binary_assembly([LEAF] * n, LEVEL.total), p)
+
+
+def simulated_dcat(n: int, p: int) -> float:
+    """The same with an O(n) subsystem at the tip, of the length that suits the formula."""
+    if p == 1:
+        return BODY.total * n
+    ratio = DCA_BODY.total / BODY.total
+    tip = min(n - 1, max(1, round(n * ratio / (p - 1 + ratio))))
+    return makespan(binary_assembly([LEAF] * (n - tip) + [BODY.total * tip], LEVEL.total), p)
+
+
+def simulated_dcae(n: int, p: int, share: float | None = None) -> float:
+    """A subsystem for each processor; the terminal one has this share of the bodies, or what keeps all busy."""
+    if p == 1:
+        return BODY.total * n
+    ratio = DCAE_BODY.total / BODY.total
+    tip = min(n - p + 1, max(1, round(n * (share or ratio / (p - 1 + ratio)))))
+    cuts = [(n - tip) * k // (p - 1) for k in range(p)]
+    lengths = [b - a for a, b in pairwise(cuts)]
+    return makespan(binary_assembly([DCAE_BODY.total * k for k in lengths] + [BODY.total * tip], LEVEL.total), p)
+
+
+def simulated_hybrid(N: int, p: int, alpha: float = 0.0, beta: float = 0.0) -> float:
+    """A subchain on each processor: steps II to VI, a word with the neighbour, three sums over all, and step IX."""
+    if p == 1:
+        return costs.uncut(N).total
+    each = N / p
+    tasks = [Task((HYBRID_BODY.total - BASE_CUT.total * (i == 0)) * each + CUT.total * (i > 0)) for i in range(p)]
+    before = list(range(p))
+    for _ in range(3):
+        step = 1
+        while step < p:  # everybody adds what somebody twice as far away has
+            latest = []
+            for i in range(p):
+                other = i ^ step if i ^ step < p else i
+                tasks.append(Task(1.0, ((before[i], 0.0), (before[other], alpha + 2 * beta))))
+                latest.append(len(tasks) - 1)
+            before, step = latest, 2 * step
+    rest = ITERATION.total + ANSWER_BODY.total * each + ANSWER_CUT.total
+    tasks += [Task(rest, ((before[i], 2 * alpha + (6 + 70 + 10) * beta),)) for i in range(p)]
+    return makespan(tasks, p)
+
+
+def powers(most: int) -> list[int]:
+    """1, 2, 4 and on."""
+    return [1 << k for k in range(most.bit_length()) if 1 << k <= most]
+
+
+def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str], None]) -> None:
+    """All curves, and what the papers say of them beside what comes out here."""
+    result.note("operations that are done one after the other; 'simulated' is the time of a schedule on p processors")
+    result.note(f"setting up a message takes {ALPHA:g} operations, each number in it {BETA:g}; hybrid: one iteration")
+    for n in sizes:
+        progress(f"chain of {n}")
+        few = [p for p in FEW if p <= n == sizes[0]]
+        for p in sorted({*powers(min(n, MOST)), *few}):
+            result.rows.append(_processors(n, p))
+    progress("terminal shares")
+    for n in SHARED:
+        for p in SHARERS:
+            for share in SHARES:
+                row = Row("share", f"{n}, {share:.0%}", n, n, threads=p)
+                row.operations = {"DCAe simulated": simulated_dcae(n, p, share)}
+                result.rows.append(row)
+    progress("hybrid")
+    for n in GROWING:
+        result.rows.append(_hybrid(n))
+    for text in said():
+        result.note(text)
+
+
+def _processors(n: int, p: int) -> Row:
+    row, sent = Row("processors", f"{n}, p = {p}", n, n, threads=p), costs.hybrid_messages(n, p)
+    row.operations = {
+        "O(n)": costs.linear(n).total,
+        "DCA": costs.dca(n, p).total,
+        "DCA simulated": simulated_dca(n, p),
+        "DCAt": costs.dcat(n, p).total,
+        "DCAt simulated": simulated_dcat(n, p),
+        "DCAe": costs.dcae_balanced(n, p).total,
+        "DCAe simulated": simulated_dcae(n, p),
+        "hybrid": costs.hybrid(n, p).total,
+        "hybrid simulated": simulated_hybrid(n, p),
+        "hybrid with messages": costs.hybrid(n, p).total + ALPHA * sent.alpha + BETA * sent.beta,
+        "hybrid with messages simulated": simulated_hybrid(n, p, ALPHA, BETA),
+    }
+    return row
+
+
+def _hybrid(n: int) -> Row:
+    row = Row("bodies", str(n), n, n)
+    row.operations = {
+        "O(n^3)": costs.cubic(n),
+        "O(n)": costs.linear(n).total,
+        f"O(n^{QUASI})": BODY.total * n**QUASI,
+        "O(log n), n processors": costs.logarithmic(n).total,
+    }
+    for p in (p for p in HYBRID if p <= n):
+        row.operations[f"hybrid, {p} processors"] = simulated_hybrid(n, p)
+        row.operations[f"hybrid, {p} processors, with messages"] = simulated_hybrid(n, p, ALPHA, BETA)
+    return row
+
+
+def fewest(cost: Callable[[int, int], float], n: int = 1024) -> int:
+    """Processors from which on an algorithm is faster than O(n) on one."""
+    return next(p for p in range(2, n + 1) if cost(n, p) < costs.linear(n).total)
+
+
+def best_share(p: int, n: int = 1024) -> float:
+    """Of the terminal subsystem, by simulation."""
+    return min((k / 100 for k in range(5, 96)), key=lambda share: simulated_dcae(n, p, share))
+
+
+def said() -> list[str]:
+    """What the papers state in words, and what comes out here."""
+    n, line = 1024, costs.linear(1024).total
+    first = {
+        "DCA": (fewest(lambda n, p: costs.dca(n, p).total), fewest(simulated_dca)),
+        "DCAe": (fewest(lambda n, p: costs.dcae_balanced(n, p).total), fewest(simulated_dcae)),
+    }
+    alone, told = (_between(*message) for message in ((0.0, 0.0), (ALPHA, BETA)))
+    return [
+        "processors from which DCA gains over O(n), 1024 bodies: paper 4; formula {}, simulated {}".format(
+            *first["DCA"]
+        ),
+        "the same of DCAe: paper 2; formula {}, simulated {}".format(*first["DCAe"]),
+        f"DCAe on two processors, times as fast as O(n): formula {line / costs.dcae_balanced(n, 2).total:.2f}, "
+        f"simulated {line / simulated_dcae(n, 2):.2f}",
+        f"DCA on four processors, times as fast as O(n): formula {line / costs.dca(n, 4).total:.2f}, simulated "
+        f"{line / simulated_dca(n, 4):.2f}; the paper's program had no benefit",
+        f"cost of a body with two handles over O(n): paper 2 to 1 by counts, 3 to 1 measured; here by counts "
+        f"{DCAE_BODY.total / BODY.total:.2f}",
+        f"terminal share that serves best on two and four processors: paper 75% and 50% measured; simulated "
+        f"{best_share(2):.0%} and {best_share(4):.0%}",
+        f"DCA over O(n) on one processor: paper about 4; by counts {DCA_BODY.total / BODY.total:.2f}",
+        f"hybrid on 64 processors between O(n) and O(log n), as figure 6 says: from {alone} bodies on; with messages "
+        f"from {told} on",
+    ]
+
+
+def _between(alpha: float, beta: float, p: int = 64) -> int:
+    """Bodies from which on the hybrid algorithm costs less than O(n) on one processor, more than O(log n) on n."""
+    inside = [costs.logarithmic(m).total < simulated_hybrid(m, p, alpha, beta) < costs.linear(m).total for m in GROWING]
+    outside = [m for m, within in zip(GROWING, inside, strict=True) if m >= p and not within]
+    return next(m for m in GROWING if m >= p and m > max(outside, default=0))
