@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..errors import ModelError, nearest
-from ..model import CONSTRAINT_KINDS, FORCE_KINDS, TREES, Limits, Model, Visual, check, shapes
+from ..model import CONSTRAINT_KINDS, FORCE_KINDS, TREES, Limits, Model, Temporary, Visual, check, shapes
 from ..model.pose import IDENTITY
 from .lines import KeyPath, Lines
 from .paths import Roots
@@ -102,6 +102,7 @@ class FileTable(Table):
     couplings: dict[str, dict[str, Any]] = {}
     forces: dict[str, dict[str, Any]] = {}
     constraints: dict[str, dict[str, Any]] = {}
+    temporary: dict[str, dict[str, Any]] = {}
 
 
 SHAPES: dict[str, Callable[..., dict[str, Any]]] = {
@@ -116,11 +117,15 @@ def _shape_table(shape: Callable[..., Any]) -> type[Table]:
     return create_model(f"{shape.__name__.title()}Table", __base__=Table, shape=(str, ...), **fields)
 
 
-def _kind_table(kind: str, part: type) -> type[Table]:
-    """The fields of a force or constraint as a table, ``kind`` beside them."""
+def _part_table(name: str, part: type, **more: Any) -> type[Table]:
+    """The fields of a part as a table; of a force or constraint with ``kind`` beside them."""
     given = [f for f in fields(part) if f.name not in ("name", "where")]
     keys: dict[str, Any] = {f.name: (Any, ... if f.default is MISSING else f.default) for f in given}
-    return create_model(f"{kind.title()}Table", __base__=Table, kind=(str, ...), **keys)
+    return create_model(f"{name.title()}Table", __base__=Table, **more, **keys)
+
+
+def _kind_table(kind: str, part: type) -> type[Table]:
+    return _part_table(kind, part, kind=(str, ...))
 
 
 def _form_table(form: str, keys: dict[str, bool]) -> type[Table]:
@@ -132,6 +137,7 @@ def _form_table(form: str, keys: dict[str, bool]) -> type[Table]:
 SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
 FORCE_TABLES = {kind: _kind_table(kind, part) for kind, part in FORCE_KINDS.items() if kind != "function"}
 FLEXIBLE_TABLES = {form: _form_table(form, keys) for form, keys in FORMS.items()}
+TEMPORARY = _part_table("temporary", Temporary)
 CONSTRAINT_TABLES = {kind: _kind_table(kind, part) for kind, part in CONSTRAINT_KINDS.items()}
 
 # what tomllib's shortest complaints mostly come from
@@ -166,6 +172,7 @@ class _Reader:
         model.where = self._where(())
         sections = {"bodies": self._body, "flexible": self._flexible, "joints": self._joint, "frames": self._frame}
         sections |= {"couplings": self._coupling, "forces": self._force, "constraints": self._constraint}
+        sections["temporary"] = self._temporary
         for section, add in sections.items():
             for name, table in getattr(top, section).items():
                 self._add(model, (section, name), table, add)
@@ -271,6 +278,10 @@ class _Reader:
     def _constraint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         self._of_kind(path, table, CONSTRAINT_TABLES, f"constraint '{path[1]}'")
         model.constraint(str(path[1]), **table, where=self._where(path))
+
+    def _temporary(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        self._table(path, table, TEMPORARY, f"temporary '{path[1]}'")
+        model.temporary(str(path[1]), **table, where=self._where(path))
 
     def _of_kind(self, path: KeyPath, table: dict[str, Any], tables: dict[str, type[Table]], label: str) -> None:
         """A table whose ``kind`` says which keys it has."""

@@ -34,6 +34,7 @@ from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .strain import StrainWatch
 from .task import Failure, Task, make_task
+from .temporary import Switching
 from .times import output_rows, positive
 
 INTEGRATORS: dict[str, ModuleType] = {
@@ -137,10 +138,13 @@ def simulate(
     options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
-    run = method.begin(task)
     watched = tuple(events)
-    if watched:
-        run = Watch(run, watched)
+    run: Any
+    if system.model.temporaries:
+        run = Switching(task, method.begin, tau, watched, algorithm)
+    else:
+        run = method.begin(task)
+        run = Watch(run, watched) if watched else run
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
         if resume:
@@ -162,7 +166,8 @@ def _check_loops(system: System, algorithm: str, integrator: str) -> None:
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
         )
-    if system.constraints.count and not getattr(INTEGRATORS[integrator], "LOOPS", True):
+    held = system.constraints.count or system.model.temporaries
+    if held and not getattr(INTEGRATORS[integrator], "LOOPS", True):
         able = [name for name, method in INTEGRATORS.items() if getattr(method, "LOOPS", True)]
         raise ModelError(
             f"integrator '{integrator}' cannot keep the loops and constraints of '{system.name}'",
@@ -192,7 +197,7 @@ def _to_the_end(
         _march(task, run, progress, users, checkpoint)
         rows = rows_of(task, run)
         settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
         if checkpoint:
@@ -277,7 +282,7 @@ def _so_far(task: Task, run: Any, tau: Any) -> Result:
     rows = rows_of(task, run)
     try:
         settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
     except Exception:
         udot = None
     attrs = _attrs(task, run, tau, False)
