@@ -27,6 +27,7 @@ from .columns import (
     Quantity,
     force_quantities,
     joint_quantity,
+    shaped,
 )
 from .records import Change, Occurrence, Switch
 from .spans import Span, along, closure, held_along, motion_along, reactions_along, spans_of
@@ -66,10 +67,10 @@ class Result:
         self.system = system
         self.t = np.asarray(t, float)
         times = self.t.size
-        self.q = _shaped(q, (times, system.nq), "q", system)
-        self.u = _shaped(u, (times, system.nu), "u", system)
-        self._work = None if work is None else _shaped(work, (times,), "work", system)
-        self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
+        self.q = shaped(q, (times, system.nq), "q", system)
+        self.u = shaped(u, (times, system.nu), "u", system)
+        self._work = None if work is None else shaped(work, (times,), "work", system)
+        self.given_udot = None if udot is None else shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
         self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
@@ -187,9 +188,8 @@ class Result:
             total = self["energy"]
             return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
-        self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
-        self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
-        self._kept["energy.elastic"] = np.concatenate([e.elastic for e in parts])
+        for what in ("kinetic", "potential", "elastic"):
+            self._kept[f"energy.{what}"] = np.concatenate([getattr(e, what) for e in parts])
         self._kept["energy"] = np.concatenate([e.total for e in parts])
         return self._kept[name]
 
@@ -346,10 +346,3 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     from .netcdf import load
 
     return load(path)
-
-
-def _shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:
-    array = np.asarray(value, float)
-    if array.shape != shape:
-        raise ModelError(f"{what} of a result of '{system.name}' has the wrong shape", expected=shape, got=array.shape)
-    return array
