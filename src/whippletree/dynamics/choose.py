@@ -141,8 +141,8 @@ def _refusal(system: System, who: str, able: list[str]) -> ModelError:
         has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
     if system.model.couplings:
         has.append("joint couplings (" + ", ".join(f"'{c}'" for c in list(system.model.couplings)[:5]) + ")")
-    if system.model.constraints:
-        has.append("constraints (" + ", ".join(f"'{c}'" for c in list(system.model.constraints)[:5]) + ")")
+    if system.held:
+        has.append("constraints (" + ", ".join(f"'{c}'" for c in list(system.held)[:5]) + ")")
     return ModelError(
         f"{who} can solve '{system.name}'" if who.startswith("no ") else f"{who} cannot solve '{system.name}'",
         expected="a tree of joints",

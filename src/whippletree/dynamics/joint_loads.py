@@ -197,12 +197,20 @@ def _place(k: Kinematics, name: str, at: Any) -> np.ndarray:
     return k.position(name) + k.rotation(name) @ np.array(at if isinstance(at, tuple) else at.position)
 
 
+def wrenches_of(
+    system: System, q: np.ndarray, u: np.ndarray, rows: np.ndarray, lam: np.ndarray
+) -> dict[str, np.ndarray]:
+    """(6) What multipliers ``lam`` of rows with these wrenches do, forces or impulses, by coupling or constraint."""
+    bodies = Bodies(system, kinematics(system, q, u), 1)
+    return {name: link.wrench[0] for name, link in _links(bodies, rows, lam[:, None]).items()}
+
+
 def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, Link]:
     """What couplings and constraints do, put on the bodies they act on."""
     system, k = bodies.system, bodies.k
     model, rows = system.model, system.constraints.row[len(system.cut_joints) :]
     tied = [(f"{c.joint}.coupling", c) for c in model.couplings.values()]
-    elements: list[tuple[str, Any]] = [*tied, *model.constraints.items()]
+    elements: list[tuple[str, Any]] = [*tied, *system.held.items()]
     found: dict[str, Link] = {}
     for (name, element), first, last in zip(elements, rows[:-1], rows[1:], strict=True):
         if isinstance(element, Between):

@@ -47,6 +47,7 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
     parts += [_force_text(force) for force in model.forces.values()]
     parts += [_constraint_text(constraint) for constraint in model.constraints.values()]
+    parts += [_table_text(f"[temporary.{_key(t.name)}]", **_changed(t)) for t in model.temporaries.values()]
     left_out = [f"'{force.name}'" for force in model.forces.values() if isinstance(force, Custom)]
     if left_out:
         text = f"{model.name}: a file holds no Python functions; left out: force {', '.join(left_out)}"

@@ -273,7 +273,7 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
 
 def _timed(system: System) -> bool:
     """Whether a constraint is a function of time."""
-    return any(isinstance(x, Relative | Speed) for x in system.model.constraints.values())
+    return any(isinstance(x, Relative | Speed) for x in system.held.values())
 
 
 def locked(system: System, q: np.ndarray) -> str | None:

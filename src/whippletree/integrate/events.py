@@ -39,7 +39,8 @@ class Event:
         ``f(t, q, u)`` that returns one.
     value : what is crossed.
     direction : "both", "rising" or "falling".
-    then : "record"; "stop"; or a function ``f(t, q, u)``, after which the run goes on: it may change q and u in place.
+    then : "record"; "stop"; "make grip" or "break grip", of a temporary constraint; or a function ``f(t, q, u)``, after
+        which the run goes on: it may change q and u in place.
     """
 
     name: str
@@ -56,8 +57,10 @@ class Event:
             raise ModelError(f"{label}: output is neither a name nor a function", got=repr(self.output)[:80])
         if self.direction not in DIRECTIONS:
             raise ModelError(f"{label}: direction is not known", expected=", ".join(DIRECTIONS), got=self.direction)
-        if self.then not in ("record", "stop") and not callable(self.then):
-            raise ModelError(f"{label}: then is not known", expected="record, stop or a function", got=self.then)
+        changes = isinstance(self.then, str) and self.then.startswith(("make ", "break "))
+        if self.then not in ("record", "stop") and not callable(self.then) and not changes:
+            expected = "record, stop, make or break and a temporary constraint, or a function"
+            raise ModelError(f"{label}: then is not known", expected=expected, got=self.then)
 
     @classmethod
     def parse(cls, condition: str, then: str = "stop") -> Event:
@@ -89,6 +92,7 @@ class Watch:
         self.occurrences: list[Occurrence] = []
         self.stopped: tuple[str, float, np.ndarray] | None = None
         self.before: np.ndarray | None = None  # the outputs at the last look, less their values
+        self.also: tuple[float, ...] = ()  # times to look at, beside those of every step
         self.seen: int = run.row  # rows before which all events are known
         self.probe = Probe(self.task.system, self.events)
 
@@ -147,7 +151,8 @@ class Watch:
         a, b = self.run.since, self.run.time
         state = None if self.run.state is None else self.run.state.copy()
         count = SAMPLES if self.run.interpolates else 1
-        return [Look(t, self.run.at(t), state) for t in np.linspace(a, b, count + 1)[1:]]
+        times = [*np.linspace(a, b, count + 1)[1:].tolist(), *(t for t in self.also if a < t < b)]
+        return [Look(t, self.run.at(t), state) for t in sorted(times)]
 
     def _crossed(self, now: np.ndarray) -> list[int]:
         """Events whose output has changed sign, the way they want it, since the last look."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics
+from ..result.records import Change
+from ..result.spans import parts
 from .quasi_static import quasi_static_rows, settle
 from .task import Task
 
@@ -24,11 +27,15 @@ def rows_of(task: Task, run: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     return t_, Q, U, W
 
 
-def accelerations_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray | None:
+def accelerations_of(
+    task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray, changes: Sequence[Change] = ()
+) -> np.ndarray | None:
     """u' of rows under the forces given; None if the model alone tells them."""
     if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
         return None
-    return forward_dynamics(task.system, Q, U, _forces(task, tau, t, Q, U), t=t, algorithm=task.algorithm)
+    force, name = _forces(task, tau, t, Q, U), "auto" if changes else task.algorithm
+    spans = [(n, s) for n, s in parts(task.system, t, tuple(changes)) if n.stop > n.start]
+    return np.concatenate([forward_dynamics(s, Q[n], U[n], force[n], t=t[n], algorithm=name) for n, s in spans])
 
 
 def settle_start(task: Task, tau: Any) -> None:

@@ -36,6 +36,7 @@ from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .strain import StrainWatch
 from .task import Failure, Task, make_task
+from .temporary import Switching
 from .times import output_rows, positive
 
 INTEGRATORS: dict[str, ModuleType] = {
@@ -143,16 +144,21 @@ def simulate(
     options["stabilization"] = how
     task = make_task(system, name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
-    run = method.begin(task)
     watched = tuple(events)
-    if watched:
-        run = Watch(run, watched)
+    run: Any
+    if system.model.temporaries:
+        run = Switching(task, method.begin, tau, watched, algorithm)
+    else:
+        run = method.begin(task)
+        run = Watch(run, watched) if watched else run
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
         if resume:
             raise ModelError("resume needs the file to go on from", hint="name it as output")
         return _to_the_end(task, run, tau, progress, users, None)
     path, every = result_path(output), positive(save_every, "save_every", SAVE_EVERY)
+    if resume and system.model.temporaries:
+        raise ModelError("a run with temporary constraints cannot go on from a file", hint="leave out resume")
     if resume and run.state is None:
         raise _cannot_resume(integrator)
     with only_writer(path, RESULT):
@@ -168,7 +174,8 @@ def _check_loops(system: System, algorithm: str, integrator: str) -> None:
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
         )
-    if system.constraints.count and not getattr(INTEGRATORS[integrator], "LOOPS", True):
+    held = system.constraints.count or system.model.temporaries
+    if held and not getattr(INTEGRATORS[integrator], "LOOPS", True):
         able = [name for name, method in INTEGRATORS.items() if getattr(method, "LOOPS", True)]
         raise ModelError(
             f"integrator '{integrator}' cannot keep the loops and constraints of '{system.name}'",
@@ -198,7 +205,7 @@ def _to_the_end(
         _march(task, run, progress, users, checkpoint)
         rows = rows_of(task, run)
         settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
         attrs = _attrs(task, run, tau, True)
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
         if checkpoint:
@@ -283,7 +290,7 @@ def _so_far(task: Task, run: Any, tau: Any) -> Result:
     rows = rows_of(task, run)
     try:
         settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3])
+        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
     except Exception:
         udot = None
     attrs = _attrs(task, run, tau, False)

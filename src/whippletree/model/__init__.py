@@ -6,6 +6,7 @@ from .constraints import (
     Distance,
     Gear,
     KnifeEdge,
+    Latch,
     PointOnLine,
     PointOnPlane,
     Rack,
@@ -18,10 +19,11 @@ from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
 from .model import Model, pose
 from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import Pose
+from .temporary import Temporary
 
 __all__ = [
     "CONSTRAINT_KINDS", "FORCE_KINDS", "FUNCTION_KINDS", "GROUND", "JOINT_KINDS", "TREES", "Body", "Bushing",
     "Constraint", "Coupling", "Custom", "Distance", "Drag", "Flexible", "Force", "Frame", "Function", "Gear", "Joint",
-    "KnifeEdge", "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp",
-    "Relative", "Roll", "Sine", "Speed", "Spring", "Step", "Table", "Visual", "Wrench", "pose",
+    "KnifeEdge", "Latch", "Limits", "Model", "Motion", "Motor", "PointOnLine", "PointOnPlane", "Pose", "Rack", "Ramp",
+    "Relative", "Roll", "Sine", "Speed", "Spring", "Step", "Table", "Temporary", "Visual", "Wrench", "pose",
 ]  # fmt: skip

@@ -284,6 +284,7 @@ def whole(model: Model) -> None:
     """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
     from .check_constraints import constraints  # which stand on this file
     from .check_forces import forces
+    from .check_temporary import temporaries
 
     bodies = body_names(model)
     if len(bodies) == 1:
@@ -313,6 +314,7 @@ def whole(model: Model) -> None:
                 )
     forces(model)
     constraints(model)
+    temporaries(model)
     _joined_to_ground(model)
 
 

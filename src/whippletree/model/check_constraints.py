@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from .check import axis, known, number, pose, vector
+from .check import axes, axis, known, number, pose, vector
 from .check_flexible import body_names
 from .check_forces import (
     Checker,
@@ -22,7 +22,7 @@ from .check_forces import (
     plain_coordinates,
     positive,
 )
-from .constraints import CONSTRAINT_KINDS, Between, Constraint, Gear, Rack, Relative, Roll, Speed
+from .constraints import CONSTRAINT_KINDS, Between, Constraint, Gear, Latch, Rack, Relative, Roll, Speed
 from .functions import Step
 from .parts import GROUND
 
@@ -47,17 +47,19 @@ def _number(value: Any, what: str, where: str | None) -> float:
     return number(value, what, where=where)
 
 
-def _flag(value: Any, what: str, where: str | None) -> bool:
+def flag(value: Any, what: str, where: str | None) -> bool:
     if not isinstance(value, bool):
         raise ModelError(f"{what} is neither true nor false", expected="true or false", got=value, where=where)
     return value
 
 
-def _one_of(*names: str) -> Checker:
+def one_of(*names: str) -> Checker:
     return lambda value, what, where: known(value, names, what, where)
 
 
-_LINK: dict[str, Checker] = {"body": part_name, "to": part_name, "at": vector}
+LATCHES = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
+_BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
+_LINK: dict[str, Checker] = _BODIES | {"at": vector}
 _PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": _number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
 FIELDS: dict[str, dict[str, Checker]] = {
@@ -68,8 +70,9 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "rack": _PAIR | {"radius": _not_zero},
     "roll": _LINK
     | {"radius": positive, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": _number}
-    | {"on": _one_of("plane", "line", "sphere"), "slip": _one_of("none", "side", "all"), "pivots": _flag},
-    "knife_edge": {"body": part_name, "to": part_name, "at": pose},
+    | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
+    "latch": _BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
+    "knife_edge": _BODIES | {"at": pose},
     "speed": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "ratio": _not_zero, "speed": function},
     "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
 }
@@ -90,6 +93,8 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
             )
         if isinstance(made, Roll):
             _rolls(made, label)
+        if isinstance(made, Latch) and made.joint == "universal":
+            axes("universal", made.axis, made.axis2, label, where)
         return made
     if isinstance(made, Relative):
         no_jumps(made.position, label, where)

@@ -95,6 +95,25 @@ class Relative:
 
 
 @dataclass(slots=True)
+class Latch:
+    """``body`` is held to ``to`` as a joint of this ``joint`` kind holds its child to its parent.
+
+    ``at`` on ``body`` and ``to_at`` on ``to`` are the poses of the joint's two frames. Nothing hangs on a latch: bodies
+    have joints of their own that carry them, so that it can come and go.
+    """
+
+    name: str
+    body: str
+    to: str = GROUND
+    joint: str = "fixed"
+    axis: Vector = (0.0, 0.0, 1.0)
+    axis2: Vector = (0.0, 1.0, 0.0)
+    at: Pose = IDENTITY
+    to_at: Pose = IDENTITY
+    where: str | None = field(default=None, compare=False)
+
+
+@dataclass(slots=True)
 class Roll:
     """A wheel or a ball of ``radius`` (m) around the point ``at`` of ``body`` rolls on a surface of ``to``.
 
@@ -151,7 +170,7 @@ class Speed:
     where: str | None = field(default=None, compare=False)
 
 
-Between = Distance | PointOnLine | PointOnPlane | Roll | KnifeEdge  # two bodies
+Between = Distance | PointOnLine | PointOnPlane | Latch | Roll | KnifeEdge  # two bodies
 Constraint = Between | Gear | Rack | Relative | Speed
 
 CONSTRAINT_KINDS: dict[str, Any] = {
@@ -161,6 +180,7 @@ CONSTRAINT_KINDS: dict[str, Any] = {
     "gear": Gear,
     "rack": Rack,
     "relative": Relative,
+    "latch": Latch,
     "roll": Roll,
     "knife_edge": KnifeEdge,
     "speed": Speed,

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..modes import Modes
-from . import check, check_constraints, check_flexible, check_forces
+from . import check, check_constraints, check_flexible, check_forces, check_temporary
 from .constraints import Constraint
 from .forces import Force
 from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
+from .temporary import Temporary
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -44,6 +45,7 @@ class Model:
     couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
     forces: dict[str, Force] = field(default_factory=dict, init=False)
     constraints: dict[str, Constraint] = field(default_factory=dict, init=False)
+    temporaries: dict[str, Temporary] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check.text(self.name, "model name", self.where)
@@ -197,8 +199,8 @@ class Model:
         return force
 
     def constraint(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Constraint:
-        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack", "relative", "roll",
-        "knife_edge" or "speed".
+        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack", "relative", "latch",
+        "roll", "knife_edge" or "speed".
 
         The parameters are the fields of the kind's class, from :class:`Distance` to :class:`Speed`. Joints, bodies and
         frames are given by name or as they are, and may be added later. Joints that close loops need none of these.
@@ -210,6 +212,18 @@ class Model:
         constraint = check_constraints.constraint(name, kind, parameters, where)
         self.constraints[name] = constraint
         return constraint
+
+    def temporary(self, constraint: Constraint | str, *, where: str | None = None, **parameters: Any) -> Temporary:
+        """Let a constraint come and go in runs: the parameters are the fields of :class:`Temporary`.
+
+        >>> m = Model("berth")
+        >>> grip = m.constraint("grip", "latch", body="satellite", to="hand")
+        >>> when = m.temporary(grip, make_within=0.01, make_below=0.05, here=True, break_force=500.0)
+        """
+        name = constraint if isinstance(constraint, str) else constraint.name
+        check.new_name(name, "temporary", self.temporaries, where)
+        self.temporaries[name] = made = check_temporary.temporary(name, parameters, where)
+        return made
 
     @property
     def size(self) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ..errors import ModelError
 from ..model.forces import Bushing, Force, Motion, Motor, Spring
 
 if TYPE_CHECKING:
@@ -125,3 +128,11 @@ def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:
         names += [f"{joint}.{label}" if label else joint for label in quantity.labels]
         units += quantity.units
     return names, units
+
+
+def shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:
+    """An array of this shape, or a complaint."""
+    array = np.asarray(value, float)
+    if array.shape != shape:
+        raise ModelError(f"{what} of a result of '{system.name}' has the wrong shape", expected=shape, got=array.shape)
+    return array

@@ -11,15 +11,17 @@ from ..dynamics.constraint_forces import Held, multipliers_of
 from ..errors import ModelError
 
 if TYPE_CHECKING:
+    from ..system.system import System
     from .result import Result
 
 MISFIT = 1e-6  # of the largest force, that no constraint explains: accelerations are known to some 1e-10
 
 
-def held_along(run: Result) -> Held:
+def held_of(run: Result, system: System, rows: slice) -> Held:
     """From the accelerations; the joint forces that the run was given must be known for that."""
-    held = multipliers_of(run.system, run.q, run.u, run.udot, _joint_forces(run), t=run.t)
-    if run.given_udot is not None and run.system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
+    q, u, udot, t = (x[rows] for x in (run.q, run.u, run.udot, run.t))
+    held = multipliers_of(system, q, u, udot, _joint_forces(run), t=t)
+    if run.given_udot is not None and system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
         raise ModelError(
             f"result of '{run.system.name}' does not know the joint forces that were given to the run",
             hint="wt.reactions(system, q, u, tau) takes them",

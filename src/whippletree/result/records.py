@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..model import Constraint, Latch, Model, Pose, Relative
 
 
 class Occurrence(NamedTuple):
@@ -29,3 +33,40 @@ class Switch(NamedTuple):
     def parse(cls, text: str) -> list[Switch]:
         """From the attribute of a file."""
         return [cls(float(t), loop, tuple(was), tuple(now)) for t, loop, was, now in json.loads(text)]
+
+
+class Change(NamedTuple):
+    """A temporary constraint has come or gone."""
+
+    name: str
+    what: str  # "made", "bounced", "broken" or "refused"
+    t: float  # s
+    impulse: np.ndarray  # (6)  [N m s; N s] on its body at its point, in world axes; zero where it breaks
+    lost: float  # energy, J
+    here: Constraint | None  # the constraint as it holds what it found
+
+    @classmethod
+    def text(cls, changes: Iterable[Change]) -> str:
+        """As an attribute of a file."""
+        return json.dumps([[c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here)] for c in changes])
+
+    @classmethod
+    def parse(cls, text: str, model: Model) -> list[Change]:
+        """From the attribute of a file."""
+        return [
+            cls(name, what, float(t), np.array(impulse, float), float(lost), _placed(model.constraints[name], here))
+            for name, what, t, impulse, lost, here in json.loads(text)
+        ]
+
+
+def _found(here: Constraint | None) -> Any:
+    if isinstance(here, Latch):
+        return [list(here.to_at.position), list(here.to_at.quaternion)]
+    return here.position if isinstance(here, Relative) else None
+
+
+def _placed(c: Constraint, found: Any) -> Constraint | None:
+    if isinstance(c, Latch) and found is not None:
+        position, quaternion = found
+        return replace(c, to_at=Pose(tuple(position), tuple(quaternion)))
+    return replace(c, position=float(found)) if isinstance(c, Relative) and found is not None else None

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.constraint_forces import Held, motion_force
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraint_forces import Held
 from ..dynamics.cut_joints import cut_coordinates, cut_speeds
 from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
-from ..dynamics.joint_loads import Load, joint_loads
 from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
 from ..model.forces import Force, Motion, Motor, Spring
@@ -29,9 +27,10 @@ from .columns import (
     Quantity,
     force_quantities,
     joint_quantity,
+    shaped,
 )
-from .held import held_along
-from .records import Occurrence, Switch
+from .records import Change, Occurrence, Switch
+from .spans import Span, along, closure, held_along, motion_along, reactions_along, spans_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,7 +48,8 @@ class Result:
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
-    ``run.events``: those that happened; ``run.switches``: where reduction chose dependent joints anew.
+    ``run.events``: those that happened; ``run.changes``: temporary constraints that came and went; ``run.switches``:
+    where reduction chose dependent joints anew.
     """
 
     def __init__(
@@ -67,13 +67,14 @@ class Result:
         self.system = system
         self.t = np.asarray(t, float)
         times = self.t.size
-        self.q = _shaped(q, (times, system.nq), "q", system)
-        self.u = _shaped(u, (times, system.nu), "u", system)
-        self._work = None if work is None else _shaped(work, (times,), "work", system)
-        self.given_udot = None if udot is None else _shaped(udot, (times, system.nu), "udot", system)
+        self.q = shaped(q, (times, system.nq), "q", system)
+        self.u = shaped(u, (times, system.nu), "u", system)
+        self._work = None if work is None else shaped(work, (times,), "work", system)
+        self.given_udot = None if udot is None else shaped(udot, (times, system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
         self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
+        self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
 
@@ -87,7 +88,8 @@ class Result:
 
     @property
     def _totals(self) -> dict[str, Quantity]:
-        return TOTALS | CLOSURE if self.system.constraints.count else TOTALS
+        held = self.system.constraints.count or self.system.model.temporaries
+        return TOTALS | CLOSURE if held else TOTALS
 
     @property
     def _forces(self) -> Mapping[str, Any]:
@@ -167,15 +169,15 @@ class Result:
         if owner in self._forces and what in self._outputs(self._forces[owner]):
             return self._force(owner, what)
         if what == "reaction" and owner in self._holders:
-            return self._reactions[owner].wrench
+            return self._reactions.get(owner, np.zeros((len(self), 6)))
         if what in self._joints.get(owner, ()):
             if owner in self.system.cut_joints:
                 derive = cut_coordinates if what == "q" else cut_speeds
                 return _column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
             return _column(getattr(self, what)[:, index])
-        if name == "closure" and self.system.constraints.count:
-            return np.abs(rows_of(self.system, self.q, self.u, self.t, matrix=False).g).max(axis=1)
+        if name == "closure" and name in self._totals:
+            return closure(self)
         if name not in TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
         if name == "momentum":
@@ -186,9 +188,8 @@ class Result:
             total = self["energy"]
             return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
-        self._kept["energy.kinetic"] = np.concatenate([e.kinetic for e in parts])
-        self._kept["energy.potential"] = np.concatenate([e.potential for e in parts])
-        self._kept["energy.elastic"] = np.concatenate([e.elastic for e in parts])
+        for what in ("kinetic", "potential", "elastic"):
+            self._kept[f"energy.{what}"] = np.concatenate([getattr(e, what) for e in parts])
         self._kept["energy"] = np.concatenate([e.total for e in parts])
         return self._kept[name]
 
@@ -217,24 +218,30 @@ class Result:
         """An output of a force; that of a given motion is what is needed beside all other forces."""
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
-            return motion_force(self.system, self._held, self.u, force)[what == "power"]
+            return motion_along(self, force, what == "power")
         return self._loads[:, n, LEDGER[what] if isinstance(force, Motor | Spring) else WRENCH_LEDGER[what]]
 
     @cached_property
-    def _held(self) -> Held:
+    def spans(self) -> list[Span]:
+        """Its parts, in each of which the same constraints hold."""
+        return spans_of(self)
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """Forces of constraints, in each part."""
         return held_along(self)
 
     @cached_property
-    def _reactions(self) -> dict[str, Load]:
-        return joint_loads(self.system, self.q, self.u, self.udot, self._held, t=self.t)
+    def _reactions(self) -> dict[str, np.ndarray]:
+        return reactions_along(self)
 
     @cached_property
     def udot(self) -> np.ndarray:
         """Accelerations (T, nu)."""
         if self.given_udot is not None:
             return self.given_udot
-        algorithm = self.attrs.get("algorithm", "auto")
-        return forward_dynamics(self.system, self.q, self.u, t=self.t, algorithm=algorithm)
+        name = "auto" if len(self.spans) > 1 else self.attrs.get("algorithm", "auto")
+        return along(self, lambda s, n: forward_dynamics(s, self.q[n], self.u[n], t=self.t[n], algorithm=name))
 
     def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """q and u of all times, in pieces whose kinematics fits in memory."""
@@ -339,10 +346,3 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     from .netcdf import load
 
     return load(path)
-
-
-def _shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:
-    array = np.asarray(value, float)
-    if array.shape != shape:
-        raise ModelError(f"{what} of a result of '{system.name}' has the wrong shape", expected=shape, got=array.shape)
-    return array

@@ -209,7 +209,7 @@ def held_ends(system: System) -> list[tuple[int, int, str]]:
     carried = {edge.joint.name: i for i, edge in enumerate(system.topology.edges, start=1)}
     couplings = system.model.couplings.values()
     ends = [(carried[c.of], carried[c.joint], f"{c.joint} = {c.ratio:g} {c.of}") for c in couplings]
-    for c in system.model.constraints.values():
+    for c in system.held.values():
         kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(c, made))
         if isinstance(c, Between):
             a, b = system.place(c.to)[0], system.place(c.body)[0]

@@ -15,6 +15,7 @@ from ..model.constraints import (
     Distance,
     Gear,
     KnifeEdge,
+    Latch,
     PointOnLine,
     PointOnPlane,
     Rack,
@@ -74,7 +75,7 @@ class SystemConstraints:
         table = [self._cut(system, joint, driven.get(joint.name)) for joint in system.topology.cuts]
         for c in system.model.couplings.values():
             table.append(self._couple(system, c.joint, (c.joint, 0), (c.of, 0), c.ratio, c.offset))
-        table += [self._element(system, c) for c in system.model.constraints.values()]
+        table += [self._element(system, c) for c in system.held.values()]
         counts = [row.pop("count") for row in table]
         self.count = sum(counts)
         self.of_poses = np.array([not what.startswith(SPEED_WORDS) for what in self.what], bool)
@@ -150,6 +151,9 @@ class SystemConstraints:
                 row = self._couple(system, c.name, (c.joint, c.freedom), of, c.ratio, 0.0)
                 self.what[-1] = "speed of " + self.what[-1]
                 return row | {"signal": self._functions[id(c.speed)], "turn": kernels.SPEEDS}
+            case Latch():
+                like = Joint(c.name, c.joint, c.to, c.body, c.axis, c.axis2, c.to_at, c.at)
+                return self._cut(system, like, None)
             case Roll():
                 return self._roll(system, c)
             case KnifeEdge():
@@ -189,7 +193,7 @@ class SystemConstraints:
 
 def functions_of(system: System) -> list[Function]:
     """Functions of time in the rows: the first of all signals."""
-    given = (c for c in system.model.constraints.values() if isinstance(c, Relative | Speed))
+    given = (c for c in system.held.values() if isinstance(c, Relative | Speed))
     rows = [c.position if isinstance(c, Relative) else c.speed for c in given]
     return rows + [f.position for f in motions_of_cuts(system)]
 

@@ -41,7 +41,8 @@ def explain(system: System, measure: bool = False) -> str:
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
     if system.model.constraints:
-        held = [f"{name} ({kind})" for name, kind in _kinds(system.model.constraints, CONSTRAINT_KINDS).items()]
+        kinds_of = _kinds(system.model.constraints, CONSTRAINT_KINDS)
+        held = [f"{name} ({kind}{'' if name in system.held else ', open'})" for name, kind in kinds_of.items()]
         lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
     return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + solved)
 

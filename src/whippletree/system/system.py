@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
-from ..model import JOINT_KINDS, Model
+from ..model import JOINT_KINDS, Constraint, Model
 from .constraints import SystemConstraints
 from .flexible import SystemFlexible
 from .forces import SystemForces
@@ -38,6 +38,7 @@ class System:
     arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
     packed : the same in one array, as kernels take them.
     forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
+    held : constraints that are there, by name: all but those that are temporary, and open when a run begins.
     constraints : loops, couplings and constraints as rows (:class:`whippletree.system.constraints.SystemConstraints`).
     """
 
@@ -48,6 +49,7 @@ class System:
         arrays: Mapping[str, np.ndarray],
         turn: np.ndarray,
         shift: np.ndarray,
+        held: Mapping[str, Constraint] | None = None,
     ) -> None:
         self.model, self.name, self.topology = model, model.name, topology
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
@@ -61,8 +63,9 @@ class System:
         self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc, flexible)
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
+        self.held = dict(begin_held(model) if held is None else held)
         having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
-        having |= {"loops of nodes": topology.sideways, "constraints": model.constraints}
+        having |= {"loops of nodes": topology.sideways, "constraints": self.held}
         self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
@@ -155,7 +158,17 @@ class System:
         return f"System('{self.name}': {self.model.size} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __reduce__(self) -> Any:
-        return System, (self.model, self.topology, self.arrays, self._turn, self._shift)
+        return System, (self.model, self.topology, self.arrays, self._turn, self._shift, self.held)
+
+    def holding(self, held: Mapping[str, Constraint]) -> System:
+        """The same system with these constraints in the place of its own: the rows of q and u stay."""
+        return System(self.model, self.topology, self.arrays, self._turn, self._shift, held)
+
+
+def begin_held(model: Model) -> dict[str, Constraint]:
+    """Constraints that are there when a run begins."""
+    open_ = {t.name for t in model.temporaries.values() if t.begins == "open"}
+    return {name: c for name, c in model.constraints.items() if name not in open_}
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

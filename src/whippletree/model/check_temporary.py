@@ -1,0 +1,72 @@
+"""Every complaint about constraints that come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from .check import known
+from .check_constraints import flag, one_of
+from .check_forces import Checker, known_parameters, not_negative, or_none, positive
+from .constraints import Distance, Latch, PointOnPlane, Relative, Roll
+from .temporary import Temporary
+
+if TYPE_CHECKING:
+    from .model import Model
+
+FIELDS: dict[str, Checker] = {
+    "begins": one_of("open", "made"),
+    "make_at": or_none(not_negative),
+    "make_within": or_none(positive),
+    "make_below": or_none(positive),
+    "break_at": or_none(not_negative),
+    "break_force": or_none(positive),
+    "break_torque": or_none(positive),
+    "one_sided": flag,
+    "restitution": not_negative,
+    "here": flag,
+}
+
+
+def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> Temporary:
+    """How the constraint of this name comes and goes, each parameter checked."""
+    label = f"temporary '{name}'"
+    known_parameters(Temporary, given, label, ("name", "where"), where)
+    made = Temporary(name, **{k: FIELDS[k](v, f"{label}: {k}", where) for k, v in given.items()}, where=where)
+    if made.restitution > 1.0:
+        raise ModelError(f"{label}: restitution is not right", expected="0 to 1", got=made.restitution, where=where)
+    if made.restitution and not made.one_sided:
+        raise ModelError(
+            f"{label}: restitution is for what is one-sided",
+            where=where,
+            hint="what holds both ways does not bounce; one_sided = true makes it a contact or a rope",
+        )
+    if made.make_below is not None and made.make_within is None:
+        raise ModelError(f"{label}: make_below needs make_within", where=where, hint="how near must the two sides be?")
+    if made.one_sided and (made.make_within is not None or made.here):
+        raise ModelError(
+            f"{label}: one_sided is made when it is reached", where=where, hint="leave make_within and here out"
+        )
+    return made
+
+
+def temporaries(model: Model) -> None:
+    """What can only be seen when all parts are there."""
+    for t in model.temporaries.values():
+        label = f"temporary '{t.name}'"
+        c = model.constraints[known(t.name, model.constraints, f"{label}: constraint", t.where)]
+        if t.one_sided and not isinstance(c, Distance | PointOnPlane | Roll):
+            raise ModelError(
+                f"{label}: its constraint has no two sides",
+                expected="a distance, point_on_plane or roll",
+                got=type(c).__name__,
+                where=t.where,
+            )
+        if t.here and not (isinstance(c, Latch) or (isinstance(c, Relative) and c.of is None)):
+            raise ModelError(
+                f"{label}: its constraint cannot hold what it finds",
+                expected="a latch, or a relative without 'of', which locks a joint",
+                got=type(c).__name__,
+                where=t.where,
+            )

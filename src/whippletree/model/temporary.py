@@ -1,0 +1,31 @@
+"""Constraints that come and go: what makes one, and what breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Temporary:
+    """The constraint ``name`` is there only at times.
+
+    It ``begins`` "open" or "made". It is made at the time ``make_at`` (s), or as soon as its two sides are nearer than
+    ``make_within`` (m) and slower against each other than ``make_below`` (m/s), and then closes what is left between
+    them. With ``here`` it holds them as it finds them. It breaks at the time ``break_at`` (s), or beyond a force of
+    ``break_force`` (N) or a torque of ``break_torque`` (N m). A ``one_sided`` one is a contact or a rope: made when it
+    is reached, it breaks when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of
+    approach that is left after an impact. Events make and break it too.
+    """
+
+    name: str
+    begins: str = "open"
+    make_at: float | None = None
+    make_within: float | None = None
+    make_below: float | None = None
+    break_at: float | None = None
+    break_force: float | None = None
+    break_torque: float | None = None
+    one_sided: bool = False
+    restitution: float = 0.0
+    here: bool = False
+    where: str | None = field(default=None, compare=False)

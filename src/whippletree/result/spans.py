@@ -1,0 +1,89 @@
+"""The parts of a run in which the same constraints hold, and what is computed part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..dynamics.constraint_forces import Held, motion_force
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.joint_loads import joint_loads
+from ..model import Constraint, Motion
+from ..system.system import System
+from .held import held_of
+from .records import Change
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+class Span(NamedTuple):
+    """Rows of a run, and the system that moved in them."""
+
+    rows: slice
+    system: System
+
+
+def spans_of(run: Result) -> list[Span]:
+    """The parts of a run; one if nothing came or went."""
+    return [Span(rows, system) for rows, system in parts(run.system, run.t, run.changes) if rows.stop > rows.start]
+
+
+def parts(system: System, t: np.ndarray, changes: Sequence[Change]) -> list[tuple[slice, System]]:
+    """Rows and systems between changes; a row at the time of a change is of the part before."""
+    held, first = dict(system.held), 0
+    found: list[tuple[slice, System]] = []
+    for change in changes:
+        if change.what not in ("made", "broken"):
+            continue
+        row = int(np.searchsorted(t, change.t, side="right"))
+        if row > first:
+            found.append((slice(first, row), system.holding(_ordered(system, held)) if found else system))
+            first = row
+        if change.what == "broken":
+            held.pop(change.name, None)
+        else:
+            held[change.name] = change.here or system.model.constraints[change.name]
+    return [*found, (slice(first, t.size), system.holding(_ordered(system, held)) if found else system)]
+
+
+def _ordered(system: System, held: dict[str, Constraint]) -> dict[str, Constraint]:
+    return {name: held[name] for name in system.model.constraints if name in held}
+
+
+def along(run: Result, function: Callable[[System, slice], np.ndarray]) -> np.ndarray:
+    """An array over all times, part by part."""
+    return np.concatenate([function(span.system, span.rows) for span in run.spans])
+
+
+def closure(run: Result) -> np.ndarray:
+    """The largest gap of what holds, at all times."""
+
+    def gap(system: System, rows: slice) -> np.ndarray:
+        g = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False).g
+        return np.abs(g).max(axis=1, initial=0.0)
+
+    return along(run, gap)
+
+
+def held_along(run: Result) -> list[Held]:
+    """Forces that hold the constraints, of each part."""
+    return [held_of(run, span.system, span.rows) for span in run.spans]
+
+
+def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
+    """What a given motion takes: its force, or its power."""
+    pairs = zip(run.spans, run.held, strict=True)
+    return np.concatenate([motion_force(s.system, held, run.u[s.rows], force)[power] for s, held in pairs])
+
+
+def reactions_along(run: Result) -> dict[str, np.ndarray]:
+    """(T, 6) of every joint, coupling and constraint; zero where a constraint is not there."""
+    found: dict[str, np.ndarray] = {}
+    for span, held in zip(run.spans, run.held, strict=True):
+        q, u, udot, t = (x[span.rows] for x in (run.q, run.u, run.udot, run.t))
+        for name, load in joint_loads(span.system, q, u, udot, held, t=t).items():
+            found.setdefault(name, np.zeros((len(run), 6)))[span.rows] = load.wrench
+    return found

@@ -1,0 +1,285 @@
+"""Constraints that come and go: docking, bounces, ropes and locks, against what is known of them in closed form."""
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whippletree as wt
+from whippletree.errors import ModelError, ModelWarning
+
+P11 = json.loads((Path(__file__).parent / "data" / "p11_docking.json").read_text("utf-8"))
+
+
+def docking(latch="fixed", **options):
+    """Two free bodies; the latch is made at once and let go after 5 s."""
+    m = wt.Model("docking", gravity=(0, 0, 0))
+    for name in "AB":
+        m.body(name, mass=P11["model"][name]["mass"], inertia=P11["model"][name]["inertia"])
+        m.joint(f"flight_{name}", "free", "ground", name)
+    if latch == "fixed":
+        m.constraint("latch", "latch", body="B", to="A")
+    else:
+        m.constraint("latch", "latch", body="B", to="A", joint=latch, at=(-0.75, 0, 0), to_at=(0.75, 0, 0))
+    m.temporary("latch", make_at=0.0, break_at=5.0, here=latch == "fixed", **options)
+    return m
+
+
+def docked(m, until, **options):
+    start = P11["initial"]
+    q = {f"flight_{n}": (*start[f"r{n}"], 1.0, 0.0, 0.0, 0.0) for n in "AB"}
+    u = {f"flight_{n}": (*start[f"w{n}"], *start[f"v{n}"]) for n in "AB"}
+    return wt.simulate(m.compile(), until, q=q, u=u, rtol=1e-12, atol=1e-13, output_step=0.5, **options)
+
+
+def speeds(run, row, name):
+    """Angular velocity and that of the origin, in world axes."""
+    v = run[f"{name}.velocity"][row]
+    return v[:3], v[3:]
+
+
+def test_docking_conserves_momentum_and_is_let_go():
+    """P11: weld in the pose found, free motion of the pair, release, two free bodies."""
+    run, known = docked(docking(), 7.0), P11["reference"]
+    made, broken = run.changes
+    assert (made.name, made.what, made.t, broken.what, broken.t) == ("latch", "made", 0.0, "broken", 5.0)
+    assert made.lost == pytest.approx(known["weld"]["kinetic_before"] - known["weld"]["kinetic_after"], rel=1e-12)
+    # what A loses B gains
+    assert np.abs(made.impulse[3:] - 4.0 * (np.array(known["weld"]["vB_plus"]) - P11["initial"]["vB"])).max() < 1e-12
+    p = run["momentum"]
+    expected = np.concatenate([known["angular_momentum_about_origin"], known["linear_momentum"]])
+    assert np.abs(p - expected).max() < 1e-12 * 5
+    assert np.abs(run["energy.balance"]).max() < 1e-10 * 0.679
+    for row, key in ((10, "t5"), (14, "t7")):
+        for body in "AB":
+            assert np.abs(run[f"{body}.position"][row] - known[key][f"r{body}"]).max() < 1e-8
+    assert run["closure"].max() < 1e-9
+    assert np.abs(run["latch.reaction"][11:]).max() == 0.0
+    assert np.abs(run["latch.reaction"][1:10]).max() > 1e-3
+
+
+def test_a_ball_joint_docks_too():
+    known = P11["reference"]["spherical"]
+    made = docked(docking("spherical"), 0.5).changes[0]
+    run = docked(docking("spherical"), 1e-6)
+    for body in "AB":
+        w, v = speeds(run, -1, body)
+        assert np.abs(v - known[f"v{body}"]).max() < 1e-6  # after a microsecond
+        assert np.abs(w - known[f"w{body}"]).max() < 1e-6
+    assert made.what == "made"
+
+
+def ball(restitution=0.0, height=1.0, **options):
+    m = wt.Model("ball")
+    m.body("ball", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    m.joint("fall", "prismatic", "ground", "ball", axis="z")
+    m.constraint("floor", "point_on_plane", body="ball")
+    m.temporary("floor", one_sided=True, restitution=restitution, **options)
+    return m.compile(), {"fall": height}
+
+
+def test_a_ball_bounces_at_known_times_and_comes_to_rest():
+    """Impacts at t0 (1 + 2 e + 2 e^2 ...); it lies still at t0 (1 + e) / (1 - e), endless though they are."""
+    e, g = 0.5, 9.81
+    system, q = ball(e)
+    run = wt.simulate(system, 2.0, q=q, output_step=0.01)
+    first = np.sqrt(2 / g)
+    times = first * (1 + 2 * np.cumsum(e ** np.arange(1, 6)))
+    bounces = [c.t for c in run.changes if c.what == "bounced"]
+    assert abs(bounces[0] - first) < 1e-10
+    assert np.abs(np.array(bounces[1:6]) - times).max() < 1e-9
+    assert run.changes[-1].what == "made"
+    assert abs(run.changes[-1].t - first * (1 + e) / (1 - e)) < 1e-4
+    assert run["fall.q"].min() > -1e-9
+    assert np.abs(run["energy.balance"]).max() < 1e-10 * 2 * g
+    assert run["floor.reaction"][-1, 5] == pytest.approx(2 * g, rel=1e-9)
+    assert sum(c.lost for c in run.changes) == pytest.approx(2 * g, rel=1e-6)
+
+
+def test_a_contact_lets_go_when_it_would_pull():
+    """A platform that swings down faster than things fall: they part where its acceleration is that of gravity."""
+    m = wt.Model("shaker")
+    m.body("platform", mass=1.0, inertia=(1, 1, 1))
+    m.joint("shake", "prismatic", "ground", "platform", axis="z")
+    m.force("drive", "motion", joint="shake", position=wt.Sine(amplitude=0.2, frequency=2.0))
+    m.body("box", mass=0.5, inertia=(0.1, 0.1, 0.1))
+    m.joint("ride", "prismatic", "ground", "box", axis="z")
+    m.constraint("rest", "point_on_plane", body="box", to="platform")
+    m.temporary("rest", one_sided=True, begins="made")
+    system = m.compile()
+    w = 4 * np.pi
+    run = wt.simulate(system, 0.12, u={"ride": 0.2 * w, "shake": 0.2 * w}, rtol=1e-10, atol=1e-12)
+    (parted,) = run.changes
+    assert parted.what == "broken"
+    assert abs(parted.t - np.arcsin(9.81 / (0.2 * w * w)) / w) < 1e-8
+
+
+def test_a_rope_goes_taut():
+    """A stone on a rope of 1 m, thrown up from 0.5 m below its hook: it is caught, with what speed it had across."""
+    m = wt.Model("rope", gravity=(0, 0, 0))
+    m.body("stone", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    m.joint("flight", "free", "ground", "stone")
+    m.constraint("rope", "distance", body="stone", length=1.0)
+    m.temporary("rope", one_sided=True)
+    run = wt.simulate(m.compile(), 2.0, q={"flight": (0.6, 0, 0, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, 0, 0, 1.0)})
+    (caught,) = run.changes
+    assert abs(caught.t - 0.8) < 1e-10
+    assert caught.lost == pytest.approx(0.5 * 0.8**2, rel=1e-9)  # the speed along the rope
+    assert np.linalg.norm(run["stone.velocity"][-1, 3:]) == pytest.approx(0.6, rel=1e-7)
+    assert np.linalg.norm(run["rope.reaction"][-1, 3:]) == pytest.approx(0.36, rel=1e-6)
+
+
+def test_newtons_cradle():
+    """Five balls that touch: one comes in, one goes out."""
+    m = wt.Model("cradle", gravity=(0, 0, 0))
+    for n in range(5):
+        m.body(f"ball{n}", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        m.joint(f"x{n}", "prismatic", "ground", f"ball{n}", axis="x")
+        if n:
+            name = f"hit{n}"
+            m.constraint(
+                name, "roll", body=f"ball{n}", to=f"ball{n - 1}", radius=0.05, on="sphere", to_radius=0.05, slip="all"
+            )
+            m.temporary(name, one_sided=True, restitution=1.0)
+    q = {f"x{n}": 0.1 * n if n else -0.3 for n in range(5)}
+    run = wt.simulate(m.compile(), 1.0, q=q, u={"x0": 1.0}, output_step=0.1)
+    assert np.abs(run.u[-1] - [0, 0, 0, 0, 1.0]).max() < 1e-9
+    assert [c.name for c in run.changes] == ["hit1", "hit2", "hit3", "hit4"]
+    assert abs(run.changes[0].t - 0.3) < 1e-10
+    assert np.abs(run["energy.balance"]).max() < 1e-12
+
+
+def arm(**options):
+    m = wt.Model("lock", gravity=(0, 0, 0))
+    m.body("arm", **wt.rod(mass=1.0, length=1.0))
+    m.joint("hinge", "revolute", "ground", "arm", axis="z")
+    m.constraint("lock", "relative", joint="hinge")
+    m.temporary("lock", here=True, **options)
+    return m
+
+
+def test_a_hinge_locks_where_it_is_and_breaks_by_torque():
+    m = arm(make_at=0.5, break_torque=3.0)
+    m.force("push", "motor", joint="hinge", torque=wt.Ramp(rate=2.0))
+    run = wt.simulate(m.compile(), 3.0, u={"hinge": 0.1}, rtol=1e-10, atol=1e-12)
+    locked, broken = run.changes
+    assert (locked.t, locked.what, broken.what) == (0.5, "made", "broken")
+    assert abs(broken.t - 1.5) < 1e-9  # 2 t = 3
+    during = (run.t > 0.5) & (run.t < 1.5)
+    assert np.ptp(run["hinge.q"][during]) < 1e-12
+    assert run["hinge.q"][-1] > run["hinge.q"][during][0] + 0.1
+
+
+def test_events_make_and_break():
+    m = arm()
+    events = [
+        wt.Event("far", "hinge.q", 0.2, "rising", then="make lock"),
+        wt.Event("late", lambda t, q, u: t - 1.0, 0.0, "rising", then="break lock"),
+    ]
+    run = wt.simulate(m.compile(), 1.5, u={"hinge": 1.0}, events=events)
+    assert [(c.name, c.what) for c in run.changes] == [("lock", "made"), ("lock", "broken")]
+    assert abs(run.changes[0].t - 0.2) < 1e-10
+    assert abs(run.u[-1, 0]) < 1e-12
+
+
+def approach(speed, **options):
+    m = wt.Model("berth", gravity=(0, 0, 0))
+    m.body("ship", mass=3.0, inertia=(1, 1, 1))
+    m.joint("flight", "free", "ground", "ship")
+    m.constraint("berth", "latch", body="ship")
+    m.temporary("berth", make_within=0.05, make_below=0.2, **options)
+    return wt.simulate(
+        m.compile(), 3.0, q={"flight": (-0.3, 0, 0, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, speed, 0, 0)}, output_step=0.1
+    )
+
+
+def test_a_berth_takes_what_is_near_and_slow():
+    run = approach(0.15)
+    (made,) = run.changes
+    assert abs(made.t - 0.25 / 0.15) < 1e-10
+    assert np.abs(run["ship.position"][-1]).max() < 1e-12  # what was left is closed
+    assert made.lost == pytest.approx(0.5 * 3 * 0.15**2, rel=1e-12)
+    assert not approach(0.5).changes
+
+
+def test_what_contradicts_is_refused_and_the_motion_goes_on():
+    m = wt.Model("held", gravity=(0, 0, 0))
+    m.body("cart", mass=1.0, inertia=(1, 1, 1))
+    m.joint("rail", "prismatic", "ground", "cart", axis="x")
+    m.constraint("pace", "speed", joint="rail", speed=1.0)
+    m.constraint("stop", "relative", joint="rail")
+    m.temporary("stop", make_at=0.5, here=True)
+    with pytest.warns(
+        ModelWarning, match=re.escape("temporary 'stop' is not made at t = 0.5 s: it contradicts 'pace'")
+    ):
+        run = wt.simulate(m.compile(), 1.0, u={"rail": 1.0})
+    assert [c.what for c in run.changes] == ["refused"]
+    assert np.abs(run["rail.q"] - run.t).max() < 1e-9
+
+
+def test_results_come_back_from_files(tmp_path):
+    run = docked(docking(), 6.0)
+    run.save(tmp_path / "dock.nc")
+    again = wt.load_result(tmp_path / "dock.nc")
+    assert [c[:3] for c in again.changes] == [c[:3] for c in run.changes]
+    assert np.array_equal(again["latch.reaction"], run["latch.reaction"])
+    assert again["closure"].max() < 1e-9
+    wt.save(run.system.model, tmp_path / "dock.toml")
+    assert wt.load(tmp_path / "dock.toml").temporaries == run.system.model.temporaries
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"restitution": 0.5}, "temporary 'c': restitution is for what is one-sided"),
+        ({"one_sided": True, "restitution": 1.5}, "temporary 'c': restitution is not right"),
+        ({"make_below": 1.0}, "temporary 'c': make_below needs make_within"),
+        ({"one_sided": True, "make_within": 1.0}, "temporary 'c': one_sided is made when it is reached"),
+        ({"begins": "shut"}, "temporary 'c': begins 'shut' is not known"),
+        ({"break_force": -1.0}, "temporary 'c': break_force"),
+    ],
+)
+def test_what_cannot_come_and_go_is_told(given, said):
+    with pytest.raises(ModelError) as e:
+        wt.Model("m").temporary("c", **given)
+    assert e.value.what.startswith(said)
+
+
+def test_whole_models_are_checked():
+    m = arm(make_at=1.0)
+    m.constraint("gear", "knife_edge", body="arm")
+    m.temporary("gear", one_sided=True)
+    with pytest.raises(ModelError, match="temporary 'gear': its constraint has no two sides"):
+        m.compile()
+    m.temporaries.pop("gear")
+    m.temporary("lok", make_at=1.0)
+    with pytest.raises(ModelError, match="temporary 'lok': constraint 'lok' is not known"):
+        m.compile()
+
+
+def test_nothing_is_said_where_all_is_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wt.simulate(arm(make_at=0.1, break_at=0.2).compile(), 0.3, u={"hinge": 1.0})
+
+
+def test_runs_do_not_resume(tmp_path):
+    with pytest.raises(ModelError, match="a run with temporary constraints cannot go on from a file"):
+        wt.simulate(arm(make_at=0.1).compile(), 0.2, output=tmp_path / "a.nc", resume=True)
+    kept = wt.simulate(arm(make_at=0.1).compile(), 0.2, u={"hinge": 1.0}, output=tmp_path / "a.nc")
+    assert len(wt.load_result(tmp_path / "a.nc").changes) == len(kept.changes) == 1
+
+
+@pytest.mark.parametrize("name", ["docking", "newtons_cradle"])
+def test_our_models(name):
+    system = wt.load(Path(__file__).parents[1] / "models" / f"{name}.toml").compile()
+    if name == "docking":
+        run = wt.simulate(system, 10.0, u={"to_b": (0.02, 0, 0.01, -0.1, 0, 0)})
+        assert [c.what for c in run.changes] == ["made", "broken"]
+    else:
+        run = wt.simulate(system, 1.5, q={"string1": 0.6})
+        assert {c.what for c in run.changes} == {"bounced"}
+    assert np.abs(run["energy.balance"]).max() < 1e-9
