@@ -147,7 +147,7 @@ def simulate(
     watched = tuple(events)
     run: Any
     if system.model.temporaries:
-        run = Switching(task, method.begin, tau, watched, algorithm)
+        run = Switching(task, method.begin, tau, watched, algorithm, A_RUN)
     else:
         run = method.begin(task)
         run = Watch(run, watched) if watched else run

@@ -20,6 +20,7 @@ from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import energy, forward_dynamics, kinematics
 from ..dynamics.impulses import Impulse, contradicts, impulse
 from ..dynamics.joint_loads import wrenches_of
+from ..dynamics.predict import Use
 from ..errors import ModelError, ModelWarning, SimulationError
 from ..model import Constraint, Distance, Latch, Pose, Relative, Temporary
 from ..model.pose import quaternion_from_matrix
@@ -43,9 +44,10 @@ class Switching:
     interpolates = False
 
     def __init__(
-        self, task: Task, begin: Callable[[Task], Any], tau: Any, events: Iterable[Event], algorithm: str
+        self, task: Task, begin: Callable[[Task], Any], tau: Any, events: Iterable[Event], algorithm: str, use: Use
     ) -> None:
-        self.task, self.begin, self.tau, self.events, self.algorithm = task, begin, tau, tuple(events), algorithm
+        self.task, self.begin, self.tau, self.events = task, begin, tau, tuple(events)
+        self.algorithm, self.use = algorithm, use
         self.whole = task.system
         self.temporaries: dict[str, Temporary] = task.system.model.temporaries
         self.occurrences: list[Any] = []
@@ -222,7 +224,7 @@ class Switching:
         if t == self.task.start and not self.changes:
             return
         first = int(np.searchsorted(self.part.t, t, side="right"))
-        algorithm = choose(self.system, self.algorithm)
+        algorithm = choose(self.system, self.algorithm, self.use)
         self._part(self.part._replace(system=self.system, algorithm=algorithm, start=t, y=y, first=first))
         self.watch.also = self._returns(t, q, u)
 
