@@ -18,7 +18,7 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, flexible; of loops: ladder, "
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, mpi, flexible; of loops: ladder, "
             "tower, lattice, stewart",
         ),
     ],
