@@ -52,3 +52,187 @@ def run(ranks, *arguments):
         out, err = ranks_at_work.communicate(timeout=300)
     assert "Traceback" not in err, err
     return ranks_at_work.returncode, out, err
+
+
+def chain_run(chain, *more):
+    return ("run", chain, "--until", 0.2, "--output-step", 0.02, "--algorithm", "subchains(pieces=8)", *more)
+
+
+def rows(path):
+    result = wt.load_result(path)
+    return result.t, result.q, result.u, result.work
+
+
+# ---------------------------------------------------------------- the same motion
+
+
+@pytest.fixture(scope="module")
+def one_rank(chain, tmp_path_factory):
+    """The run on one rank that no mpiexec started; it also compiles what the others load."""
+    path = tmp_path_factory.mktemp("one") / "one.nc"
+    done = subprocess.run(
+        [*PROGRAM, *map(str, chain_run(chain, "--on", "mpi", "-o", path))], capture_output=True, text=True, timeout=600
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    return path
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_compute_the_bits_of_one(ranks, chain, one_rank, tmp_path):
+    code, out, err = run(ranks, *chain_run(chain, "--on", "mpi", "-o", tmp_path / "run.nc"))
+    assert (code, out) == (0, ""), err
+    assert err.count("wrote") == 1
+    for there, here in zip(rows(one_rank), rows(tmp_path / "run.nc"), strict=True):
+        assert np.array_equal(there, here)
+    assert wt.load_result(tmp_path / "run.nc").attrs["ranks"] == ranks
+
+
+def test_one_rank_computes_what_other_algorithms_do(chain, one_rank):
+    """To 1e-7: the tolerance of a step is 1e-8, and there are a hundred of them."""
+    other = wt.simulate(wt.load(chain).compile(), 0.2, output_step=0.02)
+    assert np.abs(wt.load_result(one_rank).q - other.q).max() < 1e-7
+
+
+# ---------------------------------------------------------------- messages
+
+
+def test_only_the_messages_of_table_3_cross(chain, tmp_path):
+    code, _, err = run(2, *chain_run(chain, "--on", "mpi", "-o", tmp_path / "run.nc"))
+    assert code == 0, err
+    attrs = wt.load_result(tmp_path / "run.nc").attrs
+    told, evaluations = json.loads(attrs["messages"]), attrs["evaluations"]
+    assert set(told) == {"II", "VII", "VIII", "X", "results"}
+    for step in ("II", "VII"):
+        assert told[step][1] == evaluations  # one message to a neighbour, as in the table
+    assert err.count("messages of 2 ranks") == 1
+
+
+# ---------------------------------------------------------------- ranks that differ, and bad input
+
+
+def test_ranks_that_read_different_models_are_refused_once(chain, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(chain.read_text("utf-8").replace("mass = 0.1", "mass = 0.2", 1), "utf-8")
+    parts = [chain_run(path, "--on", "mpi", "-o", tmp_path / "run.nc") for path in (chain, chain, other, chain)]
+    code, out, err = run(4, parts)
+    assert (code, out) == (2, "")
+    assert err.count("error:") == 1
+    assert "the ranks have read different models" in err
+    assert re.search(r"got: ranks 0, 1, 3: .*; rank 2: ", err)
+    assert not (tmp_path / "run.nc").exists()
+
+
+def test_ranks_with_different_settings_are_refused(chain):
+    parts = [chain_run(chain, "--on", "mpi", "--rtol", rtol) for rtol in (1e-8, 1e-7)]
+    code, _, err = run(2, parts)
+    assert code == 2
+    assert "different settings: rtol differs" in err
+    assert "rank 0: 1e-08; rank 1: 1e-07" in err
+
+
+def test_a_rank_without_its_model_ends_all(chain, tmp_path):
+    code, _, err = run(2, [chain_run(path, "--on", "mpi") for path in (chain, tmp_path / "none.toml")])
+    assert code == 2
+    assert err.count("error:") == 1
+    assert "not every rank can start" in err
+    assert "rank 0: no complaint; rank 1: " in err
+
+
+def test_an_error_of_all_ranks_is_said_once(chain):
+    code, out, err = run(2, *chain_run(chain, "--on", "mpi", "--integrator", "rk5"))
+    assert (code, out) == (2, "")
+    assert err.count("error:") == 1
+    assert "integrator 'rk5' is not known" in err
+
+
+def test_more_ranks_than_subchains_are_refused(chain):
+    run_it = ("run", chain, "--until", 0.1, "--algorithm", "subchains(pieces=2)", "--on", "mpi")
+    code, _, err = run(4, *run_it)
+    assert code == 2
+    assert err.count("error:") == 1
+    assert "more ranks than subchains" in err
+
+
+def test_mpi_without_mpi4py_names_what_to_install(command, chain, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    code, _, err = command(*chain_run(chain, "--on", "mpi"))
+    assert code == 2
+    assert "needs the package 'mpi4py', which is not installed" in err
+    assert "pip install 'whippletree[cluster]'" in err
+
+
+def test_mpi4py_without_a_library_is_told(monkeypatch):
+    class Broken:
+        def __getattr__(self, name):
+            raise RuntimeError("cannot load MPI library\nlibmpi.so.12: not found")
+
+    monkeypatch.setitem(sys.modules, "mpi4py", Broken())
+    with pytest.raises(ModelError, match="finds no MPI library") as told:
+        mpi_start.connect()
+    assert told.value.got == "cannot load MPI library"
+
+
+def test_another_place_is_refused(command, chain):
+    code, _, err = command("run", chain, "--until", 1, "--on", "cluster")
+    assert code == 2
+    assert "a run on 'cluster' is not known" in err
+
+
+# ---------------------------------------------------------------- ranks that die
+
+
+def rank_process(launched, rank):
+    """The process of a rank: a child of a child of mpiexec."""
+    parents, ranks = {}, []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text, words = stat.read_text(), (stat.parent / "environ").read_bytes()
+        except OSError:  # gone, or of another user
+            continue
+        pid = int(stat.parent.name)
+        parents[pid] = int(text.rpartition(")")[2].split()[1])
+        if f"PMI_RANK={rank}\0".encode() in words:
+            ranks.append(pid)
+    (pid,) = (p for p in ranks if parents.get(parents[p]) == launched.pid)
+    return pid
+
+
+def when_written(path, launched):
+    """Wait until a run has kept something."""
+    for _ in range(2000):
+        if path.exists():
+            return
+        assert launched.poll() is None, launched.communicate()
+        time.sleep(0.05)
+    raise AssertionError("nothing was kept")
+
+
+LONG = ("--until", 0.4, "--output-step", 0.02, "--algorithm", "subchains(pieces=8)", "--on", "mpi", "--save-every", 0.1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds ranks by what Linux tells")
+def test_a_rank_that_is_killed_ends_the_run_which_resumes(chain, one_rank, tmp_path):
+    path = tmp_path / "run.nc"
+    with start(2, "run", chain, *LONG, "-o", path) as launched:
+        when_written(path, launched)
+        os.kill(rank_process(launched, 1), signal.SIGKILL)
+        _, err = launched.communicate(timeout=60)
+    assert launched.returncode != 0
+    assert f"error: a rank has died; {path} holds what was kept, and --resume goes on from there" in err
+    assert not wt.load_result(path).attrs["complete"]
+    code, _, err = run(2, "run", chain, *LONG, "-o", path, "--resume")
+    assert code == 0, err
+    code, _, err = run(1, "run", chain, *LONG, "-o", tmp_path / "whole.nc")
+    for there, here in zip(rows(tmp_path / "whole.nc"), rows(path), strict=True):
+        assert np.array_equal(there, here)
+
+
+def test_ctrl_c_keeps_what_was_computed(chain, one_rank, tmp_path):
+    path = tmp_path / "run.nc"
+    with start(2, "run", chain, *LONG, "-o", path) as launched:
+        when_written(path, launched)
+        launched.send_signal(signal.SIGINT)
+        _, err = launched.communicate(timeout=60)
+    assert launched.returncode == 130
+    assert err.count("stopped; kept: ") == 1
+    assert not wt.load_result(path).attrs["complete"]
