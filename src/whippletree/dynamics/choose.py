@@ -6,8 +6,9 @@ from types import ModuleType
 
 from ..errors import ModelError, nearest
 from ..system.system import System
-from . import articulated, composite, divide, multipliers, nullspace, reduction
+from . import articulated, composite, divide, multipliers, nullspace, reduction, subchains
 from .division_options import LEAVES, is_division
+from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
@@ -16,8 +17,9 @@ ALGORITHMS: dict[str, ModuleType] = {
     "multipliers": multipliers,
     "nullspace": nullspace,
     "divide": divide,
+    "subchains": subchains,
 }
-ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
+ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction", "hybrid": "subchains"} | dict.fromkeys(LEAVES, "divide")
 
 
 def choose(system: System, algorithm: str = "auto") -> str:
@@ -28,6 +30,7 @@ def choose(system: System, algorithm: str = "auto") -> str:
             return able[0]
         raise _refusal(system, "no algorithm yet", able)
     name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
+    name = "subchains" if is_cutting(algorithm) else name
     if name not in ALGORITHMS:
         raise ModelError(
             f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
@@ -72,6 +75,8 @@ def reason(system: System, algorithm: str) -> str:
         return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
     if algorithm == "divide":
         return f"O(n / p + log p): {system.nu} freedoms, subchains side by side on p lanes and threads"
+    if algorithm == "subchains":
+        return f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut"
     if algorithm == "reduction":
         return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

@@ -41,7 +41,7 @@ def is_division(algorithm: str) -> bool:
 def division(algorithm: str, threads: int = 1) -> Division:
     """The Division that a name with options asks for."""
     name = algorithm.partition("(")[0]
-    given = _options(algorithm) if name != algorithm else {}
+    given = read_options(algorithm, "divide(pieces=8, lanes=False)") if name != algorithm else {}
     leaves = LEAVES[name]
     for option, value in given.items():
         if option not in OPTIONS:
@@ -53,7 +53,8 @@ def division(algorithm: str, threads: int = 1) -> Division:
     return Division(leaves, threads=threads, **given)
 
 
-def _options(algorithm: str) -> dict[str, Any]:
+def read_options(algorithm: str, example: str) -> dict[str, Any]:
+    """The options in the brackets behind a name."""
     try:
         call = ast.parse(algorithm, mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
@@ -61,7 +62,7 @@ def _options(algorithm: str) -> dict[str, Any]:
         return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError):
         raise ModelError(
-            "the options of the algorithm cannot be read", expected="as divide(pieces=8, lanes=False)", got=algorithm
+            "the options of the algorithm cannot be read", expected=f"as {example}", got=algorithm
         ) from None
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
-from . import articulated, composite, divide, newton_euler, operators, reduction
+from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose
 from .evaluate import evaluate, quick
@@ -83,6 +83,8 @@ def forward_dynamics(
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     if module is divide:
         module = divide.divided(system, algorithm, threads, Q.ndim == 1)
+    elif module is subchains:
+        module = subchains.cut_as(algorithm)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if given is not None:
         rows = list(system.forces.motions)
