@@ -91,18 +91,21 @@ class Together:
             message.Wait()
         self.ranks.count(self.step, len(sent), len(sent) * sides.shape[2])
 
-    def add(self, rows: np.ndarray) -> None:
+    def add(self, *rows: np.ndarray) -> None:
         """Rows of loads, (loads + 1), or blocks, (cuts, n): at cuts between ranks both sides' numbers are summed."""
-        comm = self.comm
-        places = self.rows if rows.ndim == 1 else [c for c, _, _ in self.shared]
-        mine = [rows[place].copy() for place in places]
-        sent = [comm.Isend(own, other, c) for own, (c, _, other) in zip(mine, self.shared, strict=True)]
-        for own, place, (c, _, other) in zip(mine, places, self.shared, strict=True):
-            comm.Recv(rows[place], other, c)
-            rows[place] += own
-        for message in sent:
+        comm, sent = self.comm, []
+        for (c, _, other), loads in zip(self.shared, self.rows, strict=True):
+            mine = np.concatenate([a[loads] if a.ndim == 1 else a[c] for a in rows])
+            sent.append((comm.Isend(mine, other, c), mine))
+        for (c, _, other), loads, (message, mine) in zip(self.shared, self.rows, sent, strict=True):
+            theirs, at = np.empty_like(mine), 0
+            comm.Recv(theirs, other, c)
             message.Wait()
-        self.ranks.count(self.step, len(sent), sum(own.size for own in mine))
+            for a in rows:
+                place = a[loads] if a.ndim == 1 else a[c]
+                place += theirs[at : at + place.size]
+                at += place.size
+        self.ranks.count(self.step, len(sent), sum(mine.size for _, mine in sent))
 
     def total(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers of all ranks summed."""

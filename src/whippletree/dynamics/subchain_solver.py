@@ -41,8 +41,10 @@ class Alone:
     """One process has all subchains: nothing to exchange. On ranks an object with the same names takes its place.
 
     ``first, last``: the subchains that this rank has. All arrays are as long as the whole; a rank fills the rows of its
-    own subchains and of the cuts at their ends.
+    own subchains and of the cuts at their ends. ``step`` is the paper's step that messages belong to.
     """
+
+    step = ""
 
     def __init__(self, cut: Cut) -> None:
         self.first, self.last = 0, len(cut.strands)
@@ -50,7 +52,7 @@ class Alone:
     def exchange(self, sides: np.ndarray) -> None:
         """Sides of cuts, (cuts, 2, n): of each cut between this rank and another, the other's side comes here."""
 
-    def add(self, rows: np.ndarray) -> None:
+    def add(self, *rows: np.ndarray) -> None:
         """Rows of loads, (loads + 1), or blocks, (cuts, n): at cuts between ranks both sides' numbers are summed."""
 
     def total(self, numbers: np.ndarray) -> np.ndarray:
@@ -103,12 +105,13 @@ class CutSolver:
         """Elements in good units, and Psi."""
         comm, total, width = self.comm, np.zeros(self.cut.rows + 1), self.width
         gather_weights(self.where, self.flat_weight, total, width, comm.first, comm.last)
-        comm.add(total)
+        gather_rows(self.where, self.flat_g, self.psi, width, comm.first, comm.last)
+        comm.step = "VII"
+        comm.add(total, self.psi)
         scale_elements(
             self.where, total, self.flat_K, self.flat_g, self.units, width, comm.first, comm.last
         )
-        gather_rows(self.where, self.flat_g, self.psi, width, comm.first, comm.last)
-        comm.add(self.psi)
+        self.psi *= self.units
         self.factored = False
 
     def _factor_diagonal(self) -> int:
@@ -130,7 +133,10 @@ class CutSolver:
         comm.add(out)
 
     def _products(self, *pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        return self.comm.total(np.array([product(a, b, self.own) for a, b in pairs]))
+        parts = np.zeros((len(pairs), len(self.cut.joints)))
+        for (a, b), part in zip(pairs, parts, strict=True):
+            product(self.cuts, a, b, self.own, part)
+        return self.comm.total(parts).sum(axis=1)
 
     def residual(self) -> float:
         """|Psi - Gamma f| / |Psi|; r is the vector."""
@@ -145,6 +151,7 @@ class CutSolver:
         """Loads of the elements there are, scaled by ``prepare``; or of another right-hand side, in units of rows."""
         if self.cut.rows == 0:
             return Solved(0, 0.0, self.choice.solver)
+        self.comm.step = "VIII"
         other = psi is not None
         if psi is not None:
             np.multiply(psi, self.units, out=self.psi)

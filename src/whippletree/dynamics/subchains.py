@@ -105,6 +105,18 @@ class Pieces:
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
         self.tau, self.udot = np.zeros(forest.nu), np.zeros(forest.nu)
         self.own_q, self.own_u = forest.q0.copy(), np.zeros(forest.nu)
+        self._rows()
+
+    def _rows(self) -> None:
+        """Rows of this share: of the cut system, among them those of floating bases; and of the System."""
+        cut, f = self.cut, self.cut.forest.arrays
+        first, last = min(cut.strands[self.first].bodies), max(cut.strands[self.last - 1].bodies) + 1
+        self.q_share, self.u_share = (slice(int(f[name][first]), int(f[name][last])) for name in ("position", "dof"))
+        afloat = cut.base_cut[self.first : self.last] >= 0
+        bases = cut.base_q[self.first : self.last][afloat], cut.base_u[self.first : self.last][afloat]
+        self.q_afloat, self.u_afloat = ((b[:, None] + np.arange(n)).ravel() for b, n in zip(bases, (7, 6), strict=True))
+        mine = (cut.u_here >= self.u_share.start) & (cut.u_here < self.u_share.stop)
+        self.u_here, self.u_rows = cut.u_here[mine], cut.u_rows[mine]
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cut = self.cut
@@ -154,8 +166,8 @@ class Pieces:
 
         Coordinates of the joints that were cut follow, near those of the last call, into ``tree_q`` and ``tree_u``.
         """
-        cut = self.cut
-        self.q[cut.q_here], self.u[cut.u_here] = q[cut.q_here], u[cut.u_here]
+        self.q[self.q_share], self.u[self.u_share] = q[self.q_share], u[self.u_share]
+        self.q[self.q_afloat], self.u[self.u_afloat] = self.cut.forest.q0[self.q_afloat], 0.0
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau if tau is None else tau, self.centre)
         stand_bases(self.memory, self.table, self.tree, self.centre, q, u, self.first, self.last)
         self._show()
@@ -163,11 +175,12 @@ class Pieces:
 
     def _show(self) -> None:
         show_faces(self.memory, self.table, self.cuts, self.centre, self.faces, self.first, self.last)
+        self.comm.step = "II"
         self.comm.exchange(self.faces.reshape(-1, 2, FACE))
 
     def sweep(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
         """Steps II to VII of each subchain's own state; ``tau`` are joint forces of the System."""
-        self.tau[self.cut.u_here] = tau[self.cut.u_rows]
+        self.tau[self.u_here] = tau[self.u_rows]
         self.place(q, u)
         self._fold(tau, _NO_WRENCH)
 
@@ -211,6 +224,7 @@ class Pieces:
         """The same in coordinates of the System, of which a rank knows those of its own bodies."""
         cut = self.cut
         self.answer(self.udot)
+        self.comm.step = "IX"
         self.comm.exchange(self.moves.reshape(-1, 2, 6))
         udot[cut.u_rows] = self.udot[cut.u_here]
         open_cuts(self.cuts, self.tree, self.joints, self.moves, udot, self.solver.mine)
