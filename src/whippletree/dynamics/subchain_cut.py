@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.layout import KIND
+from ..kernels.layout import KIND, pack
 from ..model import JOINT_KINDS
-from ..system.system import System
+from ..system.system import NO_FLEXIBLE, System
 from .partition import BLUNT, Strand, nearest_fit, tips
 
 FREE = KIND["free"]
-GROWTH = 1.1  # of the least weight of a branch that is cut, until there are no more subchains than asked for
+GROWTH, TRIES = 1.15, 20  # of the least weight of a branch that is cut, to come near the number of subchains asked for
 
 
 class Lent(NamedTuple):
@@ -50,6 +50,8 @@ class Forest(NamedTuple):
     arrays: dict[str, np.ndarray]
     q0: np.ndarray
     gravity: np.ndarray
+    packed: np.ndarray
+    flexible: None = None
 
 
 def subchains(system: System, pieces: int) -> list[Strand]:
@@ -62,12 +64,16 @@ def subchains(system: System, pieces: int) -> list[Strand]:
         weight[parent[i]] += weight[i]
         children[parent[i]].append(i)
     fit = tips(system)
-    grain = weight[0] / pieces
-    while True:
-        found = _grown(children, weight, own, fit, grain * (1.0 - 1e-9))
-        if len(found) <= max(pieces, len(children[0])):
-            return found
-        grain *= GROWTH
+    grain, most = weight[0] / pieces * (1.0 - 1e-9), max(pieces, len(children[0]))
+    found = _grown(children, weight, own, fit, grain)
+    tried = {len(found): found}
+    for way in (1.0 / GROWTH, GROWTH):  # branches that part make fewer, or more
+        for n in range(1, TRIES):
+            if len(found) == most or (way > 1.0) == (len(found) < most):
+                break
+            found = _grown(children, weight, own, fit, grain * way**n)
+            tried[len(found)] = found
+    return tried[max(count for count in tried if count <= most)]
 
 
 def _grown(children: Any, weight: np.ndarray, own: np.ndarray, fit: np.ndarray, grain: float) -> list[Strand]:
@@ -218,7 +224,10 @@ class Cut:
         arrays["base"] = np.array(bases)
         for joint in self.joints:
             self._lend(arrays, int(self.here[joint.body]), joint.lent)
-        return Forest(system.name, nb, len(q0), len(arrays["resist"]), arrays, q0, system.gravity)
+        nu = len(arrays["resist"])
+        unused = {"first": np.zeros(nb, int), "up": np.zeros(nu, int), "armature": np.zeros(nu)}
+        packed, views = pack(arrays | unused | {"gravity": system.gravity}, nb, nu, len(q0), len(strands), NO_FLEXIBLE)
+        return Forest(system.name, nb, len(q0), nu, views, q0, system.gravity, packed)
 
     @staticmethod
     def _lend(arrays: dict[str, np.ndarray], i: int, lent: tuple[Lent, ...]) -> None:

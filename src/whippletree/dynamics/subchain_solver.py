@@ -59,6 +59,10 @@ class Alone:
         """Numbers of all ranks summed."""
         return numbers
 
+    def most(self, number: float) -> float:
+        """The largest number of all ranks."""
+        return number
+
     def gather(self, *elements: np.ndarray) -> bool:
         """Elements of all subchains, (subchains, n) each, to one rank; whether it is this one."""
         return True

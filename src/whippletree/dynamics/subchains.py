@@ -16,10 +16,11 @@ Symbols  as the paper, see subchain_loads.py, subchain_joints.py and subchain_so
 Differs  trees too: all joints behind a tip are cut, be it several. Subchains of equal joints fill the SIMD lanes of a core.
 
 On ranks: every rank makes the same ``Cut`` and its own ``Pieces(cut, choice, comm)``, where ``comm`` has the names of
-``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``gather`` and
-``scatter``. Vectors ``q, u, tau, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole; a rank reads
+``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``most``, ``gather``
+and ``scatter``. Vectors ``q, u, tau, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole; a rank reads
 and writes the rows of its own subchains. One evaluation is ``pieces.sweep(q, u, tau)``, ``pieces.solve()``,
-``pieces.answer(udot)``; each subchain's own state is all that it needs.
+``pieces.answer(udot)``; each subchain's own state is all that it needs. ``integrate.subchain_run.begin(task, comm)`` is a
+whole run on such a communicator: all ranks take the same steps, and each has its own rows.
 """
 
 from __future__ import annotations

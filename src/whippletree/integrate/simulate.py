@@ -24,7 +24,7 @@ from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
-from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
+from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
@@ -135,9 +135,9 @@ def simulate(
     t = np.linspace(0.0, until, rows + 1)
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
-    task = make_task(system, name, integrator, t, q_now, u_now, **options)
+    task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
-    run = method.begin(task)
+    run = subchain_run.begin(task) if name == "subchains" else method.begin(task)
     watched = tuple(events)
     if watched:
         run = Watch(run, watched)
@@ -157,7 +157,7 @@ def simulate(
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
     """Refuse what does not close loops."""
-    if algorithm not in (*TREES, *LOOPS):
+    if algorithm not in (*TREES, *LOOPS, "subchains"):
         able = [name for name in (*TREES, *LOOPS) if system.features <= ALGORITHMS[name].SUPPORTS]
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
