@@ -156,6 +156,10 @@ def run(
     result = _simulate(system, until, on, **options)
     if result is None:  # rank 0 has it
         return
+    if on is not None:
+        from .cluster.mpi import message_table
+
+        say(message_table(result))
     spent = time.perf_counter() - begun
     for picture in plot:
         result.plot(path=picture)

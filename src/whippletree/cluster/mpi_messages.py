@@ -114,6 +114,13 @@ class Together:
         self.ranks.count(self.step, self.ranks.rounds, numbers.size * self.ranks.rounds)
         return every.sum(axis=0)
 
+    def most(self, number: float) -> float:
+        """The largest number of all ranks; none where one of them is no number."""
+        every = np.empty(self.ranks.size)
+        self.comm.Allgather(np.array([number]), every)
+        self.ranks.count(self.step, self.ranks.rounds, self.ranks.rounds)
+        return float(every.max())
+
     def gather(self, *elements: np.ndarray) -> bool:
         """Elements of all subchains, (subchains, n) each, to all ranks: each eliminates for itself."""
         a, b, widths = self.first, self.last, [e[0].size for e in elements]

@@ -262,6 +262,9 @@ class CutSolver:
         at_base = np.arange(self.width) < self.table[BASE_LOADS::STRAND, None]
         rows[at_base] = self.psi[self.rows_of[at_base]]
         if self.comm.gather(self.K, rows):
+            if not (np.isfinite(rows).all() and np.isfinite(self.K).all()):
+                self.f[:] = np.nan
+                return
             lost = self._cyclic(rows) if solver == "cyclic" else self._thomas(rows)
             if lost:
                 raise SimulationError(

@@ -183,7 +183,7 @@ class Pieces:
         """Steps II to VII of each subchain's own state; ``tau`` are joint forces of the System."""
         self.tau[self.u_here] = tau[self.u_rows]
         self.place(q, u)
-        self._fold(tau, _NO_WRENCH)
+        self.fold(tau)
 
     def sweep_tree(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
         """The same of coordinates of the System, and with wrenches on bodies behind its joint forces."""
@@ -192,9 +192,10 @@ class Pieces:
         self.from_tree(q, u)
         self._show()
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
-        self._fold(forces[:nu], wrench)
+        self.fold(forces[:nu], wrench)
 
-    def _fold(self, tau: np.ndarray, wrench: np.ndarray) -> None:
+    def fold(self, tau: np.ndarray, wrench: np.ndarray = _NO_WRENCH) -> None:
+        """Steps V to VII, where subchains have been placed."""
         solver = self.solver
         self.tree_tau[:] = tau
         connect(

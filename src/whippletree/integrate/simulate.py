@@ -76,6 +76,7 @@ def simulate(
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     save_every: float = SAVE_EVERY,
+    on: Any = None,
 ) -> Result:
     """Motion from t = 0 to ``until`` (s).
 
@@ -104,6 +105,8 @@ def simulate(
     a KeyboardInterrupt and what a user's function raises; the file holds it too. ``attrs`` of the Result hold the
     method, whether the run is ``complete``, and, where steps are chosen, the number of steps accepted and
     rejected and of evaluations.
+
+    ``on`` are processes that share the run, which :func:`simulate_on_ranks` gives.
     """
     until = number(until, "until")
     if until <= 0:
@@ -137,7 +140,7 @@ def simulate(
     options["stabilization"] = how
     task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
-    run = subchain_run.begin(task) if name == "subchains" else method.begin(task)
+    run = on.begin(task, tau) if on else subchain_run.begin(task) if name == "subchains" else method.begin(task)
     watched = tuple(events)
     if watched:
         run = Watch(run, watched)
@@ -248,6 +251,10 @@ def _march(
             checkpoint.mark()
             if run.row < task.t.size:
                 checkpoint.save_if_due()
+
+
+class Elsewhere(Exception):
+    """The run is shared, and another process has its Result."""
 
 
 class Reached(float):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dynamics.evaluate import prepare
 from ..dynamics.loads import loads
+from ..dynamics.subchain_cut import Cut
 from ..dynamics.subchain_options import cutting
 from ..dynamics.subchains import Pieces, cut_of
 from ..kernels.joints import FREE, SPHERICAL
@@ -38,16 +39,16 @@ def ask_policy(call, t, q, u, total):
 
 
 class Motion:
-    """Of the task's System, cut as its algorithm says; ``comm`` where subchains are shared among ranks.
+    """Of the task's System, cut as its algorithm says; or of a share of that, whose ``comm`` knows the other ranks.
 
     ``kept`` are the numbers that go on from one evaluation to the next: counts, coordinates of the joints that were cut,
     and their loads, from which iterations start. A motion with a copy of them goes on with the same bits.
     """
 
-    def __init__(self, task: Task, comm: Any = None) -> None:
+    def __init__(self, task: Task, comm: Any = None, cut: Cut | None = None) -> None:
         self.task, self.system = task, task.system
         choice = cutting(task.algorithm)
-        self.cut = cut_of(task.system, choice)
+        self.cut = cut or cut_of(task.system, choice)
         self.pieces = Pieces(self.cut, choice, comm)
         forest, system = self.cut.forest, task.system
         self.nq, self.nu, self.ny = forest.nq, forest.nu, forest.nq + forest.nu + 1
@@ -59,7 +60,7 @@ class Motion:
         kind, position = forest.arrays["kind"], forest.arrays["position"]
         turns = np.flatnonzero(kind >= SPHERICAL)
         self.quaternions = (position[turns] + 3 * (kind[turns] == FREE))[:, None] + np.arange(4)
-        self.own = self._own_rows()
+        self._segments()
         self.udot, self.tau = np.zeros(forest.nu), np.zeros(system.nu)
 
     def keep_in(self, kept: np.ndarray) -> None:
@@ -70,16 +71,29 @@ class Motion:
         q[:], u[:], loads_[:] = pieces.tree_q, pieces.tree_u, pieces.solver.loads
         pieces.tree_q, pieces.tree_u, pieces.solver.loads = q, u, loads_
 
-    def _own_rows(self) -> np.ndarray:
-        """Components of y whose errors this process counts: those of its subchains."""
-        arrays, pieces = self.cut.forest.arrays, self.pieces
-        bodies = [b for s in self.cut.strands[pieces.first : pieces.last] for b in s.bodies]
-        own = np.zeros(self.ny)
-        for b in bodies:
-            own[arrays["position"][b] : arrays["position"][b + 1]] = 1.0
-            own[self.nq + arrays["dof"][b] : self.nq + arrays["dof"][b + 1]] = 1.0
-        own[-1] = 1.0 if pieces.first == 0 else 0.0
-        return own
+    def _segments(self) -> None:
+        """Where the q and u of each subchain begin in y, and their places among those of all ranks."""
+        arrays, pieces, count = self.cut.forest.arrays, self.pieces, len(self.cut.strands)
+        firsts = [min(s.bodies) for s in self.cut.strands[pieces.first : pieces.last]]
+        self.starts = np.concatenate([arrays["position"][firsts], self.nq + arrays["dof"][firsts]])
+        own = np.arange(pieces.first, pieces.last)
+        self.slots = np.concatenate([own, count + own])
+        self.components = float(pieces.comm.total(np.array([self.ny - 1.0]))[0])
+
+    def mean(self, squares: np.ndarray) -> float:
+        """Of all components of all ranks but work, whose parts are here and there.
+
+        Sums go subchain by subchain, and so do not depend on who has which.
+        """
+        parts = np.zeros(2 * len(self.cut.strands))
+        parts[self.slots] = np.add.reduceat(squares[:-1], self.starts)
+        self.pieces.comm.step = "X"
+        return float(self.pieces.comm.total(parts).sum()) / self.components
+
+    def finite(self, y: np.ndarray) -> bool:
+        """Whether all numbers of all ranks are."""
+        self.pieces.comm.step = "X"
+        return not self.pieces.comm.most(float(not np.isfinite(y).all()))
 
     # ------------------------------------------------------------ from and to the System's coordinates
 
@@ -101,14 +115,9 @@ class Motion:
         """out = y' of the cut system; not finite where the dynamics are not."""
         q, u = np.ascontiguousarray(y[: self.nq]), np.ascontiguousarray(y[self.nq : -1])
         pieces = self.pieces
-        tau, power = self._forces(t, q, u)
-        pieces.sweep(q, u, tau)
+        out[-1] = self.sweep(t, q, u)
         self.counts[EVALUATIONS] += 1
         motion.rates(self.memory, q, u, out[: self.nq], 0, 1)
-        out[-1] = power
-        if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
-            out[self.nq : -1] = np.nan
-            return
         pieces.solver.begun = bool(self.counts[BEGUN])
         solved = pieces.solve()
         self.counts[BEGUN] = 1.0
@@ -116,6 +125,12 @@ class Motion:
         self.counts[MOST_ITERATIONS] = max(self.counts[MOST_ITERATIONS], solved.iterations)
         self.counts[RESIDUAL] = max(self.counts[RESIDUAL], solved.residual)
         pieces.answer(out[self.nq : -1])
+
+    def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
+        """Steps II to VII under all forces; the power of those that store no energy."""
+        tau, power = self._forces(t, q, u)
+        self.pieces.sweep(q, u, tau)
+        return power
 
     def _forces(self, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, float]:
         """Joint forces of the System in all, and the power of those that store no energy."""
@@ -165,6 +180,7 @@ class Motion:
         pieces.solver.loads[:] = loads_
 
     def _widest(self, gap: np.ndarray, n: int) -> float:
+        self.pieces.comm.step = "X"
         widest = float(self.pieces.comm.most(np.abs(gap).max()))
         which = GAP if n == 0 else LEFT if n == ROUNDS - 1 else None
         if which is not None:

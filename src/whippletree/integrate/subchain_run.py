@@ -30,8 +30,8 @@ METHODS = ("rk4", "dopri5")
 class Run:
     """What both methods share; ``state`` is all there is to know about how far a run has come."""
 
-    def __init__(self, task: Task, stages: int, comm: Any) -> None:
-        self.task, self.motion = task, Motion(task, comm)
+    def __init__(self, task: Task, stages: int, motion: Motion) -> None:
+        self.task, self.motion = task, motion
         self.plans = self
         ny = self.motion.ny
         sizes = np.cumsum([HEAD, self.motion.kept_size, ny, ny, stages * ny])
@@ -95,9 +95,9 @@ class FixedRun(Run):
 
     interpolates = False
 
-    def __init__(self, task: Task, comm: Any) -> None:
+    def __init__(self, task: Task, motion: Motion) -> None:
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
-        super().__init__(task, 4, comm)
+        super().__init__(task, 4, motion)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         super().restart(t, y, row)
@@ -117,7 +117,7 @@ class FixedRun(Run):
             head[DONE] += 1
             head[ACCEPTED] += 1
             head[TIME] = head[AT_ROW] + head[DONE] * head[STEP]
-            if not np.isfinite(self.y).all():
+            if not self.motion.finite(self.y):
                 return self.failed("ceased to be finite", self.y)
             if head[DONE] == head[EVERY]:
                 head[[TIME, AT_ROW]] = task.t[self.row]
@@ -150,8 +150,7 @@ class FixedRun(Run):
         new = moved(new, -h / 12 * u + h / 6 * u2 + h / 6 * u3 + h / 4 * u4)
         work = y[-1] + h / 6 * (K[0, -1] + 2 * K[1, -1] + 2 * K[2, -1] + K[3, -1])
         found = np.concatenate([new, u + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4), [work]])
-        if np.isfinite(found).all():
-            m.close(found)
+        m.close(found)
         return found
 
     def between(self, t: float) -> np.ndarray:
@@ -166,11 +165,11 @@ class AdaptiveRun(Run):
 
     interpolates = True
 
-    def __init__(self, task: Task, method: Tableau, comm: Any) -> None:
+    def __init__(self, task: Task, method: Tableau, motion: Motion) -> None:
         self.method, count = method, method.stages + method.extra
         self.A, self.E = method.A.reshape(count, count), method.E.reshape(2, method.stages)
         self.D = method.D.reshape(method.rows, count)
-        super().__init__(task, method.stages + 1, comm)
+        super().__init__(task, method.stages + 1, motion)
         self.K, self.f = self.K[:-1], self.K[-1]
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -180,9 +179,7 @@ class AdaptiveRun(Run):
     def _norm(self, x: np.ndarray, *near: np.ndarray) -> float:
         """RMS of x, each component in units of its tolerance; no number where x is none."""
         scale = self.task.atol + self.task.rtol * np.max(np.abs(near), axis=0)
-        own = self.motion.own
-        total, count = self.motion.pieces.comm.total(np.array([(own * (x / scale) ** 2).sum(), own.sum()]))
-        return float(np.sqrt(total / count))
+        return float(np.sqrt(self.motion.mean((x / scale) ** 2)))
 
     def _first_step(self) -> float:
         """As step_size.py."""
@@ -217,7 +214,7 @@ class AdaptiveRun(Run):
         head, task, until = self.head, self.task, float(self.task.t[-1])
         if head[STEP] == 0.0:
             self.motion.rates(self.time, self.y, self.f)
-            if not np.isfinite(self.f).all():
+            if not self.motion.finite(self.f):
                 return self.failed("ceases to be finite", self.f)
             head[STEP] = self._first_step()
         for _ in range(steps):
@@ -246,19 +243,15 @@ class AdaptiveRun(Run):
         new = self.y
         for s in range(1, stages):
             new = self.y + h * (self.A[s, :s] @ K[:s])
-            if s == stages - 1 and np.isfinite(new).all():
+            if s == stages - 1:
                 m.unit(new)
                 m.close(new)
             m.rates(float(self.head[TIME]) + self.method.C[s] * h, new, K[s])
-            if not np.isfinite(K[s]).all():
-                K[s:] = np.nan
-                break
         return new
 
     def _error(self, h: float, new: np.ndarray) -> float:
-        if not np.isfinite(self.K).all():
-            return np.inf
-        return self.method.margin * self._norm(h * (self.E[0] @ self.K), self.y, new)
+        error = self.method.margin * self._norm(h * (self.E[0] @ self.K), self.y, new)
+        return error if error < np.inf else np.inf
 
     def between(self, t: float) -> np.ndarray:
         """y at a time within the last step, in the form of DOPRI5."""
@@ -302,7 +295,8 @@ def check(task: Task) -> None:
         )
 
 
-def begin(task: Task, comm: Any = None) -> Run:
-    """A run of subchains by the integrator of the task; ``comm`` where they are shared among ranks."""
+def begin(task: Task, motion: Motion | None = None) -> Run:
+    """A run of subchains by the integrator of the task; ``motion`` is that of a share where ranks have parts of it."""
     check(task)
-    return FixedRun(task, comm) if task.integrator == "rk4" else AdaptiveRun(task, dopri5.TABLEAU, comm)
+    motion = motion or Motion(task)
+    return FixedRun(task, motion) if task.integrator == "rk4" else AdaptiveRun(task, dopri5.TABLEAU, motion)
