@@ -19,7 +19,8 @@ ALGORITHMS: dict[str, ModuleType] = {
     "divide": divide,
     "subchains": subchains,
 }
-ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction", "hybrid": "subchains"} | dict.fromkeys(LEAVES, "divide")
+ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
+ALIASES |= {"hybrid": "subchains"}
 
 
 def choose(system: System, algorithm: str = "auto") -> str:

@@ -58,7 +58,8 @@ def subchains(system: System, pieces: int) -> list[Strand]:
     """At most so many subchains, or one for each body on ground; each behind the one that carries it."""
     own = 0.5 * (1.0 + np.diff(system.arrays["dof"]))
     parent = system.arrays["parent"].tolist()
-    weight, children = own.copy(), [[] for _ in range(system.nb)]
+    weight = own.copy()
+    children: list[list[int]] = [[] for _ in range(system.nb)]
     weight[0] = 0.0
     for i in range(system.nb - 1, 0, -1):
         weight[parent[i]] += weight[i]
@@ -82,7 +83,8 @@ def _grown(children: Any, weight: np.ndarray, own: np.ndarray, fit: np.ndarray, 
     waiting: list[tuple[int, Strand | None]] = [(root, None) for root in reversed(children[0])]
     while waiting:
         root, on = waiting.pop()
-        path, parted = [root], []
+        path: list[int] = [root]
+        parted: list[int] = []
         while children[path[-1]] and not parted:
             heavy = [c for c in children[path[-1]] if weight[c] > grain and fit[c] > 0]
             if len(heavy) > 1 and fit[path[-1]] > 0:
@@ -218,9 +220,7 @@ class Cut:
                 arrays["resist"][to], q0[at] = a["resist"][rows], system.q0[there]
         arrays["component"] = np.repeat(np.arange(-1, len(strands)), [1] + [len(s.bodies) for s in strands])
         arrays["component"][0] = 0
-        bases = [
-            np.zeros(3) if s.carried_by else a["base"].reshape(-1, 3)[a["component"][s.path[0]]] for s in strands
-        ]
+        bases = [np.zeros(3) if s.carried_by else a["base"].reshape(-1, 3)[a["component"][s.path[0]]] for s in strands]
         arrays["base"] = np.array(bases)
         for joint in self.joints:
             self._lend(arrays, int(self.here[joint.body]), joint.lent)

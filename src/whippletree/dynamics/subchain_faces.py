@@ -1,8 +1,8 @@
 """How subchains stand and move: their frames, and both sides of every cut. Steps II to IV.
 
 Paper    [anderson1999] steps II to IV of section 5.
-Symbols  A is the inner subchain, whose tip carried the base of the outer one, B. A *face* is one side of a cut: where the
-         body is, R and o in the world, and how it moves, v and b in its own axes about its own origin.
+Symbols  A is the inner subchain, whose tip carried the base of the outer one, B. A *face* is one side of a cut: where
+         the body is, R and o in the world, and how it moves, v and b in its own axes about its own origin.
 Differs  a subchain is computed in the axes of its base, about its base's origin, as if that were at rest; pose and
          velocity of the base are added as the sweep meets each body, as in handles.py.
 """
@@ -34,9 +34,9 @@ from ..kernels.trig import sincos
 from .assembly import peek3, peek6, peek9, poke
 from .strand_layout import BASE_B, BASE_V, OFFSET, TURN
 
-# integers of a subchain: where its own numbers are and how far apart; of its tip R, o, v and b; of its base's freedoms S,
-# U, d, uA and e; the cut at its base, or -1; the first cut at its tip, and how many; its base in q and u, or -1; which
-# point of the System's wrenches are about; how many loads act on it, and how many of these at the base
+# integers of a subchain: where its own numbers are and how far apart; of its tip R, o, v and b; of its base's freedoms
+# S, U, d, uA and e; the cut at its base, or -1; the first cut at its tip, and how many; its base in q and u, or -1; the
+# component whose point wrenches are about; how many loads act on it, and how many of these at the base
 STRAND = 20
 (
     AT, STEP, TIP_R, TIP_O, TIP_V, TIP_B, BASE_S, BASE_U, BASE_D, BASE_UA, BASE_E, BASE_CUT, TIP_FIRST, TIP_COUNT,
@@ -47,10 +47,11 @@ CUT = 8
 INNER, OUTER, BODY, FIRST_LOAD, HELD, LENT = range(6)
 FACE = 24  # numbers of a face: R, o, v, b
 MOST = 12  # rows of W
-# numbers of a joint that was cut: R, o, S, D, W, give of each row, push of each row, acceleration that velocities cause,
-# load that is known, and what of lent inertia is known
-JOINT = 216
+# numbers of a joint that was cut: R, o, S, D, W, give of each row, push of each row, acceleration that velocities
+# cause, load that is known, and what of lent inertia is known; whether W is, once and for all
+JOINT = 200
 REL_R, REL_O, FREE_S, FREE_D, HOLD_W, GIVE, PUSH, DRIFT, KNOWN, RETURNED = 0, 9, 12, 48, 84, 156, 168, 180, 186, 192
+KNOWN_W = 198
 LENDING = 7  # numbers of what is lent: inertia, then along
 
 
@@ -200,5 +201,3 @@ def show_faces(memory, table, cuts, centre, faces, first, last):
             face_base(memory, table, cuts, centre, table[s * STRAND + BASE_CUT], faces)
         for n in range(table[s * STRAND + TIP_COUNT]):
             face_tip(memory, table, cuts, centre, table[s * STRAND + TIP_FIRST] + n, faces)
-
-

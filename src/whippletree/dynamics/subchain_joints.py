@@ -3,14 +3,24 @@
 Paper    [anderson1999] eqs (37)-(41), (58), and steps I.3, II and VII of section 5.
 Symbols  as subchain_faces.py. Of a joint: R, o of B as A's tip sees it; S its free motions, the paper's P; W what it
          holds, the paper's Q, with W S = 0; D = (S'S)^-1 S', so that u = D v. All of these in the frame of B.
-Differs  two more kinds of rows may stand in W. A freedom with armature r is held too, by the load tau - r u': its row is
-         that of D, and gives way by 1/r. A base without inertia about some axis is lent one, and what that costs is given
-         back by a load: its row gives way by -1/inertia, and acts on the base alone.
+Differs  two more kinds of rows may stand in W. A freedom with armature r is held too, by the load tau - r u': its row
+         is that of D, and gives way by 1/r. A base without inertia about some axis is lent it, and what that costs is
+         given back by a load: its row gives way by -1/inertia, and acts on the base alone.
 """
 
 import math
 
-from ..kernels.joints import CYLINDRICAL, FREE, PLANAR, PRISMATIC, REVOLUTE, SCREW, SPHERICAL, UNIVERSAL, load_quaternion
+from ..kernels.joints import (
+    CYLINDRICAL,
+    FREE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW,
+    SPHERICAL,
+    UNIVERSAL,
+    load_quaternion,
+)
 from ..kernels.lanes import entry, get, inline, kernel, put
 from ..kernels.matrix6 import motion_in
 from ..kernels.spatial import (
@@ -46,6 +56,7 @@ from .subchain_faces import (
     HOLD_W,
     JOINT,
     KNOWN,
+    KNOWN_W,
     LENDING,
     LENT,
     MOST,
@@ -65,11 +76,17 @@ SPARE = HOLD_W + 36  # rows of W that hold an orthonormal basis of S while the c
 @kernel
 def orthogonal(joints, at, first, count, v):
     """v less its parts along the rows ``first`` on, which are orthonormal; twice, as rounding leaves some"""
-    for again in range(2):
+    for _ in range(2):
         for n in range(count):
             b = peek6(joints, at + 6 * (first + n), 1)
             v = axpy(-dot(b, v), b, v)
     return v
+
+
+@inline
+def turns_in_base(kind, sign):
+    """Whether the axes of a joint move in the frame of B"""
+    return kind in (UNIVERSAL, PLANAR) or (kind >= SPHERICAL and sign < 0.0)
 
 
 @kernel
@@ -79,6 +96,10 @@ def joint_columns(m, k, i, joints, c):
     R, o = load9(k.R, i), load3(k.o, i)
     poke(joints, at + REL_R, 1, R)
     poke(joints, at + REL_O, 1, o)
+    if joints[at + KNOWN_W] != 0.0:
+        return
+    if not turns_in_base(m.kind[i], m.sign[i]):
+        joints[at + KNOWN_W] = 1.0
     for n in range(count):
         S = motion_in(R, o, load6(k.S, m.dof[i] + n))
         poke(joints, at + FREE_S + 6 * n, 1, S)
@@ -238,7 +259,7 @@ def relative(faces, c):
 
 @entry
 def derive_cuts(cuts, tree, faces, joints, q, u, mine):
-    """q and u of the joints that were cut, from their two faces, into vectors of the System. Needs ``connect`` for u."""
+    """q and u of the joints that were cut, from their two faces, into vectors of the System. Step II"""
     m, k = open_system(tree, q)
     for c in range(cuts.shape[0] // CUT):
         if mine[c]:

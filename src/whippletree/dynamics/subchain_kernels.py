@@ -1,8 +1,8 @@
 """Sums, products and factors of Gamma, which is never whole: one element for each subchain. Parts of step VIII.
 
 Rows of loads are numbered cut by cut; ``where`` says which of them the rows of an element are, rows at its base first;
-behind them all is one more number, always zero, for elements that have fewer. Blocks of several cuts that share a tip are
-eliminated together, so elimination from the outermost subchains inward fills nothing: block Thomas for a chain.
+behind them all is one more number, always zero, for elements that have fewer. Blocks of several cuts that share a tip
+are eliminated together, so elimination from the outermost subchains inward fills nothing: block Thomas for a chain.
 """
 
 import math
@@ -252,7 +252,7 @@ def push_inward(table, cuts, s, c, K, g, work, X, y, nb, nt, width):
 
 @entry
 def chain_blocks(table, cuts, K, g, D, U, out, width, size):
-    """Diagonal blocks of a chain's Gamma and those right of them, all ``size`` wide, with 1 where a cut has fewer rows"""
+    """Diagonal blocks of a chain's Gamma and those right of them, ``size`` wide, with 1 where a cut has fewer rows"""
     for c in range(cuts.shape[0] // CUT):
         s, count = cuts[c * CUT + OUTER], cut_rows(cuts, c)
         for i in range(size):

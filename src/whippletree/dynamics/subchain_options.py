@@ -30,7 +30,7 @@ class Cutting(NamedTuple):
     pieces: int | None = None
     lanes: bool = True
     solver: str = "thomas"
-    rtol: float = 1e-12
+    rtol: float = 1e-10
     iterations: int | None = None
 
 

@@ -2,10 +2,10 @@
 
 Paper    [anderson1999] step VIII of section 5; preconditioned conjugate gradients and GMRES after [saad2003] algorithms
          9.1 and 6.9.
-Symbols  as the paper: Gamma_d are its diagonal blocks, one for each cut; r, z, p, alpha and beta of conjugate gradients.
+Symbols  as the paper: Gamma_d are its diagonal blocks, one for each cut; r, z, p, alpha, beta of conjugate gradients.
 Differs  Gamma stays in elements, one for each subchain, so whoever has the subchain has the rows. Rows and columns are
-         scaled to a diagonal of 1, so residuals do not depend on units. Where inertia was lent (subchain_joints.py) Gamma
-         is symmetric but not definite: elimination does not mind, and instead of conjugate gradients GMRES is taken.
+         scaled to a diagonal of 1, so residuals do not depend on units. Where inertia was lent (subchain_joints.py)
+         Gamma is symmetric but not definite: elimination does not mind, and conjugate gradients give way to GMRES.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Solved(NamedTuple):
 
 
 class CutSolver:
-    """Gamma f = Psi of one cut system. ``K`` and ``g`` are its elements, which sweeps fill; ``loads`` the last solution."""
+    """Gamma f = Psi of one cut system. Sweeps fill its elements ``K`` and ``g``; ``loads`` are the last solution."""
 
     def __init__(self, cut: Cut, table: np.ndarray, cuts: np.ndarray, where: np.ndarray, choice: Cutting, comm: Any):
         self.cut, self.table, self.cuts, self.choice, self.comm = cut, table, cuts, choice, comm
@@ -96,7 +96,7 @@ class CutSolver:
         owned = np.repeat([j.outer in share for j in cut.joints], [j.rows for j in cut.joints])
         self.own = np.append(owned.astype(float), 0.0)  # rows that this rank counts
         self.lent = sum(len(j.lent) for j in cut.joints)
-        self.begun = False  # whether loads are those of a state before
+        self.begun = self.said = False  # whether loads are those of a state before; whether pcg was refused
         square = strands * self.width**2
         sizes = square, square, square, *(joints * BLOCK,) * 3, joints * MOST, 2 * BLOCK + MOST, joints * MOST
         self._rooms = [np.zeros(n) for n in sizes]
@@ -112,23 +112,22 @@ class CutSolver:
         gather_rows(self.where, self.flat_g, self.psi, width, comm.first, comm.last)
         comm.step = "VII"
         comm.add(total, self.psi)
-        scale_elements(
-            self.where, total, self.flat_K, self.flat_g, self.units, width, comm.first, comm.last
-        )
+        scale_elements(self.where, total, self.flat_K, self.flat_g, self.units, width, comm.first, comm.last)
         self.psi *= self.units
         self.factored = False
 
-    def _factor_diagonal(self) -> int:
-        """Factors of Gamma_d; how many pivots are negative, or -1."""
+    def _factor_diagonal(self) -> bool:
+        """Factors of Gamma_d; whether it is positive definite."""
         if not self.factored:
             self.blocks[:] = 0.0
             comm = self.comm
             args = self.table, self.cuts, self.flat_K, self.flat_blocks, self.width, comm.first, comm.last
             diagonal_blocks(*args)
             comm.add(self.blocks)
-            self.negative = factor_blocks(self.cuts, self.flat_blocks, self.mine)
+            bad = factor_blocks(self.cuts, self.flat_blocks, self.mine) != 0
+            self.definite = not comm.total(np.array([float(bad)]))[0]
             self.factored = True
-        return self.negative
+        return self.definite
 
     def _times(self, p: np.ndarray, out: np.ndarray) -> None:
         """out = Gamma p"""
@@ -174,17 +173,27 @@ class CutSolver:
         return solved
 
     def _iterate(self, solver: str) -> Solved:
-        most = self.choice.iterations or self.cut.rows + 20
-        indefinite = self._factor_diagonal() != 0
-        taken = 0
-        if solver == "pcg" and not indefinite:
+        most, taken = self.choice.iterations or self.cut.rows + 20, 0
+        definite = self._factor_diagonal()
+        if solver == "pcg" and definite:
             taken = self._conjugate_gradients(most)
             if taken >= 0:
                 return self._checked(taken, solver)
-            indefinite, taken = True, -taken - 1
+            taken = -taken - 1
         if solver == "pcg":
-            self.why = "inertia was lent to a base" if self.lent else "a direction of negative curvature was met"
+            self._say_indefinite(definite)
         return self._checked(taken + self._minimal_residuals(most), "gmres")
+
+    def _say_indefinite(self, curved: bool) -> None:
+        """Once, why conjugate gradients are of no use."""
+        if self.said:
+            return
+        self.said = True
+        why = "a direction of negative curvature was met" if curved else "a block of its diagonal has a negative pivot"
+        if self.lent:
+            why = "bases without inertia about some axis were lent it"
+        text = f"'{self.cut.system.name}': Gamma is not positive definite ({why}), so 'gmres' takes the place of 'pcg'"
+        warnings.warn(text, ModelWarning, stacklevel=2)
 
     def _checked(self, taken: int, solver: str) -> Solved:
         """The solution, or that by elimination where iteration left too much."""
@@ -192,8 +201,8 @@ class CutSolver:
         if residual <= self.choice.rtol:
             return Solved(taken, residual, solver)
         warnings.warn(
-            f"'{self.cut.system.name}': {solver} has left a residual of {residual:.2g} after {taken} iterations, more than"
-            f" rtol = {self.choice.rtol:g}; the loads at the cuts were found by elimination instead",
+            f"'{self.cut.system.name}': {solver} has left a residual of {residual:.2g} after {taken} iterations, more"
+            f" than rtol = {self.choice.rtol:g}; the loads at the cuts were found by elimination instead",
             ModelWarning,
             stacklevel=2,
         )
@@ -233,26 +242,30 @@ class CutSolver:
         if beta0 <= self.choice.rtol:
             return 0
         most = min(most, 4 * self.cut.rows)
-        V, Z, H = [self.r / (beta0 * size)], [], np.zeros((most + 1, most))
-        taken, left = 0, np.zeros(0)
+        V, H = [self.r / (beta0 * size)], np.zeros((most + 1, most))
+        taken = 0
+        left: np.ndarray = np.zeros(0)
+        Z: list[np.ndarray] = []
         for k in range(most):
             z, w = np.zeros_like(self.r), np.zeros_like(self.r)
             solve_diagonal(self.cuts, self.flat_blocks, V[k], z, self.mine)
             self._times(z, w)
             Z.append(z)
-            for again in range(2):
+            for _ in range(2):
                 h = self._products(*((v, w) for v in V))
                 H[: k + 1, k] += h
                 w -= np.tensordot(h, np.array(V), 1)
             H[k + 1, k] = float(np.sqrt(self._products((w, w))[0]))
             taken = k + 1
+            if not np.isfinite(H[k + 1, k]):
+                break
             rhs = np.zeros(k + 2)
             rhs[0] = beta0 * size
-            left, *_ = np.linalg.lstsq(H[: k + 2, : k + 1], rhs, rcond=None)
+            left = np.linalg.lstsq(H[: k + 2, : k + 1], rhs, rcond=None)[0]
             if np.linalg.norm(rhs - H[: k + 2, : k + 1] @ left) <= 0.5 * self.choice.rtol * size or H[k + 1, k] == 0.0:
                 break
             V.append(w / H[k + 1, k])
-        self.f += np.tensordot(left, np.array(Z), 1)
+        self.f += np.tensordot(left, np.array(Z[: left.size]), 1) if left.size else 0.0
         return taken
 
     # ------------------------------------------------------------ elimination, by one rank for all

@@ -13,14 +13,15 @@ Symbols  as the paper, see subchain_loads.py, subchain_joints.py and subchain_so
          VIII  the loads                                                  CutSolver.solve (subchain_solver.py)
          IX    accelerations                                              Pieces.answer
          X     integration in time                                        integrate/subchain_run.py
-Differs  trees too: all joints behind a tip are cut, be it several. Subchains of equal joints fill the SIMD lanes of a core.
+Differs  trees too: all joints behind a tip are cut, be it several. Subchains of equal joints fill the lanes of a core.
 
 On ranks: every rank makes the same ``Cut`` and its own ``Pieces(cut, choice, comm)``, where ``comm`` has the names of
-``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``most``, ``gather``
-and ``scatter``. Vectors ``q, u, tau, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole; a rank reads
-and writes the rows of its own subchains. One evaluation is ``pieces.sweep(q, u, tau)``, ``pieces.solve()``,
-``pieces.answer(udot)``; each subchain's own state is all that it needs. ``integrate.subchain_run.begin(task, comm)`` is a
-whole run on such a communicator: all ranks take the same steps, and each has its own rows.
+``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``most``,
+``gather`` and ``scatter``. Vectors ``q, u, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole;
+a rank reads and writes the rows of its own subchains. One evaluation is ``pieces.sweep(q, u, tau)``,
+``pieces.solve()``, ``pieces.answer(udot)``; each subchain's own state is all that it needs.
+``integrate.subchain_run.begin(task, comm)`` is a whole run on such a communicator: all ranks take the same steps, and
+each has its own rows.
 """
 
 from __future__ import annotations
@@ -39,16 +40,15 @@ from . import articulated
 from .division import Plan
 from .division_options import Division
 from .evaluate import evaluate
-from .inputs import body_of
 from .partition import Family, blocks
 from .subchain_cut import Cut
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
 from .subchain_loads import (
-    BOTH,
     ENDS,
     answer_pieces,
     clear_forces,
+    copy_rows,
     make_elements,
     open_cuts,
     place_pieces,
@@ -90,34 +90,22 @@ class Pieces:
         self.table, self.cuts, where = self._tables()
         self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
         strands, count, width = len(cut.strands), len(cut.joints), where.shape[1]
-        self.lending = np.zeros((count, 6, LENDING))
+        lending = np.zeros((count, 6, LENDING))
         for c, joint in enumerate(cut.joints):
             for n, lent in enumerate(joint.lent):
-                self.lending[c, n] = lent.inertia, *lent.along
-        self.lending = self.lending.ravel()
+                lending[c, n] = lent.inertia, *lent.along
+        self.lending = lending.ravel()
         self.tree = make_memory(system, kinematics_rows(system))
         self.centre = np.zeros(3 * system.nc)
         self.faces, self.moves = np.zeros(count * 2 * FACE), np.zeros(count * 2 * 6)
         self.joints, self.ends = np.zeros(count * JOINT), np.zeros(strands * ENDS)
-        self.Y = np.zeros(strands * width * BOTH)
+        self.Y = np.zeros(strands * width * 6)
         # the state at rest in the frames of bases, where sweeps are done
         self.q, self.u = forest.q0.copy(), np.zeros(forest.nu)
         # and of the System: coordinates of cut joints stay here
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
         self.tau, self.udot = np.zeros(forest.nu), np.zeros(forest.nu)
         self.own_q, self.own_u = forest.q0.copy(), np.zeros(forest.nu)
-        self._rows()
-
-    def _rows(self) -> None:
-        """Rows of this share: of the cut system, among them those of floating bases; and of the System."""
-        cut, f = self.cut, self.cut.forest.arrays
-        first, last = min(cut.strands[self.first].bodies), max(cut.strands[self.last - 1].bodies) + 1
-        self.q_share, self.u_share = (slice(int(f[name][first]), int(f[name][last])) for name in ("position", "dof"))
-        afloat = cut.base_cut[self.first : self.last] >= 0
-        bases = cut.base_q[self.first : self.last][afloat], cut.base_u[self.first : self.last][afloat]
-        self.q_afloat, self.u_afloat = ((b[:, None] + np.arange(n)).ravel() for b, n in zip(bases, (7, 6), strict=True))
-        mine = (cut.u_here >= self.u_share.start) & (cut.u_here < self.u_share.stop)
-        self.u_here, self.u_rows = cut.u_here[mine], cut.u_rows[mine]
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cut = self.cut
@@ -152,24 +140,27 @@ class Pieces:
     def from_tree(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and u of the cut system from coordinates of the System. For one process, which has all subchains."""
         cut = self.cut
-        self.q[cut.q_here], self.u[cut.u_here] = q[cut.q_rows], u[cut.u_rows]
-        self.own_q[cut.q_here], self.own_u[cut.u_here] = q[cut.q_rows], u[cut.u_rows]
+        for target in (self.q, self.own_q):
+            copy_rows(q, cut.q_rows, target, cut.q_here)
+        for target in (self.u, self.own_u):
+            copy_rows(u, cut.u_rows, target, cut.u_here)
         self.tree_q[:], self.tree_u[:] = q, u
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
-            self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces, self.own_q,
-            self.own_u,
+            self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces,
+            self.own_q, self.own_u,
         )  # fmt: skip
         return self.own_q, self.own_u
 
-    def place(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray | None = None) -> None:
+    def place(self, q: np.ndarray, u: np.ndarray) -> None:
         """Steps II to IV: subchains in their places, each by its own state, and both faces of every cut.
 
         Coordinates of the joints that were cut follow, near those of the last call, into ``tree_q`` and ``tree_u``.
         """
-        self.q[self.q_share], self.u[self.u_share] = q[self.q_share], u[self.u_share]
-        self.q[self.q_afloat], self.u[self.u_afloat] = self.cut.forest.q0[self.q_afloat], 0.0
-        place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau if tau is None else tau, self.centre)
+        cut = self.cut
+        copy_rows(q, cut.q_here, self.q, cut.q_here)
+        copy_rows(u, cut.u_here, self.u, cut.u_here)
+        place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         stand_bases(self.memory, self.table, self.tree, self.centre, q, u, self.first, self.last)
         self._show()
         derive_cuts(self.cuts, self.tree, self.faces, self.joints, self.tree_q, self.tree_u, self.solver.mine)
@@ -181,14 +172,14 @@ class Pieces:
 
     def sweep(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
         """Steps II to VII of each subchain's own state; ``tau`` are joint forces of the System."""
-        self.tau[self.u_here] = tau[self.u_rows]
+        copy_rows(tau, self.cut.u_rows, self.tau, self.cut.u_here)
         self.place(q, u)
         self.fold(tau)
 
     def sweep_tree(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
         """The same of coordinates of the System, and with wrenches on bodies behind its joint forces."""
         cut, nu = self.cut, self.cut.system.nu
-        self.tau[cut.u_here] = forces[:nu][cut.u_rows]
+        copy_rows(forces, cut.u_rows, self.tau, cut.u_here)
         self.from_tree(q, u)
         self._show()
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
@@ -199,7 +190,8 @@ class Pieces:
         solver = self.solver
         self.tree_tau[:] = tau
         connect(
-            self.cuts, self.tree, self.lending, self.tree_q, self.tree_u, self.tree_tau, self.faces, self.joints, solver.mine
+            self.cuts, self.tree, self.lending, self.tree_q, self.tree_u, self.tree_tau, self.faces, self.joints,
+            solver.mine,
         )  # fmt: skip
         sweep_pieces(self.memory, self.blocks, wrench)
         make_elements(
@@ -228,7 +220,7 @@ class Pieces:
         self.answer(self.udot)
         self.comm.step = "IX"
         self.comm.exchange(self.moves.reshape(-1, 2, 6))
-        udot[cut.u_rows] = self.udot[cut.u_here]
+        copy_rows(self.udot, cut.u_here, udot, cut.u_rows)
         open_cuts(self.cuts, self.tree, self.joints, self.moves, udot, self.solver.mine)
 
     # ------------------------------------------------------------ closing what drifts apart

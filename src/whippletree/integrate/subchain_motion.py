@@ -41,8 +41,8 @@ def ask_policy(call, t, q, u, total):
 class Motion:
     """Of the task's System, cut as its algorithm says; or of a share of that, whose ``comm`` knows the other ranks.
 
-    ``kept`` are the numbers that go on from one evaluation to the next: counts, coordinates of the joints that were cut,
-    and their loads, from which iterations start. A motion with a copy of them goes on with the same bits.
+    Some numbers go on from one evaluation to the next: counts, coordinates of the joints that were cut, and their
+    loads, from which iterations start. A motion with a copy of them goes on with the same bits.
     """
 
     def __init__(self, task: Task, comm: Any = None, cut: Cut | None = None) -> None:
@@ -61,7 +61,7 @@ class Motion:
         turns = np.flatnonzero(kind >= SPHERICAL)
         self.quaternions = (position[turns] + 3 * (kind[turns] == FREE))[:, None] + np.arange(4)
         self._segments()
-        self.udot, self.tau = np.zeros(forest.nu), np.zeros(system.nu)
+        self.tau, self.solver = np.zeros(system.nu), choice.solver
 
     def keep_in(self, kept: np.ndarray) -> None:
         """Have these numbers kept in an array of the caller's."""
@@ -124,6 +124,7 @@ class Motion:
         self.counts[[SOLUTIONS, ITERATIONS]] += 1.0, solved.iterations
         self.counts[MOST_ITERATIONS] = max(self.counts[MOST_ITERATIONS], solved.iterations)
         self.counts[RESIDUAL] = max(self.counts[RESIDUAL], solved.residual)
+        self.solver = solved.solver
         pieces.answer(out[self.nq : -1])
 
     def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
@@ -192,6 +193,7 @@ class Motion:
         c = self.counts
         return {
             "subchains": len(self.cut.strands),
+            "solver": self.solver,
             "evaluations": int(c[EVALUATIONS]),
             "iterations_mean": float(c[ITERATIONS] / max(1.0, c[SOLUTIONS])),
             "iterations_most": int(c[MOST_ITERATIONS]),

@@ -1,4 +1,4 @@
-"""Runs of a cut system: each subchain's own state is integrated, and rows are given in the System's coordinates. Step X.
+"""Runs of a cut system: each subchain's own state is integrated; rows are in the System's coordinates. Step X.
 
 Paper    [anderson1999] step X; methods as rk4.py and dopri5.py say.
 Symbols  y = (q, u, work) of the cut system.
