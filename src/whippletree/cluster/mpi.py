@@ -12,7 +12,6 @@ from typing import Any
 
 from .. import __version__
 from ..dynamics.subchain_options import Cutting, cutting, is_cutting
-from ..dynamics.subchain_solver import Alone
 from ..dynamics.subchains import cut_of
 from ..errors import ModelError, WhippletreeError
 from ..integrate import subchain_run
@@ -27,7 +26,7 @@ from .mpi_messages import Together
 from .mpi_report import table
 from .mpi_run import OwnRows, Part, Spread, compile_first, places_of
 from .mpi_share import Share, SharedMotion, refuse_forces
-from .mpi_start import Meeting, connect, meeting
+from .mpi_start import Meeting, alone, connect, meeting
 from .mpi_watch import watched
 
 
@@ -110,6 +109,7 @@ class Shared:
             mine = places[ranks.rank]
             task = task._replace(Q=OwnRows(task.t.size, mine.q), U=OwnRows(task.t.size, mine.u))  # type: ignore[arg-type]
         run = subchain_run.begin(task, motion)
+        ranks.counts.clear()
         whole = subchain_run.HEAD + motion.kept_size + (2 + stages) * (cut.forest.nq + cut.forest.nu + 1)
         part = Part(ranks, run, places, whole)
         if ranks.rank > 0:
@@ -125,7 +125,7 @@ class Shared:
 def _try_out(task: Task, cut: Any) -> None:
     """A step on one process, for its kernels."""
     rows = task._replace(Q=task.Q.copy(), U=task.U.copy(), W=task.W.copy())
-    subchain_run.begin(rows, SharedMotion(rows, cut, Alone(cut))).proceed(1)
+    subchain_run.begin(rows, SharedMotion(rows, cut, Together(cut, alone()))).proceed(1)
 
 
 def _facts(task: Task, tau: Any) -> dict[str, str]:

@@ -6,6 +6,8 @@ parts are gathered by every rank and added there, in the order of the subchains.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import ceil, log2
 from typing import Any
 
@@ -79,7 +81,17 @@ class Together:
         ]
         self.rows = [slice(int(cut.first[c]), int(cut.first[c + 1])) for c, _, _ in self.shared]
         self.counts_of = np.diff(self.bounds)
-        self.step = ""
+        self.step = ""  # which messages belong to, as whoever sends them says
+        self.under = ""  # or to which they all do for a while
+
+    @contextmanager
+    def aside(self, step: str) -> Iterator[None]:
+        """Count all messages for another step."""
+        before, self.under = self.under, step
+        try:
+            yield
+        finally:
+            self.under = before
 
     def exchange(self, sides: np.ndarray) -> None:
         """Sides of cuts, (cuts, 2, n): of each cut between this rank and another, the other's side comes here."""
@@ -89,7 +101,7 @@ class Together:
             comm.Recv(sides[c, 1 - side], other, c)
         for message in sent:
             message.Wait()
-        self.ranks.count(self.step, len(sent), len(sent) * sides.shape[2])
+        self.ranks.count(self.under or self.step, len(sent), len(sent) * sides.shape[2])
 
     def add(self, *rows: np.ndarray) -> None:
         """Rows of loads, (loads + 1), or blocks, (cuts, n): at cuts between ranks both sides' numbers are summed."""
@@ -105,20 +117,20 @@ class Together:
                 place = a[loads] if a.ndim == 1 else a[c]
                 place += theirs[at : at + place.size]
                 at += place.size
-        self.ranks.count(self.step, len(sent), sum(mine.size for _, mine in sent))
+        self.ranks.count(self.under or self.step, len(sent), sum(mine.size for _, mine in sent))
 
     def total(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers of all ranks summed."""
         every = np.empty((self.ranks.size, *numbers.shape))
         self.comm.Allgather(numbers, every)
-        self.ranks.count(self.step, self.ranks.rounds, numbers.size * self.ranks.rounds)
+        self.ranks.count(self.under or self.step, self.ranks.rounds, numbers.size * self.ranks.rounds)
         return every.sum(axis=0)
 
     def most(self, number: float) -> float:
         """The largest number of all ranks; none where one of them is no number."""
         every = np.empty(self.ranks.size)
         self.comm.Allgather(np.array([number]), every)
-        self.ranks.count(self.step, self.ranks.rounds, self.ranks.rounds)
+        self.ranks.count(self.under or self.step, self.ranks.rounds, self.ranks.rounds)
         return float(every.max())
 
     def gather(self, *elements: np.ndarray) -> bool:
@@ -127,7 +139,7 @@ class Together:
         sizes = self.counts_of * sum(widths)
         every = np.empty(int(sizes.sum()))
         own = np.concatenate([e[a:b].ravel() for e in elements])
-        self.ranks.all_gather(self.step, own, every, sizes)
+        self.ranks.all_gather(self.under or self.step, own, every, sizes)
         at = 0
         for first, last in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             for e, width in zip(elements, widths, strict=True):

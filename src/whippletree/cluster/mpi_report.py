@@ -14,7 +14,7 @@ STEPS = {
     "II": "from global to local",
     "VII": "assembling",
     "VIII": "solving",
-    "X": "the error of a step",
+    "X": "errors of steps, cuts closed",
     RESULTS: "rows and states",
 }
 HEAD = ("step", "", "calls", "messages", "(table 3)", "numbers", "(table 3)")

@@ -20,6 +20,7 @@ from ..integrate.task import Task
 from ..kernels.layout import pack
 from ..model.forces import Motor
 from ..system.system import NO_FLEXIBLE
+from .mpi_messages import RESULTS
 
 
 class Share(Cut):
@@ -101,6 +102,16 @@ class SharedMotion(Motion):
         q, u = Pieces(self.whole, cutting(self.task.algorithm)).from_tree(y[:nq], y[nq : nq + nu])
         work = y[-1:] if self.pieces.first == 0 else np.zeros(1)
         return np.concatenate([q[cut.q_there], u[cut.u_there], work])
+
+    def to_tree(self, y: np.ndarray) -> np.ndarray:
+        """As Motion; its messages are those of the result."""
+        with self.pieces.comm.aside(RESULTS):
+            return super().to_tree(y)
+
+    def close(self, y: np.ndarray) -> None:
+        """As Motion; the paper has no such messages."""
+        with self.pieces.comm.aside("X"):
+            super().close(y)
 
     def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
         """Steps II to VII under all joint forces; the power of those that store no energy."""

@@ -37,6 +37,13 @@ def connect() -> Ranks:
     return Ranks(MPI.COMM_WORLD)
 
 
+def alone() -> Ranks:
+    """This process, as one rank of its own."""
+    from mpi4py import MPI
+
+    return Ranks(MPI.COMM_SELF)
+
+
 class Meeting:
     """Before the first step: every rank comes here once, with what it is about to compute or with what it found wrong."""
 
