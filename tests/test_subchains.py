@@ -352,7 +352,7 @@ def test_forces_functions_and_events_act_in_a_run():
     assert got.attrs["stopped"] == expected.attrs["stopped"] == "through"
     assert abs(got.t[-1] - expected.t[-1]) < 1e-8
     assert np.abs(got.q - expected.q).max() < 1e-7
-    assert np.abs(got["work"] - expected["work"]).max() < 1e-7
+    assert np.abs(got["energy.work"] - expected["energy.work"]).max() < 1e-7
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
