@@ -106,6 +106,7 @@ class Pieces:
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
         self.tau, self.udot = np.zeros(forest.nu), np.zeros(forest.nu)
         self.own_q, self.own_u = forest.q0.copy(), np.zeros(forest.nu)
+        self._connect()  # what joints hold whatever their pose: always by the same bits
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cut = self.cut
@@ -189,16 +190,19 @@ class Pieces:
         """Steps V to VII, where subchains have been placed."""
         solver = self.solver
         self.tree_tau[:] = tau
-        connect(
-            self.cuts, self.tree, self.lending, self.tree_q, self.tree_u, self.tree_tau, self.faces, self.joints,
-            solver.mine,
-        )  # fmt: skip
+        self._connect()
         sweep_pieces(self.memory, self.blocks, wrench)
         make_elements(
             self.memory, self.table, self.cuts, self.joints, self.ends, self.Y, solver.flat_K, solver.flat_g,
             solver.flat_weight, solver.width, self.first, self.last,
         )  # fmt: skip
         solver.prepare()
+
+    def _connect(self) -> None:
+        connect(
+            self.cuts, self.tree, self.lending, self.tree_q, self.tree_u, self.tree_tau, self.faces, self.joints,
+            self.solver.mine,
+        )  # fmt: skip
 
     def solve(self) -> Solved:
         """Step VIII."""
@@ -260,15 +264,15 @@ class Subchains:
     def __init__(self, choice: Cutting) -> None:
         self.choice = choice
 
-    def workspace(self, system: System, lanes: int = 1) -> Pieces:
-        """A cut and its memory; a batch is solved state by state, each in lanes."""
-        return Pieces(cut_of(system, self.choice), self.choice)
+    def workspace(self, system: System, lanes: int = 1) -> Pieces | None:
+        """A cut and its memory; a batch is solved state by state, each in lanes. None where nothing moves."""
+        return Pieces(cut_of(system, self.choice), self.choice) if system.nb > 1 else None
 
     def accelerations(self, pieces, q, u, forces, udot, start, stop):
         """As the compiled ones."""
         Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
         total = 0.0
-        for s in range(start, stop):
+        for s in range(start, stop if pieces else start):
             pieces.sweep_tree(Q[s], U[s], F[s])
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
                 _explain(pieces, Q[s], U[s], F[s])

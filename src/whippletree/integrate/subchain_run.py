@@ -280,6 +280,10 @@ class AdaptiveRun(Run):
 
 def check(task: Task) -> None:
     """Refuse what is not run in subchains."""
+    if task.system.nb == 1:
+        raise ModelError(
+            f"nothing moves in '{task.system.name}', so there is nothing to cut", hint="algorithm='articulated'"
+        )
     if task.integrator not in METHODS:
         raise ModelError(
             f"integrator '{task.integrator}' does not run subchains",
