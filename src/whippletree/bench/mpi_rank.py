@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster.mpi_messages import Together
+from ..cluster.mpi_messages import Ranks, Together
 from ..cluster.mpi_report import most, table_3
-from ..cluster.mpi_start import connect
+from ..cluster.mpi_share import Share
+from ..cluster.mpi_start import alone, connect
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
 from ..kernels.lanes import LANES
@@ -32,33 +33,28 @@ POLITE = 1e-3  # s between two looks of ranks that wait while another is timed
 class Evaluation:
     """Right-hand sides of a chain by some ranks."""
 
-    def __init__(self, system: Any, state: list[np.ndarray], ranks: Any) -> None:
-        choice = Cutting(pieces=min(LANES * (ranks.size if ranks else 1), (system.nb - 1) // 2))
+    def __init__(self, system: Any, state: list[np.ndarray], ranks: Ranks) -> None:
+        choice = Cutting(pieces=min(LANES * ranks.size, (system.nb - 1) // 2))
         cut = cut_of(system, choice)
+        comm = Together(cut, ranks)
         q, u, self.tau = state
-        self.q, self.u = (x.copy() for x in Pieces(cut, choice).from_tree(q, u))
-        self.comm = Together(cut, ranks) if ranks else None
-        self.pieces, self.cut = Pieces(cut, choice, self.comm), cut
+        self.share = Share(cut, comm.first, comm.last)
+        whole_q, whole_u = Pieces(cut, choice).from_tree(q, u)
+        self.q, self.u = whole_q[self.share.q_there].copy(), whole_u[self.share.u_there].copy()
+        self.pieces, self.ranks = Pieces(self.share, choice, comm), ranks
         self.pieces.tree_q[:], self.pieces.tree_u[:] = q, u
-        self.udot = np.zeros(cut.forest.nu)
+        self.udot = np.zeros(self.share.forest.nu)
 
     def __call__(self) -> None:
         self.pieces.sweep(self.q, self.u, self.tau)
         self.pieces.solve()
         self.pieces.answer(self.udot)
 
-    def tree(self, comm: Any) -> np.ndarray:
-        """Accelerations of all joints that were not cut, of all ranks."""
-        rows, here = self.cut.u_rows, self.cut.u_here
-        found = np.zeros(self.cut.system.nu)
-        if self.comm is None:
-            found[rows] = self.udot[here]
-            return found
-        dof, strands = self.cut.forest.arrays["dof"], self.cut.strands
-        first, last = strands[self.comm.first].path[0], max(strands[self.comm.last - 1].bodies)
-        mine = (here >= dof[first]) & (here < dof[last + 1])
-        found[rows[mine]] = self.udot[here[mine]]
-        return np.sum(comm.allgather(found), axis=0)
+    def tree(self) -> np.ndarray:
+        """Accelerations of all joints that were not cut, of all ranks; zero where one was."""
+        found = np.zeros(self.share.system.nu)
+        found[self.share.u_rows] = self.udot[self.share.u_here]
+        return np.sum(self.ranks.comm.allgather(found), axis=0)
 
 
 def best_turns(comm: Any, calls: dict[str, Callable[[], None]], alone: set[str], rounds: int) -> dict[str, float]:
@@ -116,13 +112,13 @@ def main(size: int, rounds: int) -> None:
     model = families.chain(size)
     system = model.compile()
     state = [x[0] for x in families.states(model, system, 1)[:3]]
-    together, one = Evaluation(system, state, ranks), Evaluation(system, state, None)
+    together, one = Evaluation(system, state, ranks), Evaluation(system, state, alone())
     together()
     one()
     ranks.counts.clear()
     together()
     counts = most(comm.allgather(ranks.counts))
-    answer, expected = together.tree(comm), one.tree(comm)
+    answer, expected = together.tree(), one.tree()
     both = (answer != 0.0) & (expected != 0.0)  # not where either has cut
     name = f"{ranks.size} rank" + "s" * (ranks.size > 1)
     calls: dict[str, Callable[[], None]] = {OURS: one, name: together}

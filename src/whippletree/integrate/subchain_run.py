@@ -27,6 +27,14 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 METHODS = ("rk4", "dopri5")
 
 
+def weighed(weights: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """weights[0] K_0 + ..., one stage after the other: a product of matrices rounds by the place of a component."""
+    total = weights[0] * K[0]
+    for weight, stage in zip(weights[1:], K[1:], strict=True):
+        total += weight * stage
+    return total
+
+
 class Run:
     """What both methods share; ``state`` is all there is to know about how far a run has come."""
 
@@ -242,7 +250,7 @@ class AdaptiveRun(Run):
         K[0] = self.f
         new = self.y
         for s in range(1, stages):
-            new = self.y + h * (self.A[s, :s] @ K[:s])
+            new = self.y + h * weighed(self.A[s, :s], K[:s])
             if s == stages - 1:
                 m.unit(new)
                 m.close(new)
@@ -250,7 +258,7 @@ class AdaptiveRun(Run):
         return new
 
     def _error(self, h: float, new: np.ndarray) -> float:
-        error = self.method.margin * self._norm(h * (self.E[0] @ self.K), self.y, new)
+        error = self.method.margin * self._norm(h * weighed(self.E[0], self.K), self.y, new)
         return error if error < np.inf else np.inf
 
     def between(self, t: float) -> np.ndarray:
@@ -260,7 +268,7 @@ class AdaptiveRun(Run):
             return self.y.copy()
         rise = self.y - self.begun
         bend = h * K[0] - rise
-        rows = [self.begun, rise, bend, rise - h * K[-1] - bend, *(h * (self.D @ K))]
+        rows = [self.begun, rise, bend, rise - h * K[-1] - bend, *(h * weighed(d, K) for d in self.D)]
         total = rows[-1]
         for r in range(len(rows) - 2, -1, -1):
             total = rows[r] + (x if r % 2 == 0 else 1.0 - x) * total
