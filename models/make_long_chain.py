@@ -5,8 +5,9 @@ from pathlib import Path
 LINKS, LENGTH = 256, 0.05  # m
 
 HEAD = f"""\
-# A chain of {LINKS} links, {LINKS * LENGTH:g} m long, held at one end. Hinges lie aslant, to one side and the other in turn, as
-# the links of a chain do, and each has a little damping. At q = 0 it is stretched out level along x: let go, it falls and swings.
+# A chain of {LINKS} links, {LINKS * LENGTH:g} m long, held at one end. Hinges lie aslant, to one side and the other
+# in turn, as the links of a chain do, and each has a little damping. At q = 0 it is stretched out level along x: let
+# go, it falls and swings.
 #
 # Long enough to be worth several processors:
 #

@@ -87,8 +87,8 @@ __all__ = [
     "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
     "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
     "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
-    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "simulate_on_ranks", "solid", "solve_mass",
-    "sphere", "structure", "sweep",
+    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "simulate_on_ranks", "solid",
+    "solve_mass", "sphere", "structure", "sweep",
 ]  # fmt: skip
 
 

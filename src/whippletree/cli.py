@@ -297,7 +297,7 @@ def _mobility(system: System) -> int | None:
 def _simulate(system: System, until: float, on: Any, **options: Any) -> Any:
     import whippletree as wt
 
-    simulate = wt.simulate
+    simulate: Any = wt.simulate
     if on is not None:
         from .cluster.mpi import simulate_on_ranks
 

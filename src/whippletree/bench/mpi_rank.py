@@ -1,6 +1,6 @@
-"""What each rank does for bench/mpi.py, which starts them: ``mpiexec -n 2 python -m whippletree.bench.mpi_rank SIZE ROUNDS``.
+"""What each rank does for bench/mpi.py, which starts them; rank 0 prints what was measured, as JSON.
 
-Rank 0 prints what was measured, as JSON.
+``mpiexec -n 2 python -m whippletree.bench.mpi_rank SIZE ROUNDS``
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Evaluation:
         return np.sum(self.ranks.comm.allgather(found), axis=0)
 
 
-def best_turns(comm: Any, calls: dict[str, Callable[[], None]], alone: set[str], rounds: int) -> dict[str, float]:
-    """Seconds of the best call of each way, until the last rank is done; ways take turns, and some are of rank 0 alone."""
+def best_turns(comm: Any, calls: dict[str, Callable[[], None]], single: set[str], rounds: int) -> dict[str, float]:
+    """Seconds of the best call of each way, until the last rank is done; they take turns, some of rank 0 alone."""
     best = dict.fromkeys(calls, inf)
     for _ in range(rounds):
         for name, call in calls.items():
-            if name not in alone:
+            if name not in single:
                 best[name] = min(best[name], _turn(comm, call))
             elif comm.Get_rank() == 0:
                 best[name] = min(best[name], _turn(None, call))
@@ -126,7 +126,8 @@ def main(size: int, rounds: int) -> None:
     if ranks.rank == 0:
         told = {
             "freedoms": system.nu,
-            "seconds": seconds,
+            "seconds": {way: seconds.pop(way) for way in calls},
+            "latencies": seconds,
             "differences": {name: difference(answer[both], expected[both])},
             "messages": _messages(counts, ranks.size),
         }

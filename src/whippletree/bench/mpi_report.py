@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .picture import picture, plain
-from .result import OURS, BenchResult
+from .result import OURS, BenchResult, Row
 
 HEAD = ["bodies", "ranks", "microseconds", "one rank", "times as fast", "difference", "messages", "numbers"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73")
@@ -17,8 +17,7 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
     found = []
     for r in result.rows:
         for way in (w for w in r.seconds if w != OURS):
-            alone, paper = r.seconds.get(OURS), [r.operations.get(f"table 3: {n}") for n in ("messages", "numbers")]
-            counted = [r.operations.get(n) for n in ("messages", "numbers")]
+            alone = r.seconds.get(OURS)
             found.append(
                 [
                     r.label,
@@ -27,10 +26,16 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
                     "-" if alone is None else digits(alone * 1e6),
                     "-" if alone is None else f"{alone / r.seconds[way]:.2f}x",
                     f"{r.differences[way]:.0e}" if way in r.differences else "-",
-                    *("-" if n is None else f"{n:g} ({p:g})" for n, p in zip(counted, paper, strict=True)),
+                    *(_counted(r, what) for what in ("messages", "numbers")),
                 ]
             )
     return HEAD, found
+
+
+def _counted(row: Row, what: str) -> str:
+    """In all steps of an evaluation; in brackets the paper's."""
+    ours, paper = (sum(n for k, n in row.operations.items() if k.endswith(end)) for end in (what, f"{what}, table 3"))
+    return f"{ours:g} ({paper:g})" if row.operations else "-"
 
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from hashlib import sha256
 from typing import Any
 
 from .. import __version__
 from ..dynamics.subchain_options import Cutting, cutting, is_cutting
 from ..dynamics.subchains import cut_of
-from ..errors import ModelError, WhippletreeError
+from ..errors import ModelError
 from ..integrate import subchain_run
 from ..integrate.checkpoint import settings_of
 from ..integrate.simulate import Elsewhere, simulate
@@ -125,7 +123,8 @@ class Shared:
 def _try_out(task: Task, cut: Any) -> None:
     """A step on one process, for its kernels."""
     rows = task._replace(Q=task.Q.copy(), U=task.U.copy(), W=task.W.copy())
-    subchain_run.begin(rows, SharedMotion(rows, cut, Together(cut, alone()))).proceed(1)
+    run: Any = subchain_run.begin(rows, SharedMotion(rows, cut, Together(cut, alone())))
+    run.proceed(1)
 
 
 def _facts(task: Task, tau: Any) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Ranks:
 
 
 def shares(weights: np.ndarray, ranks: int) -> np.ndarray:
-    """Where the subchains of each rank begin, and the end: consecutive ones, at least one each, of about equal weight."""
+    """Where the subchains of each rank begin, and the end: at least one each, of about equal weight."""
     done, count = np.concatenate([[0.0], np.cumsum(weights)]), len(weights)
     ends = [0]
     for rank in range(1, ranks):

@@ -42,5 +42,10 @@ def table(counts: Mapping[str, Sequence[int]], evaluations: int, ranks: int) -> 
         paper = [f"({n:.4g})" for n in known] if known else ["", ""]
         rows.append((step, STEPS[step], calls, messages, paper[0], numbers, paper[1]))
     widths = [max(len(row[n]) for row in rows) for n in range(len(HEAD))]
-    lines = ["  ".join(cell.ljust(w) if n < 2 else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if n < 2 else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
     return "\n".join([f"messages of {ranks} ranks for one of {evaluations} evaluations; results in all", *lines])

@@ -45,9 +45,12 @@ class Places(NamedTuple):
 def places_of(task: Task, share: Share, whole: Any, stages: int, first: int, last: int) -> Places:
     system, a = task.system, task.system.arrays
     columns = [
-        np.concatenate([np.arange(a[name][b], a[name][b + 1]) for b in share.bodies[1:]]) for name in ("position", "dof")
+        np.concatenate([np.arange(a[name][b], a[name][b + 1]) for b in share.bodies[1:]])
+        for name in ("position", "dof")
     ]
-    loads = [np.arange(share.first[c], share.first[c + 1]) for c, j in enumerate(share.joints) if first <= j.outer < last]
+    loads = [
+        np.arange(share.first[c], share.first[c + 1]) for c, j in enumerate(share.joints) if first <= j.outer < last
+    ]
     kept, starts = [np.arange(HEAD + COUNTS)] if first == 0 else [], HEAD + COUNTS + np.array([0, system.nq])
     kept += [columns[0] + starts[0], columns[1] + starts[1], *(rows + starts[1] + system.nu for rows in loads)]
     begin = HEAD + COUNTS + system.nq + system.nu + share.rows + 1
@@ -61,7 +64,7 @@ def places_of(task: Task, share: Share, whole: Any, stages: int, first: int, las
         for n, rows in ((ny, y), (every, y_there))
     )
     work, work_there = (begin + blocks * (n + 1) + n for n in (ny, every))
-    return Places(*columns, state, there, work, work_there)
+    return Places(columns[0], columns[1], state, there, work, work_there)
 
 
 class OwnRows:
@@ -90,7 +93,7 @@ class Part:
         def note(number: int, _: Any) -> None:
             self.asked = number
 
-        before = {number: signal.signal(number, note) for number in SIGNALS}
+        before: dict[int, Any] = {number: signal.signal(number, note) for number in SIGNALS}
         try:
             yield before
         finally:
@@ -118,7 +121,9 @@ class Part:
         if count == 0:
             return
         lead = self.ranks.rank == 0
-        Q, U = (rows[some, columns] if lead else rows.rows[some] for rows, columns in ((task.Q, mine.q), (task.U, mine.u)))
+        Q, U = (
+            rows[some, columns] if lead else rows.rows[some] for rows, columns in ((task.Q, mine.q), (task.U, mine.u))
+        )
         own = np.concatenate([Q.ravel(), U.ravel(), task.W[some]])
         sizes = np.array([count * (p.q.size + p.u.size + 1) for p in self.places])
         every = np.empty(sizes.sum()) if lead else None

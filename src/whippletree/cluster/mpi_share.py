@@ -43,8 +43,8 @@ class Share(Cut):
             mine = (here >= there.start) & (here < there.stop)
             setattr(self, f"{letter}_rows", rows[mine])
             setattr(self, f"{letter}_here", here[mine] - there.start)
-        own = np.arange(len(strands))
-        own = (own >= first) & (own < last) & (cut.base_cut >= 0)
+        number = np.arange(len(strands))
+        own = (number >= first) & (number < last) & (cut.base_cut >= 0)
         self.base_q = np.where(own, cut.base_q - self.q_there.start, -1)
         self.base_u = np.where(own, cut.base_u - self.u_there.start, -1)
 
@@ -81,7 +81,7 @@ class SharedMotion(Motion):
     """The motion of a share. Joint forces are found from its own joints, and those of cuts from both sides of each."""
 
     def __init__(self, task: Task, cut: Cut, comm: Any) -> None:
-        self.whole = cut
+        self.whole, self.comm = cut, comm
         super().__init__(task, comm, Share(cut, comm.first, comm.last))
         system, cuts = task.system, self.cut.joints
         dof = system.arrays["dof"]
@@ -105,12 +105,12 @@ class SharedMotion(Motion):
 
     def to_tree(self, y: np.ndarray) -> np.ndarray:
         """As Motion; its messages are those of the result."""
-        with self.pieces.comm.aside(RESULTS):
+        with self.comm.aside(RESULTS):
             return super().to_tree(y)
 
     def close(self, y: np.ndarray) -> None:
         """As Motion; the paper has no such messages."""
-        with self.pieces.comm.aside("X"):
+        with self.comm.aside("X"):
             super().close(y)
 
     def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:

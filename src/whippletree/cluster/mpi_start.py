@@ -32,7 +32,9 @@ def connect() -> Ranks:
     except RuntimeError as e:  # the package is there, the library is not
         said = str(e).strip().splitlines()[0]
         raise ModelError(
-            "mpi4py finds no MPI library on this machine", got=said, hint="pip install 'whippletree[cluster]' brings one"
+            "mpi4py finds no MPI library on this machine",
+            got=said,
+            hint="pip install 'whippletree[cluster]' brings one",
         ) from None
     return Ranks(MPI.COMM_WORLD)
 
@@ -45,7 +47,7 @@ def alone() -> Ranks:
 
 
 class Meeting:
-    """Before the first step: every rank comes here once, with what it is about to compute or with what it found wrong."""
+    """Before the first step every rank comes here once, with what it is about to compute or what it found wrong."""
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.over = ranks, False
