@@ -80,7 +80,7 @@ class Pieces:
     """The subchains of one process, or of one rank: all that is computed of them, in the memory for it."""
 
     def __init__(self, cut: Cut, choice: Cutting, comm: Any = None) -> None:
-        self.cut, self.comm = cut, comm or Alone(cut)
+        self.cut, self.choice, self.comm = cut, choice, comm or Alone(cut)
         system, forest = cut.system, cut.forest
         self.first, self.last = self.comm.first, self.comm.last
         self.layout = _Layout(cut, LANES if choice.lanes else 1, self.first, self.last)
@@ -141,13 +141,16 @@ class Pieces:
     # ------------------------------------------------------------ one evaluation
 
     def from_tree(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q and u of the cut system from coordinates of the System. For one process, which has all subchains."""
+        """q and u of the cut system from coordinates of the System. Takes a rank that has not all of it some time."""
         cut = self.cut
+        self.tree_q[:], self.tree_u[:] = q, u
+        if (self.first, self.last) != (0, len(cut.strands)):
+            self.own_q[:], self.own_u[:] = Pieces(cut, self.choice).from_tree(q, u)
+            return self.own_q, self.own_u
         for target in (self.q, self.own_q):
             copy_rows(q, cut.q_rows, target, cut.q_here)
         for target in (self.u, self.own_u):
             copy_rows(u, cut.u_rows, target, cut.u_here)
-        self.tree_q[:], self.tree_u[:] = q, u
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
             self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces,

@@ -59,7 +59,7 @@ class Motion:
         kind, position = forest.arrays["kind"], forest.arrays["position"]
         turns = np.flatnonzero(kind >= SPHERICAL)
         self.quaternions = (position[turns] + 3 * (kind[turns] == FREE))[:, None] + np.arange(4)
-        self.own = self._own_rows()
+        self.own, self.own_u = self._own_rows()
         self.tau, self.solver = np.zeros(system.nu), choice.solver
 
     def keep_in(self, kept: np.ndarray) -> None:
@@ -70,16 +70,17 @@ class Motion:
         q[:], u[:], loads_[:] = pieces.tree_q, pieces.tree_u, pieces.solver.loads
         pieces.tree_q, pieces.tree_u, pieces.solver.loads = q, u, loads_
 
-    def _own_rows(self) -> np.ndarray:
-        """Components of y whose errors this process counts: those of its subchains."""
+    def _own_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """1 for components of y, and of the System's u, that this process counts: those of its subchains."""
         arrays, pieces = self.cut.forest.arrays, self.pieces
-        bodies = [b for s in self.cut.strands[pieces.first : pieces.last] for b in s.bodies]
-        own = np.zeros(self.ny)
-        for b in bodies:
-            own[arrays["position"][b] : arrays["position"][b + 1]] = 1.0
-            own[self.nq + arrays["dof"][b] : self.nq + arrays["dof"][b + 1]] = 1.0
+        own, own_u, dof = np.zeros(self.ny), np.zeros(self.system.nu), self.system.arrays["dof"]
+        for i in (i for s in self.cut.strands[pieces.first : pieces.last] for i in s.bodies):
+            own[arrays["position"][i] : arrays["position"][i + 1]] = 1.0
+            own[self.nq + arrays["dof"][i] : self.nq + arrays["dof"][i + 1]] = 1.0
+            body = self.cut.bodies[i]
+            own_u[dof[body] : dof[body + 1]] = 1.0
         own[-1] = 1.0 if pieces.first == 0 else 0.0
-        return own
+        return own, own_u
 
     # ------------------------------------------------------------ from and to the System's coordinates
 
@@ -129,7 +130,7 @@ class Motion:
         self.tau[:] = task.tau
         if task.call:
             ask_policy(task.call, t, tree_q, tree_u, self.tau)
-        power = float(self.tau @ tree_u)
+        power = float(self.pieces.comm.total(np.array([(self.own_u * self.tau) @ tree_u]))[0])
         if system.forces.any:
             found = loads(system, tree_q, tree_u, t)
             self.tau += found.tau

@@ -285,8 +285,13 @@ class AdaptiveRun(Run):
         return {"rtol": self.task.rtol, "atol": self.task.atol} | counts | self.motion.attrs()
 
 
-def check(task: Task) -> None:
+def check(task: Task, comm: Any) -> None:
     """Refuse what is not run in subchains."""
+    if comm is not None and (task.call or task.system.forces.any):
+        raise ModelError(
+            f"forces of '{task.system.name}' that follow its motion are not shared among ranks",
+            hint="constant tau is; or run it in one process",
+        )
     if task.system.nb == 1:
         raise ModelError(
             f"nothing moves in '{task.system.name}', so there is nothing to cut", hint="algorithm='articulated'"
@@ -308,5 +313,5 @@ def check(task: Task) -> None:
 
 def begin(task: Task, comm: Any = None) -> Run:
     """A run of subchains by the integrator of the task; ``comm`` where they are shared among ranks."""
-    check(task)
+    check(task, comm)
     return FixedRun(task, comm) if task.integrator == "rk4" else AdaptiveRun(task, dopri5.TABLEAU, comm)
