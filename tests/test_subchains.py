@@ -1,6 +1,9 @@
 """Subchains: every cut and solver against the reference, the cut system itself, runs, and what is refused."""
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,10 +14,12 @@ import whippletree as wt
 from bridge import case_of, error
 from whippletree.bench import exact, families
 from whippletree.bench.loop_families import Posed
+from whippletree.cluster.mpi_share import SharedMotion
 from whippletree.dynamics.subchain_cut import Cut
 from whippletree.dynamics.subchain_options import Cutting, cutting
 from whippletree.dynamics.subchains import Pieces, cut_of
 from whippletree.errors import ModelError, ModelWarning, SimulationError
+from whippletree.integrate import subchain_run
 from whippletree.integrate.subchain_motion import Motion
 from whippletree.integrate.task import make_task
 from whippletree.model import Model
@@ -374,6 +379,117 @@ def test_a_run_goes_on_from_its_file_with_the_same_bits(tmp_path, integrator):
     resumed = wt.simulate(system, 0.1, output=path, resume=True, **start)
     assert np.array_equal(resumed.q, whole.q)
     assert np.array_equal(resumed.u, whole.u)
+
+
+# ---------------------------------------------------------------- shares of the subchains
+
+
+class Shared:
+    """A communicator among threads of this process: the names of Alone, by a board that all write on and read from."""
+
+    def __init__(self, cut, rank, bounds, barrier, board):
+        self.cut, self.rank, self.barrier, self.board = cut, rank, barrier, board
+        self.first, self.last = bounds[rank], bounds[rank + 1]
+        has = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        self.sides = np.array([(has[j.inner], has[j.outer]) for j in cut.joints])
+        self.crossing = np.flatnonzero(self.sides[:, 0] != self.sides[:, 1])
+        self.rows = np.concatenate([np.arange(cut.first[c], cut.first[c + 1]) for c in self.crossing])
+        self.bounds = bounds
+
+    def _all(self, mine):
+        self.board[self.rank] = np.array(mine)
+        self.barrier.wait(60)
+        found = [self.board[r] for r in range(len(self.bounds) - 1)]
+        self.barrier.wait(60)
+        return found
+
+    def exchange(self, sides):
+        found = self._all(sides)
+        for c in self.crossing:
+            for side in range(2):
+                sides[c, side] = found[self.sides[c, side]][c, side]
+
+    def add(self, *arrays):
+        for rows in arrays:
+            found, some = self._all(rows), self.rows if rows.ndim == 1 else self.crossing
+            rows[some] = sum(other[some] for other in found)
+
+    def aside(self, step):
+        return nullcontext()
+
+    def total(self, numbers):
+        return sum(self._all(numbers))
+
+    def most(self, number):
+        return max(float(x) for x in self._all(number))
+
+    def gather(self, *elements):
+        for array in elements:
+            for rank, other in enumerate(self._all(array)):
+                mine = slice(self.bounds[rank], self.bounds[rank + 1])
+                array[mine] = other[mine]
+        return self.rank == 0
+
+    def scatter(self, loads):
+        loads[:] = self._all(loads)[0]
+
+
+def on_threads(cut, bounds, work):
+    """What ``work(comm)`` gives on every thread."""
+    barrier, board, count = threading.Barrier(len(bounds) - 1), {}, len(bounds) - 1
+    with ThreadPoolExecutor(count) as pool:
+        jobs = [pool.submit(work, Shared(cut, rank, bounds, barrier, board)) for rank in range(count)]
+        return [job.result(120) for job in jobs]
+
+
+@pytest.mark.parametrize("solver", ["thomas", "pcg", "gmres"])
+def test_shares_of_the_subchains_give_the_same_accelerations(solver):
+    system = ZOO["tree_6"]().compile() if solver == "thomas" else chain3d(16).compile()
+    q, u, tau = random_state(system, np.random.default_rng(21))
+    choice = Cutting(pieces=8, solver=solver)
+    cut = cut_of(system, choice)
+    expected = wt.forward_dynamics(system, q, u, tau)
+
+    def work(comm):
+        pieces, udot = Pieces(cut, choice, comm), np.full(system.nu, np.nan)
+        own_q, own_u = pieces.from_tree(q, u)
+        for _ in range(2):
+            pieces.solver.loads[:] = 0.0
+            pieces.sweep(own_q, own_u, tau)
+            solved = pieces.solve()
+            pieces.answer_tree(udot)
+        mine = [b for s in cut.strands[comm.first : comm.last] for b in cut.bodies[s.bodies]]
+        dof = system.arrays["dof"]
+        return solved, {j: udot[j] for b in mine for j in range(dof[b], dof[b + 1])}
+
+    found = on_threads(cut, [0, 3, 4, len(cut.strands)], work)
+    assert len({solved for solved, _ in found}) == 1
+    udot = np.array([value for _, value in sorted((part for _, own in found for part in own.items()))])
+    assert error(udot, expected) < 1e-9
+
+
+def test_shares_of_the_subchains_run_together():
+    system = chain3d(12).compile()
+    t = np.linspace(0.0, 0.02, 3)
+    start = {"rtol": 1e-9, "atol": 1e-11, "step": 1.0, "tau": np.full(12, 0.1)}
+    u = 0.3 * np.ones(12)
+    form = "subchains(pieces=4, solver='pcg')"
+    alone = make_task(system, form, "dopri5", t, system.q0, u, **start)
+    assert subchain_run.begin(alone).proceed(1000) is None
+    cut = cut_of(system, cutting(form))
+
+    def work(comm):
+        task = make_task(system, form, "dopri5", t, system.q0, u, **start)
+        run = subchain_run.begin(task, SharedMotion(task, cut, comm))
+        assert run.proceed(1000) is None
+        mine = np.isin(np.arange(12), run.motion.cut.bodies[1:] - 1)  # one freedom each
+        return task, mine
+
+    found = on_threads(cut, [0, 2, 4], work)
+    assert sum(mine.sum() for _, mine in found) == 12
+    for task, mine in found:
+        assert np.abs(task.Q - alone.Q)[:, mine].max() < 1e-10  # sums are in another order
+    assert np.abs(sum(task.W for task, _ in found) - alone.W).max() < 1e-10
 
 
 # ---------------------------------------------------------------- options and refusals

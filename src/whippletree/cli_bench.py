@@ -18,8 +18,8 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, mpi, flexible; of loops: ladder, "
-            "tower, lattice, stewart",
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, subchains, mpi, flexible; of "
+            "loops: ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[

@@ -17,7 +17,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import ModelError, nearest
-from . import divided, families, flexible, flexible_motion, loop_families, loops, mpi, peers, report, rows, simulate
+from . import (
+    divided,
+    families,
+    flexible,
+    flexible_motion,
+    loop_families,
+    loops,
+    mpi,
+    peers,
+    report,
+    rows,
+    simulate,
+    subchains,
+)
 from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
@@ -39,9 +52,9 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s) "scaling" or "divide" (ours only: ever longer chains,
-        and one chain on lanes and threads), "mpi" (one chain on several ranks); with closed loops "ladder", "tower",
-        "lattice" and "stewart"; of flexible bodies "flexible".
+        states), "simulate" (a motion of 10 s), "scaling", "divide", "subchains" or "mpi" (ours only: ever longer chains,
+        one chain on lanes and threads, in floating subchains, and on several ranks); with closed loops "ladder",
+        "tower", "lattice" and "stewart"; of flexible bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
         of a lattice, and stewart platforms.
@@ -87,6 +100,8 @@ def run(
         divided.measure(result, planned, tell)
     elif family == "mpi":
         mpi.measure(result, planned, tell)
+    elif family == "subchains":
+        subchains.measure(result, planned, tell)
     elif bends:
         flexible.measure(result, planned, numbers, fidelity, tell)
         if names:

@@ -18,10 +18,10 @@ from ..model.shapes import rod
 from . import loop_families
 
 FAMILIES = (
-    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "mpi", "flexible",
-    *loop_families.LOOPS,
+    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "subchains", "mpi", "flexible",
+    *loop_families.LOOPS
 )  # fmt: skip
-ALONE = ("scaling", "divide", "mpi")  # without peers
+ALONE = ("scaling", "divide", "subchains", "mpi")  # without peers
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -44,6 +44,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "scaling": (1000, 3162, 10000, 31623, 100000),
     "divide": (128, 256, 1024, 4096, 16384, 100000),
     "mpi": (1024, 20000, 100000),
+    "subchains": (128, 256, 1024, 4096),
     "flexible": (10,),
     **loop_families.PLANNED,
 }

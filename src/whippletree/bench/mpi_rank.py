@@ -16,11 +16,10 @@ import numpy as np
 
 from ..cluster.mpi_messages import Ranks, Together
 from ..cluster.mpi_report import most, table_3
-from ..cluster.mpi_share import Share
+from ..cluster.mpi_share import Share, pieces_for
 from ..cluster.mpi_start import alone, connect
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
-from ..kernels.lanes import LANES
 from . import families
 from .measure import difference
 from .result import OURS
@@ -34,7 +33,7 @@ class Evaluation:
     """Right-hand sides of a chain by some ranks."""
 
     def __init__(self, system: Any, state: list[np.ndarray], ranks: Ranks) -> None:
-        choice = Cutting(pieces=min(LANES * ranks.size, (system.nb - 1) // 2))
+        choice = Cutting(pieces=pieces_for(system, ranks.size))
         cut = cut_of(system, choice)
         comm = Together(cut, ranks)
         q, u, self.tau = state

@@ -23,7 +23,7 @@ from ..system.system import System
 from .mpi_messages import Together
 from .mpi_report import table
 from .mpi_run import OwnRows, Part, Spread, compile_first, places_of
-from .mpi_share import Share, SharedMotion, refuse_forces
+from .mpi_share import Share, SharedMotion, pieces_for, refuse_forces
 from .mpi_start import Meeting, alone, connect, meeting
 from .mpi_watch import watched
 
@@ -71,7 +71,7 @@ def _sized(algorithm: str, system: System, ranks: int) -> str:
         )
     choice = cutting(algorithm)
     if choice.pieces is None:
-        choice = choice._replace(pieces=max(1, min(LANES * ranks, (system.nb - 1) // 2)))
+        choice = choice._replace(pieces=pieces_for(system, ranks))
     given = {name: value for name, value in choice._asdict().items() if value != Cutting._field_defaults[name]}
     return "subchains(" + ", ".join(f"{name}={value!r}" for name, value in given.items()) + ")"
 

@@ -17,10 +17,19 @@ from ..errors import ModelError
 from ..integrate.joint_forces import JointForces
 from ..integrate.subchain_motion import Motion
 from ..integrate.task import Task
+from ..kernels.lanes import LANES
 from ..kernels.layout import pack
 from ..model.forces import Motor
-from ..system.system import NO_FLEXIBLE
+from ..system.system import NO_FLEXIBLE, System
 from .mpi_messages import RESULTS
+
+LONG = 1000  # bodies of a rank
+
+
+def pieces_for(system: System, ranks: int) -> int:
+    """Subchains that fill the lanes of every rank; twice, where they are long: those at the ends share no lanes."""
+    bodies = system.nb - 1
+    return max(1, min(LANES * ranks * (2 if bodies > LONG * ranks else 1), bodies // 2))
 
 
 class Share(Cut):

@@ -22,7 +22,8 @@ OPTIONS = {
 class Cutting(NamedTuple):
     """How to cut a system, and how to find the loads at the cuts.
 
-    ``pieces`` is the number of subchains, by default one for each lane. Without ``lanes`` they are swept one by one.
+    ``pieces`` is the number of subchains, by default one on ground and one for each lane. Without ``lanes`` they are
+    swept one by one.
     ``rtol`` is the residual that iterative solvers leave, as a share of the right-hand side; ``iterations`` is how many
     they may take, by default as many as there are loads, and 20 more.
     """

@@ -99,7 +99,8 @@ class CutSolver:
         self.begun = self.said = False  # whether loads are those of a state before; whether pcg was refused
         square = strands * self.width**2
         sizes = square, square, square, *(joints * BLOCK,) * 3, joints * MOST, 2 * BLOCK + MOST, joints * MOST
-        self._rooms = [np.zeros(n) for n in sizes]
+        self.rooms = [np.zeros(n) for n in sizes]
+        self.total = np.zeros(m + 1)
         rows = [j.rows for j in cut.joints]
         self._of_cut, self._of_row = np.repeat(np.arange(joints), rows), np.arange(m) - np.repeat(cut.first[:-1], rows)
 
@@ -107,7 +108,8 @@ class CutSolver:
 
     def prepare(self) -> None:
         """Elements in good units, and Psi."""
-        comm, total, width = self.comm, np.zeros(self.cut.rows + 1), self.width
+        comm, total, width = self.comm, self.total, self.width
+        total[:] = 0.0
         gather_weights(self.where, self.flat_weight, total, width, comm.first, comm.last)
         gather_rows(self.where, self.flat_g, self.psi, width, comm.first, comm.last)
         comm.step = "VII"
@@ -289,11 +291,11 @@ class CutSolver:
 
     def _thomas(self, rows: np.ndarray) -> int:
         self.f[:] = 0.0
-        room = self._rooms[:3]
+        room = self.rooms[:3]
         return eliminate(self.table, self.cuts, self.where, self.flat_K, rows.ravel(), *room, self.f, self.width)
 
     def _cyclic(self, rows: np.ndarray) -> int:
-        D, U, V, g, room, f = self._rooms[3:]
+        D, U, V, g, room, f = self.rooms[3:]
         strands, size = len(self.cut.strands), max(j.rows for j in self.cut.joints)
         gather_rows(self.where, rows.ravel(), self.psi, self.width, 0, strands)
         D[:] = 0.0

@@ -57,6 +57,7 @@ from .subchain_loads import (
 )
 from .subchain_options import Cutting, cutting
 from .subchain_solver import Alone, CutSolver, Solved
+from .subchain_whole import Room, evaluate_whole
 
 SUPPORTS = {"trees"}
 _NO_WRENCH = np.zeros(0)
@@ -79,7 +80,7 @@ class Pieces:
     """The subchains of one process, or of one rank: all that is computed of them, in the memory for it."""
 
     def __init__(self, cut: Cut, choice: Cutting, comm: Any = None) -> None:
-        self.cut, self.comm = cut, comm or Alone(cut)
+        self.cut, self.choice, self.comm = cut, choice, comm or Alone(cut)
         system, forest = cut.system, cut.forest
         self.first, self.last = self.comm.first, self.comm.last
         self.layout = _Layout(cut, LANES if choice.lanes else 1, self.first, self.last)
@@ -106,6 +107,7 @@ class Pieces:
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
         self.tau, self.udot = np.zeros(forest.nu), np.zeros(forest.nu)
         self.own_q, self.own_u = forest.q0.copy(), np.zeros(forest.nu)
+        self.room: Room | None = None
         self._connect()  # what joints hold whatever their pose: always by the same bits
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -139,13 +141,16 @@ class Pieces:
     # ------------------------------------------------------------ one evaluation
 
     def from_tree(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q and u of the cut system from coordinates of the System. For one process, which has all subchains."""
+        """q and u of the cut system from coordinates of the System. Takes a rank that has not all of it some time."""
         cut = self.cut
+        self.tree_q[:], self.tree_u[:] = q, u
+        if (self.first, self.last) != (0, len(cut.strands)):
+            self.own_q[:], self.own_u[:] = Pieces(cut, self.choice).from_tree(q, u)
+            return self.own_q, self.own_u
         for target in (self.q, self.own_q):
             copy_rows(q, cut.q_rows, target, cut.q_here)
         for target in (self.u, self.own_u):
             copy_rows(u, cut.u_rows, target, cut.u_here)
-        self.tree_q[:], self.tree_u[:] = q, u
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
             self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces,
@@ -227,6 +232,23 @@ class Pieces:
         copy_rows(self.udot, cut.u_here, udot, cut.u_rows)
         open_cuts(self.cuts, self.tree, self.joints, self.moves, udot, self.solver.mine)
 
+    def evaluate(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray, udot: np.ndarray) -> float:
+        """u' of the System by all steps in one call, the loads by elimination; 0 if all is well. For one process."""
+        cut, nu = self.cut, self.cut.system.nu
+        wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
+        return evaluate_whole(self._room(), q, u, forces[:nu], wrench, udot, self.solver.width)
+
+    def _room(self) -> Room:
+        if self.room is None:
+            s, cut = self.solver, self.cut
+            work, X, y = s.rooms[:3]
+            of_solver = {"where": s.where, "K": s.flat_K, "g": s.flat_g, "weight": s.flat_weight, "units": s.units}
+            of_solver |= {"psi": s.psi, "total": s.total, "loads": s.loads, "f": s.f, "mine": s.mine}
+            of_cut = {name: getattr(cut, name) for name in ("q_rows", "u_rows", "q_here", "u_here")}
+            more = of_solver | of_cut | {"work": work, "X": X, "y": y}
+            self.room = Room(**more, **{name: getattr(self, name) for name in Room._fields if name not in more})
+        return self.room
+
     # ------------------------------------------------------------ closing what drifts apart
 
     def gaps(self) -> tuple[np.ndarray, np.ndarray]:
@@ -273,7 +295,11 @@ class Subchains:
         Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
         total = 0.0
         for s in range(start, stop if pieces else start):
-            pieces.sweep_tree(Q[s], U[s], F[s])
+            if self.choice.solver == "thomas":
+                one = pieces.evaluate(Q[s], U[s], F[s], out[s])
+                if one == 0.0:
+                    continue
+            pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
                 _explain(pieces, Q[s], U[s], F[s])
                 return np.nan
@@ -285,7 +311,7 @@ class Subchains:
 
 def cut_of(system: System, choice: Cutting) -> Cut:
     """A System cut as asked for; refuses what cannot be."""
-    pieces = choice.pieces or max(1, min(LANES, (system.nb - 1) // 2))
+    pieces = choice.pieces or max(1, min(1 + LANES, (system.nb - 1) // 2))
     found = Cut(system, pieces)
     if choice.solver == "cyclic" and not found.is_chain:
         raise ModelError(
