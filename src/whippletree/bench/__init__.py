@@ -52,7 +52,7 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s), "scaling", "divide", "subchains" or "mpi" (ours only: ever longer chains,
+        states), "simulate" (a motion of 10 s), "scaling", "divide", "subchains", "mpi" (ours only: ever longer chains,
         one chain on lanes and threads, in floating subchains, and on several ranks); with closed loops "ladder",
         "tower", "lattice" and "stewart"; of flexible bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model

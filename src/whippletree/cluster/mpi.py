@@ -8,11 +8,14 @@ from contextlib import ExitStack
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from .. import __version__
+from ..dynamics.subchain_cut import Cut
 from ..dynamics.subchain_options import Cutting, cutting, is_cutting
 from ..dynamics.subchains import cut_of
 from ..errors import ModelError
-from ..integrate import subchain_run
+from ..integrate import dopri5, subchain_run
 from ..integrate.checkpoint import settings_of
 from ..integrate.simulate import Elsewhere, simulate
 from ..integrate.task import Task
@@ -20,9 +23,9 @@ from ..kernels.lanes import LANES
 from ..result.netcdf import header
 from ..result.result import Result
 from ..system.system import System
-from .mpi_messages import Together
+from .mpi_messages import Ranks, Together
 from .mpi_report import table
-from .mpi_run import OwnRows, Part, Spread, compile_first, places_of
+from .mpi_run import OwnRows, Part, Spread, all_or_none, compile_first, places_of
 from .mpi_share import Share, SharedMotion, pieces_for, refuse_forces
 from .mpi_start import Meeting, alone, connect, meeting
 from .mpi_watch import watched
@@ -96,20 +99,9 @@ class Shared:
                 hint="fewer ranks, or more subchains: algorithm='subchains(pieces=16)'",
             )
         self.met.agree(_facts(task, tau))
-        compile_first(ranks, f"ranks by {task.integrator}", lambda: _try_out(task, cut))
-        comm = Together(cut, ranks)
-        motion = SharedMotion(task, cut, comm)
-        shares = [Share(cut, a, b) for a, b in zip(comm.bounds[:-1], comm.bounds[1:], strict=True)]
-        ends = zip(shares, comm.bounds[:-1], comm.bounds[1:], strict=True)
-        stages = 4 if task.integrator == "rk4" else subchain_run.dopri5.TABLEAU.stages + 1
-        places = [places_of(task, share, cut.forest, stages, a, b) for share, a, b in ends]
-        if ranks.rank > 0:
-            mine = places[ranks.rank]
-            task = task._replace(Q=OwnRows(task.t.size, mine.q), U=OwnRows(task.t.size, mine.u))  # type: ignore[arg-type]
-        run = subchain_run.begin(task, motion)
-        ranks.counts.clear()
-        whole = subchain_run.HEAD + motion.kept_size + (2 + stages) * (cut.forest.nq + cut.forest.nu + 1)
-        part = Part(ranks, run, places, whole)
+        with all_or_none(ranks):
+            compile_first(ranks, f"ranks by {task.integrator}", lambda: _try_out(task, cut))
+            part = _part(task, cut, ranks)
         if ranks.rank > 0:
             part.serve()
             raise Elsewhere
@@ -117,12 +109,31 @@ class Shared:
         self.stack.enter_context(watched(_last_words(self.output)))
         spread = Spread(part, handlers)
         self.stack.callback(spread.close)
+        spread.begin()
         return spread
 
 
-def _try_out(task: Task, cut: Any) -> None:
+def _part(task: Task, cut: Cut, ranks: Ranks) -> Part:
+    """What this rank computes, and where that is in the whole."""
+    comm = Together(cut, ranks)
+    motion = SharedMotion(task, cut, comm)
+    stages = 4 if task.integrator == "rk4" else dopri5.TABLEAU.stages + 1
+    places = [
+        places_of(task, Share(cut, a, b), cut.forest, stages, a, b)
+        for a, b in zip(comm.bounds[:-1], comm.bounds[1:], strict=True)
+    ]
+    if ranks.rank > 0:
+        mine = places[ranks.rank]
+        task = task._replace(Q=OwnRows(task.t.size, mine.q), U=OwnRows(task.t.size, mine.u))  # type: ignore[arg-type]
+    run = subchain_run.begin(task, motion)
+    ranks.counts.clear()
+    whole = subchain_run.HEAD + motion.kept_size + (2 + stages) * (cut.forest.nq + cut.forest.nu + 1)
+    return Part(ranks, run, places, whole)
+
+
+def _try_out(task: Task, cut: Cut) -> None:
     """A step on one process, for its kernels."""
-    rows = task._replace(Q=task.Q.copy(), U=task.U.copy(), W=task.W.copy())
+    rows = task._replace(Q=np.empty_like(task.Q), U=np.empty_like(task.U), W=np.empty_like(task.W))
     run: Any = subchain_run.begin(rows, SharedMotion(rows, cut, Together(cut, alone())))
     run.proceed(1)
 

@@ -31,6 +31,21 @@ COURTESY = 0.5  # s, that rank 0 has to say it first where all ranks have failed
 POLITE = 0.01  # s between two looks of ranks that wait for kernels
 
 
+@contextmanager
+def all_or_none(ranks: Ranks) -> Iterator[None]:
+    """What goes wrong on one rank in here ends all: others may wait for it where nobody can reach them."""
+    try:
+        yield
+    except Exception as e:
+        if ranks.rank > 0:
+            time.sleep(COURTESY)
+            print(f"error on rank {ranks.rank}: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
+            ranks.comm.Abort(1)
+        if ranks.size > 1:
+            atexit.register(ranks.comm.Abort, 1)  # once this rank has said it
+        raise
+
+
 class Places(NamedTuple):
     """What a rank has of the whole: columns of q and u, and numbers of a state with their places in the whole's."""
 
@@ -171,14 +186,9 @@ class Part:
                 if command[0] == RECALL:
                     self.take_state(np.empty(self.whole))
                     continue
-                try:
-                    failure = self.run.proceed(int(command[1]))
-                except Exception as e:
-                    time.sleep(COURTESY)
-                    print(f"error on rank {self.ranks.rank}: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
-                    self.ranks.comm.Abort(1)
-                self.collect(failure)
-                self.gather_state(None)
+                with all_or_none(self.ranks):
+                    self.collect(self.run.proceed(int(command[1])))
+                    self.gather_state(None)
 
 
 class Spread:
@@ -191,10 +201,10 @@ class Spread:
         self.plans = self  # which a file recalls when it has filled the state
         self.state = np.zeros(part.whole)
         self.asked, self.torn = 0, False  # torn: ranks may wait for each other in the middle of a step
-        self._command(PROCEED, 0)
-        part.run.proceed(0)
-        part.collect(None)
-        part.gather_state(self.state)
+
+    def begin(self) -> None:
+        """All up to the first step."""
+        self._further(0)
 
     def _command(self, *words: int) -> None:
         self.part.ranks.tell(np.array(words, np.int64))
@@ -219,20 +229,21 @@ class Spread:
             if callable(handler):
                 handler(number, None)
             raise KeyboardInterrupt
+        return self._further(steps)
+
+    def _further(self, steps: int) -> Failure | None:
         self._command(PROCEED, steps)
         self.torn = True
-        failure = self.part.run.proceed(steps)
-        asked, failure = self.part.collect(failure)
-        self.part.gather_state(self.state)
+        with all_or_none(self.part.ranks):
+            asked, failure = self.part.collect(self.part.run.proceed(steps))
+            self.part.gather_state(self.state)
         self.torn = False
         self.asked = int(asked.max())
         return failure
 
     def close(self) -> None:
-        """Dismiss the other ranks. Those that wait in a step that will not go on end with this process."""
-        if self.torn:
-            atexit.register(self.part.ranks.comm.Abort, 1)
-        else:
+        """Dismiss the other ranks; not those that wait in a step that will not go on."""
+        if not self.torn:
             self._command(END, 0)
 
     def attrs(self) -> dict[str, Any]:
