@@ -19,7 +19,8 @@ On ranks: every rank makes the same ``Cut`` and its own ``Pieces(cut, choice, co
 ``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``most``,
 ``gather`` and ``scatter``. Vectors ``q, u, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole;
 a rank reads and writes the rows of its own subchains. One evaluation is ``pieces.sweep(q, u, tau)``,
-``pieces.solve()``, ``pieces.answer(udot)``; each subchain's own state is all that it needs. ``cluster.mpi_share.Share`` is the Cut of one rank.
+``pieces.solve()``, ``pieces.answer(udot)``; each subchain's own state is all that it needs.
+``cluster.mpi_share.Share`` is the Cut of one rank.
 """
 
 from __future__ import annotations
