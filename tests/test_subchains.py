@@ -398,9 +398,9 @@ class Shared:
 
     def _all(self, mine):
         self.board[self.rank] = np.array(mine)
-        self.barrier.wait(60)
+        self.barrier.wait(300)
         found = [self.board[r] for r in range(len(self.bounds) - 1)]
-        self.barrier.wait(60)
+        self.barrier.wait(300)
         return found
 
     def exchange(self, sides):
@@ -439,7 +439,7 @@ def on_threads(cut, bounds, work):
     barrier, board, count = threading.Barrier(len(bounds) - 1), {}, len(bounds) - 1
     with ThreadPoolExecutor(count) as pool:
         jobs = [pool.submit(work, Shared(cut, rank, bounds, barrier, board)) for rank in range(count)]
-        return [job.result(120) for job in jobs]
+        return [job.result(600) for job in jobs]
 
 
 @pytest.mark.parametrize("solver", ["thomas", "pcg", "gmres"])

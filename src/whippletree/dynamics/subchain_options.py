@@ -25,7 +25,7 @@ class Cutting(NamedTuple):
     ``pieces`` is the number of subchains, by default one on ground and one for each lane. Without ``lanes`` they are
     swept one by one.
     ``rtol`` is the residual that iterative solvers leave, as a share of the right-hand side; ``iterations`` is how many
-    they may take, by default as many as there are loads, and 20 more.
+    they may take, by default four times as many as there are loads, and 20 more.
     """
 
     pieces: int | None = None

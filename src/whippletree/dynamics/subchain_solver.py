@@ -175,7 +175,7 @@ class CutSolver:
         return solved
 
     def _iterate(self, solver: str) -> Solved:
-        most, taken = self.choice.iterations or self.cut.rows + 20, 0
+        most, taken = self.choice.iterations or 4 * self.cut.rows + 20, 0
         definite = self._factor_diagonal()
         if solver == "pcg" and definite:
             taken = self._conjugate_gradients(most)
