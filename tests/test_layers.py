@@ -27,6 +27,7 @@ ROOMS = [
     "cluster",
     "bench",
     "cli_progress",
+    "cli_mpi",
     "cli",
     "cli_results",
     "cli_bench",

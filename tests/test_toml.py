@@ -2,6 +2,7 @@
 
 import math
 import os
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,14 @@ def test_round_trip_of_our_models(path, tmp_path):
 
 def test_there_are_models():
     assert {p.stem for p in MODELS} >= {"pendulum", "double_pendulum", "four_bar", "arm7", "satellite", "ten_link"}
+
+
+def test_the_long_chain_is_what_its_program_writes():
+    made = runpy.run_path(str(Path(__file__).parent.parent / "models" / "make_long_chain.py"))
+    (path,) = (p for p in MODELS if p.stem == "long_chain")
+    assert path.read_text("utf-8") == made["text"]()
+    system = files.load(path).compile()
+    assert (system.nb, system.nu) == (made["LINKS"] + 1, made["LINKS"])
 
 
 def test_a_file_says_what_python_says():

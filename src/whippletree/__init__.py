@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .analysis.linearize import Linear, linearize
     from .analysis.mobility import Mobility, mobility
     from .analysis.reactions import Reactions, reactions
+    from .cluster.mpi import simulate_on_ranks
     from .cluster.study import Sweep
     from .cluster.sweep import sweep
     from .dynamics.choose import ALGORITHMS
@@ -55,6 +56,7 @@ _HOME = {
     "analysis.linearize": ("Linear", "linearize"),
     "analysis.mobility": ("Mobility", "mobility"),
     "analysis.reactions": ("Reactions", "reactions"),
+    "cluster.mpi": ("simulate_on_ranks",),
     "cluster.study": ("Sweep",),
     "cluster.sweep": ("sweep",),
     "dynamics.choose": ("ALGORITHMS",),
@@ -85,8 +87,8 @@ __all__ = [
     "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
     "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
     "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
-    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "solid", "solve_mass", "sphere",
-    "structure", "sweep",
+    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "simulate_on_ranks", "solid",
+    "solve_mass", "sphere", "structure", "sweep",
 ]  # fmt: skip
 
 

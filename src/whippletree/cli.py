@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 import typer.core
 
 from . import __version__
+from .cli_mpi import on_ranks
 from .cli_progress import Bar, Terminated, compiling, notes, say, terminated_in_order
 from .errors import ModelError, OffConstraints, WhippletreeError
 
@@ -76,6 +78,7 @@ def _version(
 
 
 @app.command()
+@on_ranks
 def run(
     model: ModelPath,
     until: Annotated[float, typer.Option(metavar="SECONDS", help="end of the run")],
@@ -107,6 +110,7 @@ def run(
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
     stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
+    on: Annotated[str | None, typer.Option(metavar="PLACE", help="'mpi': on all ranks that mpiexec started")] = None,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -117,6 +121,7 @@ def run(
     whippletree run models/pendulum.toml --until 2 --q hinge=2 --plot run.svg
     whippletree run models/pendulum.toml --until 1e4 -o long.nc    and after a stop again with --resume
     whippletree run models/four_bar.toml --until 2 --assemble --u shaft=3    with loops
+    mpiexec -n 4 whippletree run models/long_chain.toml --until 1 --algorithm subchains --on mpi -o chain.nc
 
     Without an output file the state at the end is printed.
     """
@@ -148,7 +153,13 @@ def run(
     if assemble:
         options |= _assembled(system, options["q"], options["u"])
     begun = time.perf_counter()
-    result = _simulate(system, until, **options)
+    result = _simulate(system, until, on, **options)
+    if result is None:  # rank 0 has it
+        return
+    if on is not None:
+        from .cluster.mpi import message_table
+
+        say(message_table(result))
     spent = time.perf_counter() - begun
     for picture in plot:
         result.plot(path=picture)
@@ -285,9 +296,14 @@ def _mobility(system: System) -> int | None:
         return None
 
 
-def _simulate(system: System, until: float, **options: Any) -> Any:
+def _simulate(system: System, until: float, on: Any, **options: Any) -> Any:
     import whippletree as wt
 
+    simulate: Any = wt.simulate
+    if on is not None:
+        from .cluster.mpi import simulate_on_ranks
+
+        simulate = partial(simulate_on_ranks, met=on)
     loops = " with loops" if system.constraints.count else ""
     with (
         compiling(f"run by {options['integrator']}{loops}"),
@@ -295,7 +311,7 @@ def _simulate(system: System, until: float, **options: Any) -> Any:
         terminated_in_order(),
         Bar(f"simulating {system.name}", until) as bar,
     ):
-        return wt.simulate(system, until, progress=bar, **options)
+        return simulate(system, until, progress=bar, **options)
 
 
 def _already_complete(output: Path) -> bool:

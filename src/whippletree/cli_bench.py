@@ -19,8 +19,8 @@ def bench(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, flexible, choose, theory; of loops: "
-            "ladder, tower, lattice, stewart",
+            help="chain, tree, robot, batch, rollout, simulate, scaling, divide, subchains, mpi, flexible, choose, "
+            "theory; of loops: ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[

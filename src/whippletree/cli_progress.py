@@ -14,11 +14,13 @@ from typing import Any
 from .errors import ModelWarning
 
 PATIENCE = 2.0  # s
+quiet = [False]  # whether another process of the same run speaks for this one
 
 
 def say(message: str) -> None:
     """A line for the person, not for the next program."""
-    print(message, file=sys.stderr, flush=True)
+    if not quiet[0]:
+        print(message, file=sys.stderr, flush=True)
 
 
 @contextmanager

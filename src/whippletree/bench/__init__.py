@@ -25,10 +25,12 @@ from . import (
     flexible_motion,
     loop_families,
     loops,
+    mpi,
     peers,
     report,
     rows,
     simulate,
+    subchains,
     theory,
 )
 from .result import BenchResult, Row, machine, versions
@@ -53,8 +55,8 @@ def run(
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
         states), "simulate" (a motion of 10 s); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
-        and threads), "choose" (what auto takes, beside the best) and "theory" (counts of the papers);
-        with closed loops "ladder", "tower", "lattice" and "stewart";
+        and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto takes, beside
+        the best) and "theory" (counts of the papers); with closed loops "ladder", "tower", "lattice" and "stewart";
         of flexible bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
@@ -103,6 +105,10 @@ def run(
         choice.measure(result, planned, tell)
     elif family == "theory":
         theory.measure(result, planned, tell)
+    elif family == "mpi":
+        mpi.measure(result, planned, tell)
+    elif family == "subchains":
+        subchains.measure(result, planned, tell)
     elif bends:
         flexible.measure(result, planned, numbers, fidelity, tell)
         if names:

@@ -18,10 +18,10 @@ from ..model.shapes import rod
 from . import loop_families
 
 FAMILIES = (
-    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "flexible", "choose", "theory",
-    *loop_families.LOOPS,
+    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "subchains", "mpi", "flexible",
+    "choose", "theory", *loop_families.LOOPS,
 )  # fmt: skip
-ALONE = ("scaling", "divide", "choose", "theory")  # without peers
+ALONE = ("scaling", "divide", "subchains", "mpi", "choose", "theory")  # without peers
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -43,6 +43,8 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),
     "divide": (128, 256, 1024, 4096, 16384, 100000),
+    "mpi": (1024, 20000, 100000),
+    "subchains": (128, 256, 1024, 4096),
     "flexible": (10,),
     "choose": (4, 16, 64, 128, 256, 1024, 10000),
     "theory": (1024, 4096),

@@ -15,7 +15,15 @@ from typing import Any, TextIO
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from . import choice_report, divided_report, flexible_report, loop_report, theory_report
+from . import (
+    choice_report,
+    divided_report,
+    flexible_report,
+    loop_report,
+    mpi_report,
+    subchains_report,
+    theory_report,
+)
 from .loop_families import LOOPS
 from .measure import AGREE
 from .picture import picture, plain
@@ -93,6 +101,10 @@ def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
         return loop_report.cells(result, three_digits)
     if result.family == "divide":
         return divided_report.cells(result, three_digits)
+    if result.family == "mpi":
+        return mpi_report.cells(result, three_digits)
+    if result.family == "subchains":
+        return subchains_report.cells(result, three_digits)
     if result.family == "flexible":
         return flexible_report.cells(result, three_digits)
     if result.family == "choose":
@@ -178,6 +190,10 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         return choice_report.plot(result, path)
     if result.family == "theory":
         return theory_report.plot(result, path)
+    if result.family == "mpi":
+        return mpi_report.plot(result, path)
+    if result.family == "subchains":
+        return subchains_report.plot(result, path)
 
     questions = [q for q in QUESTIONS if any(r.question == q for r in result.rows)]
     with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):

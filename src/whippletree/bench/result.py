@@ -29,6 +29,7 @@ class Row:
     threads: int = 1
     loops: int = 0
     modes: int = 0
+    pieces: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
     operations: dict[str, float] = field(default_factory=dict)

@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..kernels.lanes import LANES
 from ..system.system import System
-from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction
+from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
 from .predict import IN_LANES, ON_THREADS, Use
+from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {
     "articulated": articulated,
@@ -27,8 +28,10 @@ ALGORITHMS: dict[str, ModuleType] = {
     "multipliers": multipliers,
     "nullspace": nullspace,
     "divide": divide,
+    "subchains": subchains,
 }
 ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
+ALIASES |= {"hybrid": "subchains"}
 
 
 LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
@@ -51,6 +54,7 @@ def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
         return decide(system, use).algorithm
     able = able_to_solve(system)
     name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
+    name = "subchains" if is_cutting(algorithm) else name
     if name not in ALGORITHMS:
         raise ModelError(
             f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
@@ -164,6 +168,8 @@ def reason(system: System, algorithm: str) -> str:
         return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
     if algorithm == "divide":
         return f"O(n / p + log p): {system.nu} freedoms, subchains side by side on p lanes and threads"
+    if algorithm == "subchains":
+        return f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut"
     if algorithm == "reduction":
         return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

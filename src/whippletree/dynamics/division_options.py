@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import ModelError, nearest
 
 LEAVES = {"divide": "subchains", "dcae": "subchains", "dcat": "terminal", "dca": "bodies"}
+EXAMPLE = "divide(pieces=8, lanes=False)"
 OPTIONS = {
     "efficient": "True, or False for every body a leaf",
     "pieces": "a whole number of subchains, 1 or more",
@@ -42,7 +43,7 @@ def is_division(algorithm: str) -> bool:
 def division(algorithm: str, threads: int = 1) -> Division:
     """The Division that a name with options asks for."""
     name = algorithm.partition("(")[0]
-    given = _options(algorithm) if name != algorithm else {}
+    given = read_options(algorithm, EXAMPLE) if name != algorithm else {}
     leaves = LEAVES[name]
     given.pop("threads", None)
     for option, value in given.items():
@@ -57,7 +58,7 @@ def division(algorithm: str, threads: int = 1) -> Division:
 
 def threads_of(algorithm: str, threads: int | None) -> int | None:
     """Threads as an argument or as an option of the name."""
-    asked = _options(algorithm).get("threads") if "(" in algorithm else None
+    asked = read_options(algorithm, EXAMPLE).get("threads") if "(" in algorithm else None
     if asked is None:
         return threads
     if not _fits("threads", asked):
@@ -70,7 +71,8 @@ def threads_of(algorithm: str, threads: int | None) -> int | None:
     return int(asked)
 
 
-def _options(algorithm: str) -> dict[str, Any]:
+def read_options(algorithm: str, example: str) -> dict[str, Any]:
+    """The options in the brackets behind a name."""
     try:
         call = ast.parse(algorithm, mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
@@ -78,7 +80,7 @@ def _options(algorithm: str) -> dict[str, Any]:
         return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError):
         raise ModelError(
-            "the options of the algorithm cannot be read", expected="as divide(pieces=8, lanes=False)", got=algorithm
+            "the options of the algorithm cannot be read", expected=f"as {example}", got=algorithm
         ) from None
 
 

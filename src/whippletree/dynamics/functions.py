@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
 from ..system.system import System
-from . import articulated, composite, divide, newton_euler, operators, reduction
+from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose, make_quick, use_of
 from .evaluate import evaluate, quick
@@ -82,6 +82,8 @@ def forward_dynamics(
         inputs, names = [*inputs, tiled_signals(system, t, Q)], [*names, "time"]
     if module is divide:
         module, threads = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
+    elif module is subchains:
+        module = subchains.cut_as(algorithm)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
     if Q.ndim == 1:
         make_quick(system, *said)

@@ -141,7 +141,7 @@ def _cut(
         wanted = done[-1] / (count - 1 + share) * np.arange(1, count)
         reach = max(1, len(path) // (4 * count))
         near = np.searchsorted(done, wanted * (1.0 - 1e-9)) + 1
-        ends = [_nearest_fit(path, fit, crossed, int(e), reach) for e in near]
+        ends = [nearest_fit(path, fit, crossed, int(e), reach) for e in near]
     cuts = sorted({e for e in ends if e is not None and 0 < e < len(path)})
     return [Strand(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
 
@@ -157,7 +157,7 @@ def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> Non
             )
 
 
-def _nearest_fit(path: list[int], fit: np.ndarray, crossed: np.ndarray, end: int, reach: int) -> int | None:
+def nearest_fit(path: list[int], fit: np.ndarray, crossed: np.ndarray, end: int, reach: int) -> int | None:
     """A number of bodies near ``end`` whose last one is fit to be a tip, and a cut behind it crosses few loops."""
     near = [e for away in range(reach + 1) for e in (end - away, end + away) if 0 < e < len(path)]
     able = [e for e in near if fit[path[e - 1]]]
@@ -235,12 +235,13 @@ def blocks(system: System, families: list[Family], lanes: int) -> list[list[Stra
 
 
 def _form(system: System, strand: Strand, code: np.ndarray) -> object:
-    """Strands of one form can be computed side by side: rows of one kind of joint of any length, or equal trees."""
+    """Strands of one form can be computed side by side: behind the first joint rows of one kind of any length, or equal
+    trees."""
     if strand.knots:
         return id(strand)  # alone
     kinds = code[strand.path]
-    if not strand.aside and (kinds == kinds[0]).all():
-        return int(kinds[0])
+    if not strand.aside and (kinds[1:] == kinds[-1]).all():
+        return int(kinds[0]), int(kinds[-1])
     local = {b: n for n, b in enumerate(strand.bodies)}
     parent = system.arrays["parent"]
     return tuple(kinds.tolist()), tuple((local[int(parent[b])], int(code[b])) for b in strand.aside)

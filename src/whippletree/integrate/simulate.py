@@ -26,7 +26,7 @@ from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
-from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
+from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
@@ -80,6 +80,7 @@ def simulate(
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     save_every: float = SAVE_EVERY,
+    on: Any = None,
 ) -> Result:
     """Motion from t = 0 to ``until`` (s).
 
@@ -109,6 +110,8 @@ def simulate(
     a KeyboardInterrupt and what a user's function raises; the file holds it too. ``attrs`` of the Result hold the
     method, with the algorithm that "auto" took, whether the run is ``complete``, and, where steps are chosen, the
     number of steps accepted and rejected and of evaluations.
+
+    ``on`` are processes that share the run, which :func:`simulate_on_ranks` gives.
     """
     until = number(until, "until")
     if until <= 0:
@@ -142,14 +145,16 @@ def simulate(
     t = np.linspace(0.0, until, rows + 1)
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
-    task = make_task(system, name, integrator, t, q_now, u_now, **options)
+    task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
     watched = tuple(events)
     run: Any
     if system.model.temporaries:
+        if on or name == "subchains":
+            raise ModelError("subchains know no temporary constraints", hint="take another algorithm")
         run = Switching(task, method.begin, tau, watched, algorithm, A_RUN)
     else:
-        run = method.begin(task)
+        run = on.begin(task, tau) if on else subchain_run.begin(task) if name == "subchains" else method.begin(task)
         run = Watch(run, watched) if watched else run
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
@@ -169,7 +174,7 @@ def simulate(
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
     """Refuse what does not close loops."""
-    if algorithm not in A_RUN.among:
+    if algorithm not in (*A_RUN.among, "subchains"):
         able = [name for name in A_RUN.among if system.features <= ALGORITHMS[name].SUPPORTS]
         raise ModelError(
             f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
@@ -261,6 +266,10 @@ def _march(
             checkpoint.mark()
             if run.row < task.t.size:
                 checkpoint.save_if_due()
+
+
+class Elsewhere(Exception):
+    """The run is shared, and another process has its Result."""
 
 
 class Reached(float):

@@ -35,7 +35,7 @@ class SystemForces:
 
     Attributes
     ----------
-    packed : what kernels unpack.
+    arrays, packed : the arrays of :class:`whippletree.kernels.force_layout.Forces` by name, and as kernels unpack them.
     elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints and for the
         springs, dampers, friction and stops of joints that close loops follow.
     at_cuts : for joints that close loops, rows of the ledger and the freedom each acts in (-1: the spring of a ball).
@@ -71,7 +71,8 @@ class SystemForces:
         arrays["passive_freedom"] = np.array([row[0] for row in passive], int)
         arrays["passive_coordinate"] = np.array([row[1] for row in passive], int)
         arrays["passive"] = np.array([row[2] for row in passive], float).reshape(len(passive), 9)
-        self.packed = kernels.pack_forces(arrays | _signals(self._functions), len(driven), on_bodies)
+        self.arrays = arrays | _signals(self._functions)
+        self.packed = kernels.pack_forces(self.arrays, len(driven), on_bodies)
 
     def _signal(self, function: Function | None) -> int:
         if function is None:
