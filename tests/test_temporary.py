@@ -283,3 +283,14 @@ def test_our_models(name):
         run = wt.simulate(system, 1.5, q={"string1": 0.6})
         assert {c.what for c in run.changes} == {"bounced"}
     assert np.abs(run["energy.balance"]).max() < 1e-9
+
+
+def test_an_arm_captures_a_satellite_and_berths_it():
+    """Nothing is held to ground: momentum stays, whatever is gripped and let go; the work of motors is in the account."""
+    system = wt.load(Path(__file__).parents[1] / "models" / "space_manipulator.toml").compile()
+    run = wt.simulate(system, 62.0, u={"drift": (0.0, 0.0, 0.01, -0.06, 0, 0)}, rtol=1e-6, atol=1e-8)
+    assert [(c.name, c.what) for c in run.changes] == [("grip", "made"), ("berth", "made"), ("grip", "broken")]
+    p = run["momentum"]
+    assert np.abs(p - p[0]).max() < 1e-7 * np.abs(p[0]).max()  # of integration, at this tolerance
+    assert np.abs(run["energy.balance"]).max() < 1e-6 * run["energy.kinetic"].max()
+    assert run["closure"].max() < 1e-9
