@@ -286,7 +286,7 @@ def test_our_models(name):
 
 
 def test_an_arm_captures_a_satellite_and_berths_it():
-    """Nothing is held to ground: momentum stays, whatever is gripped and let go; the work of motors is in the account."""
+    """Nothing is held to ground: momentum stays, whatever is gripped and let go; motors work in the account."""
     system = wt.load(Path(__file__).parents[1] / "models" / "space_manipulator.toml").compile()
     run = wt.simulate(system, 62.0, u={"drift": (0.0, 0.0, 0.01, -0.06, 0, 0)}, rtol=1e-6, atol=1e-8)
     assert [(c.name, c.what) for c in run.changes] == [("grip", "made"), ("berth", "made"), ("grip", "broken")]
