@@ -17,6 +17,7 @@ from whippletree.model import (
     Distance,
     Gear,
     KnifeEdge,
+    Latch,
     Model,
     PointOnLine,
     PointOnPlane,
@@ -69,6 +70,10 @@ def test_every_kind_with_its_defaults():
             Rack("rack", "slide_joint", "wheel_joint", 0.1, 0.0),
         ),
         (m.constraint("drive", "relative", joint="hinge"), Relative("drive", "hinge", None, 0.0, 0, 0)),
+        (
+            m.constraint("grip", "latch", body="a"),
+            Latch("grip", "a", "ground", "fixed", (0, 0, 1), (0, 1, 0), identity),
+        ),
         (
             m.constraint("tread", "roll", body="a", radius=1),
             Roll("tread", "a", 1.0, None, 0.0, "ground", zero, identity, "plane", 0.0, "none", True),
@@ -126,7 +131,7 @@ def test_explain_says_what_else_holds():
 
 # ---- complaints
 
-KINDS = "known: distance, point_on_line, point_on_plane, gear, rack, relative, roll, knife_edge, speed"
+KINDS = "known: distance, point_on_line, point_on_plane, gear, rack, relative, latch, roll, knife_edge, speed"
 TWO = "hint: body and to are two bodies"
 PLAIN = "expected: a revolute, prismatic, screw, cylindrical, universal or planar joint"
 HOLD = "hint: a constraint of kind 'relative' without 'of' holds a joint where it is"

@@ -103,7 +103,7 @@ def test_conditions_are_read_from_text():
         ({"output": "bal.position.z"}, "ball.position"),
         ({"output": 3}, "neither a name nor a function"),
         ({"direction": "up"}, "rising"),
-        ({"then": "halt"}, "record, stop or a function"),
+        ({"then": "halt"}, "record, stop, make or break"),
         ({"value": float("nan")}, "value"),
         ({"name": ""}, "name"),
     ],

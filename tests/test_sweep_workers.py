@@ -162,7 +162,7 @@ def cluster():
 def test_a_dask_worker_is_killed_and_no_run_is_lost_or_twice(pendulum, whole, cluster, tmp_path):
     from distributed import Client
 
-    with Client(cluster) as client:
+    with Client(cluster, set_as_default=False) as client:
         victim = min(client.run(os.getpid).values())
     seen = []
 
@@ -177,7 +177,7 @@ def test_a_dask_worker_is_killed_and_no_run_is_lost_or_twice(pendulum, whole, cl
     assert not study.failures
     assert seen == list(range(1, 61))
     assert wt.Sweep.load(path).dataset.identical(whole.dataset)
-    with Client(cluster) as client:
+    with Client(cluster, set_as_default=False) as client:
         assert victim not in client.run(os.getpid).values()
 
 

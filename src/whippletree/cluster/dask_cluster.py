@@ -153,7 +153,7 @@ def _connected(on: str) -> Any:
     from distributed import Client
 
     try:
-        return Client(on, timeout=ANSWER_WITHIN)
+        return Client(on, timeout=ANSWER_WITHIN, set_as_default=False)
     except Exception as e:  # what is not a scheduler may answer anything
         raise ModelError(
             f"no Dask scheduler answers at '{on}'",

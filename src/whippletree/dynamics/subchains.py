@@ -70,7 +70,7 @@ class _Layout(Plan):
         self.families = [Family([s]) for s in cut.strands[first:last]]
         for n, family in enumerate(self.families):
             family.strands[0].family = n
-        self.blocks = blocks(self.system, self.families, lanes)
+        self.blocks, self.inside, self.shared = blocks(self.system, self.families, lanes), [], []  # no loops
         self.strands = [f.strands[0] for f in self.families]
         self._lay_out()
 
