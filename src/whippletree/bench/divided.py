@@ -84,9 +84,9 @@ def best_calls(calls: list[Call], rounds: int) -> dict[str, float]:
 def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.ndarray) -> Call:
     import whippletree
 
-    run = partial(whippletree.forward_dynamics, system, *state, algorithm=algorithm, threads=threads)
-    if algorithm == "articulated":  # as users call it: not through the path of batches
-        run = partial(whippletree.forward_dynamics, system, *state)
+    # articulated as users call it: not through the path of batches
+    how = {} if algorithm == "articulated" else {"threads": threads}
+    run = partial(whippletree.forward_dynamics, system, *state, algorithm=algorithm, **how)
     return Call(engine, run, run)
 
 
