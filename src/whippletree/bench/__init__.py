@@ -37,6 +37,14 @@ from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
 
+OURS_ALONE: dict[str, Any] = {
+    "divide": divided,
+    "subchains": subchains,
+    "mpi": mpi,
+    "choose": choice,
+    "theory": theory,
+}
+
 
 def run(
     family: str,
@@ -99,16 +107,8 @@ def run(
     tell = progress or (lambda line: None)
     if looped:
         loops.measure(result, planned, names, tell)
-    elif family == "divide":
-        divided.measure(result, planned, tell)
-    elif family == "choose":
-        choice.measure(result, planned, tell)
-    elif family == "theory":
-        theory.measure(result, planned, tell)
-    elif family == "mpi":
-        mpi.measure(result, planned, tell)
-    elif family == "subchains":
-        subchains.measure(result, planned, tell)
+    elif family in OURS_ALONE:
+        OURS_ALONE[family].measure(result, planned, tell)
     elif bends:
         flexible.measure(result, planned, numbers, fidelity, tell)
         if names:

@@ -85,7 +85,7 @@ def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.nda
     import whippletree
 
     # articulated as users call it: not through the path of batches
-    how = {} if algorithm == "articulated" else {"threads": threads}
+    how: dict[str, Any] = {} if algorithm == "articulated" else {"threads": threads}
     run = partial(whippletree.forward_dynamics, system, *state, algorithm=algorithm, **how)
     return Call(engine, run, run)
 

@@ -29,6 +29,16 @@ from .measure import AGREE
 from .picture import picture, plain
 from .result import OURS, BenchResult, Row
 
+# families whose tables and pictures are their own
+REPORTS: dict[str, Any] = dict.fromkeys(LOOPS, loop_report) | {
+    "divide": divided_report,
+    "subchains": subchains_report,
+    "mpi": mpi_report,
+    "flexible": flexible_report,
+    "choose": choice_report,
+    "theory": theory_report,
+}
+
 QUESTIONS = {
     "forward": "forward dynamics",
     "inverse": "inverse dynamics",
@@ -97,20 +107,8 @@ def _title(result: BenchResult) -> str:
 
 
 def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
-    if result.family in LOOPS:
-        return loop_report.cells(result, three_digits)
-    if result.family == "divide":
-        return divided_report.cells(result, three_digits)
-    if result.family == "mpi":
-        return mpi_report.cells(result, three_digits)
-    if result.family == "subchains":
-        return subchains_report.cells(result, three_digits)
-    if result.family == "flexible":
-        return flexible_report.cells(result, three_digits)
-    if result.family == "choose":
-        return choice_report.cells(result, three_digits)
-    if result.family == "theory":
-        return theory_report.cells(result)
+    if result.family in REPORTS:
+        return REPORTS[result.family].cells(result, three_digits)
     engines = result.engines()
     head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
     rows = []
@@ -180,21 +178,8 @@ def _finite(x: Any) -> Any:
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """Draw cost against size, log-log, one panel for each question; writes ``path`` as .svg and as .png."""
-    if result.family in LOOPS:
-        return loop_report.plot(result, path)
-    if result.family == "flexible":
-        return flexible_report.plot(result, path)
-    if result.family == "divide":
-        return divided_report.plot(result, path)
-    if result.family == "choose":
-        return choice_report.plot(result, path)
-    if result.family == "theory":
-        return theory_report.plot(result, path)
-    if result.family == "mpi":
-        return mpi_report.plot(result, path)
-    if result.family == "subchains":
-        return subchains_report.plot(result, path)
-
+    if result.family in REPORTS:
+        return REPORTS[result.family].plot(result, path)
     questions = [q for q in QUESTIONS if any(r.question == q for r in result.rows)]
     with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):
         panels = figure.subplots(1, len(questions), squeeze=False)[0]

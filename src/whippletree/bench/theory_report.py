@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ STYLES = {
 }
 
 
-def cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
-    """Operations against processors; shares and growth are in the picture and in the file."""
+def cells(result: BenchResult, digits: Callable[[float], str]) -> tuple[list[str], list[list[str]]]:
+    """Operations against processors; shares and growth are in the picture and in the file. Whole numbers, in full."""
     rows = [r for r in result.rows if r.question == "processors"]
     names = list(rows[0].operations) if rows else []
     return ["bodies", "processors", *names], [
