@@ -58,7 +58,7 @@ def _outcomes(client: Any, shared: Any, jobs: Iterator[Job], on: str) -> Iterato
         return client.submit(_runs, shared, [values for _, values in group], key=key, pure=False)
 
     room = IN_FLIGHT * max(1, sum(client.nthreads().values()))
-    going = as_completed([submit([job]) for job in islice(jobs, room)])
+    going = as_completed([submit([job]) for job in islice(jobs, room)], loop=client.loop)
     count = 1
     for future in going:
         group, outcomes = groups.pop(future.key), list[Outcome]()
