@@ -437,9 +437,20 @@ class Shared:
 def on_threads(cut, bounds, work):
     """What ``work(comm)`` gives on every thread."""
     barrier, board, count = threading.Barrier(len(bounds) - 1), {}, len(bounds) - 1
+
+    def guarded(rank):
+        try:
+            return work(Shared(cut, rank, bounds, barrier, board))
+        except BaseException:
+            barrier.abort()  # the others need not wait
+            raise
+
     with ThreadPoolExecutor(count) as pool:
-        jobs = [pool.submit(work, Shared(cut, rank, bounds, barrier, board)) for rank in range(count)]
-        return [job.result(600) for job in jobs]
+        jobs = [pool.submit(guarded, rank) for rank in range(count)]
+        errors = [error for job in jobs if (error := job.exception(600)) is not None]
+        for error in sorted(errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)):
+            raise error
+        return [job.result() for job in jobs]
 
 
 @pytest.mark.parametrize("solver", ["thomas", "pcg", "gmres"])

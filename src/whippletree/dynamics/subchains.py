@@ -25,6 +25,7 @@ a rank reads and writes the rows of its own subchains. One evaluation is ``piece
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -67,9 +68,8 @@ class _Layout(Plan):
 
     def __init__(self, cut: Cut, lanes: int, first: int, last: int) -> None:
         self.system, self.choice = cut.forest, Division()  # type: ignore[assignment]
-        self.families = [Family([s]) for s in cut.strands[first:last]]
-        for n, family in enumerate(self.families):
-            family.strands[0].family = n
+        # others may lay out the same strands at the same time
+        self.families = [Family([replace(s, family=n)]) for n, s in enumerate(cut.strands[first:last])]
         self.blocks, self.inside, self.shared = blocks(self.system, self.families, lanes), [], []  # no loops
         self.strands = [f.strands[0] for f in self.families]
         self._lay_out()
@@ -124,10 +124,10 @@ class Pieces:
             more = [base, tip[0] if tip else 0, len(tip), cut.base_q[s], cut.base_u[s], component, rows.size, at_base]
             table[s, 11:19] = more
             if self.first <= s < self.last:
-                row, i = self.layout._row, len(strand.path)
-                table[s, :2] = self.layout._own(strand)
-                table[s, 2:6] = [row(strand, name, n * i)[0] for name, n in (("R", 9), ("o", 3), ("v", 6), ("b", 6))]
-                table[s, 6:11] = [row(strand, name, 0)[0] for name in ("S", "U", "d", "uA", "e")]
+                row, i, own = self.layout._row, len(strand.path), self.layout.strands[s - self.first]
+                table[s, :2] = self.layout._own(own)
+                table[s, 2:6] = [row(own, name, n * i)[0] for name, n in (("R", 9), ("o", 3), ("v", 6), ("b", 6))]
+                table[s, 6:11] = [row(own, name, 0)[0] for name in ("S", "U", "d", "uA", "e")]
         cuts = np.zeros((len(cut.joints), CUT), np.int64)
         for c, joint in enumerate(cut.joints):
             cuts[c, :6] = joint.inner, joint.outer, joint.body, cut.first[c], joint.held, len(joint.lent)
