@@ -200,9 +200,9 @@ def _place(k: Kinematics, name: str, at: Any) -> np.ndarray:
 def wrenches_of(
     system: System, q: np.ndarray, u: np.ndarray, rows: np.ndarray, lam: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """(6) What multipliers ``lam`` of rows with these wrenches do, forces or impulses, by coupling or constraint."""
+    """(..., 6) What multipliers ``lam`` (..., nr) of rows with these wrenches do, forces or impulses, by constraint."""
     bodies = Bodies(system, kinematics(system, q, u), 1)
-    return {name: link.wrench[0] for name, link in _links(bodies, rows, lam[:, None]).items()}
+    return {name: link.wrench[..., 0, :] for name, link in _links(bodies, rows, lam[..., None]).items()}
 
 
 def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, Link]:

@@ -51,8 +51,8 @@ def step(m, x, t, q, u, h, own):
 
 # rk4.march with another step: a march that took the step as an argument could not be kept on disk by Numba
 @entry
-def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
-    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, steps):
+    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
     m, buffer = open_scratch(memory, state)
     own, n = take(buffer, 0, own_rows(m))
     x = make_mechanism(memory, buffer, n, tau, call, algorithm)
@@ -62,7 +62,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
             break
         remember(m, state)
         work = step(m, x, state[SINCE], q, u, state[LENGTH], own)
-        status = keep(m, x, state, work, times, every, Q, U, W)
+        status = keep(m, x, state, work, times, every, Q, U, W, trail)
         if status != GOING:
             return status
     return GOING

@@ -24,6 +24,7 @@ from .task import Failure, Task
 
 SAMPLES = 4  # looks in a step that is interpolated
 BATCH = 16  # steps between two evaluations of the outputs
+TRAIL = 128  # the same, of a method that keeps where each of its steps ended
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 UNIT = 1e-6  # how far from 1 the length of a quaternion may be that a function returns
 
@@ -75,6 +76,12 @@ class Event:
         return cls(condition.strip(), match[1], limit, "falling" if match[2] == "<" else "rising", then)
 
 
+class Condition(Event):
+    """An event of the library's own: its output is a function of many states at once, (T), (T, nq), (T, nu) to (T)."""
+
+    __slots__ = ()
+
+
 class Look(NamedTuple):
     """One moment at which the outputs are looked at."""
 
@@ -95,6 +102,10 @@ class Watch:
         self.also: tuple[float, ...] = ()  # times to look at, beside those of every step
         self.seen: int = run.row  # rows before which all events are known
         self.probe = Probe(self.task.system, self.events)
+        self.wanted = np.array([DIRECTIONS[e.direction] for e in self.events])
+        self.trails = hasattr(run, "trail")
+        if self.trails:
+            run.trail = np.zeros((TRAIL, run.trail.shape[1]))
 
     @property
     def row(self) -> int:
@@ -119,8 +130,9 @@ class Watch:
     def proceed(self, steps: int) -> Failure | None:
         """At most so many steps further, unless an event stops the run."""
         while steps > 0 and self.row < self.task.t.size:
-            some = min(steps, BATCH if self.run.state is not None else 1)
-            failure = self._some(some)
+            trails = self.trails and not any(t > self.run.time for t in self.also)
+            some = min(steps, TRAIL if trails else BATCH if self.run.state is not None else 1)
+            failure = self._trailing(some) if trails else self._some(some)
             self.seen = self.run.row
             if failure:
                 return failure
@@ -140,11 +152,34 @@ class Watch:
         if looks:
             values = self.probe(np.array([x.t for x in looks]), np.array([x.y for x in looks]))
             for n, (look, now) in enumerate(zip(looks, values, strict=True)):
-                crossed = self._crossed(now)
+                crossed = np.flatnonzero(self._crossed(now if self.before is None else self.before, now))
                 self.before = now
-                if crossed and self._happen(crossed, looks[n - 1].t if n else -np.inf, look):
+                if crossed.size and self._happen(crossed, looks[n - 1].t if n else -np.inf, look):
                     return None
         return failure
+
+    def _trailing(self, steps: int) -> Failure | None:
+        """Many steps, then one look at where each ended; if something happens they are taken again, up to it."""
+        run, start, from_ = self.run, self.run.state.copy(), self.run.taken
+        if self.before is None and run.time == 0.0:
+            self.before = self.probe(np.zeros(1), self.task.y[None])[0]
+        failure = run.proceed(steps)
+        trail = run.trail[np.arange(from_, run.taken) % TRAIL]
+        if not len(trail):
+            return failure
+        t, y = trail[:, 0], trail[:, 1:]
+        values = self.probe(t, y)
+        before = np.vstack([values[:1] if self.before is None else self.before, values[:-1]])
+        crossed = self._crossed(before, values)
+        if not crossed.any():
+            self.before = values[-1]
+            return failure
+        n = int(np.argmax(crossed.any(axis=1)))
+        self.before = values[n]
+        run.state[:] = start
+        run.proceed(n + 1)
+        self._happen(np.flatnonzero(crossed[n]), t[n - 1] if n else -np.inf, Look(t[n], y[n], run.state.copy()))
+        return None
 
     def _looks(self) -> list[Look]:
         """Within the step just taken, and at its end."""
@@ -154,16 +189,12 @@ class Watch:
         times = [*np.linspace(a, b, count + 1)[1:].tolist(), *(t for t in self.also if a < t < b)]
         return [Look(t, self.run.at(t), state) for t in sorted(times)]
 
-    def _crossed(self, now: np.ndarray) -> list[int]:
-        """Events whose output has changed sign, the way they want it, since the last look."""
-        if self.before is None:
-            return []
-        rises = (self.before < 0) & (now >= 0)
-        falls = (self.before > 0) & (now <= 0)
-        wanted = np.array([DIRECTIONS[e.direction] for e in self.events])
-        return list(np.flatnonzero((rises & (wanted >= 0)) | (falls & (wanted <= 0))))
+    def _crossed(self, before: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """(..., events) Which outputs have changed sign, the way their events want it."""
+        rises, falls = (before < 0) & (now >= 0), (before > 0) & (now <= 0)
+        return (rises & (self.wanted >= 0)) | (falls & (self.wanted <= 0))
 
-    def _happen(self, crossed: list[int], from_: float, look: Look) -> bool:
+    def _happen(self, crossed: np.ndarray, from_: float, look: Look) -> bool:
         """What the events say, the earliest first; True if the run is not where it was."""
         here = None if self.run.state is None else self.run.state.copy()
         if look.state is not None:
@@ -228,11 +259,14 @@ class Probe:
 
     def __call__(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         nq = self.system.nq
-        run = Result(self.system, t, y[:, :nq], y[:, nq:-1], y[:, -1])
+        q, u = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:-1])
+        run = Result(self.system, t, q, u, y[:, -1])
         values = np.empty((t.size, len(self.events)))
         for n, event in enumerate(self.events):
             if isinstance(event.output, str):
                 values[:, n] = run[event.output]
+            elif isinstance(event, Condition):
+                values[:, n] = event.output(run.t, run.q, run.u)  # type: ignore[arg-type]
             else:
                 values[:, n] = [event.output(a, b, c) for a, b, c in zip(run.t, run.q, run.u, strict=True)]
         return values - [event.value for event in self.events]

@@ -14,9 +14,9 @@ from .project import close
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
-# step began; then y = (q, u, work) now, and as it was then
-ROW, STEP, FROM, EVERY, LENGTH, SINCE = range(6)
-HEAD = 6
+# step began, and steps in all; then y = (q, u, work) now, and as it was then
+ROW, STEP, FROM, EVERY, LENGTH, SINCE, TAKEN = range(7)
+HEAD = 7
 GOING, NOT_FINITE, PLAN = 0, 1, -1  # methods have more of their own
 
 
@@ -55,8 +55,9 @@ def remember(m, state):
 
 
 @kernel
-def keep(m, x, state, work, times, every, Q, U, W):
-    """After a step: the last one before an output becomes a row of Q, U, W; returns a status"""
+def keep(m, x, state, work, times, every, Q, U, W, trail):
+    """After a step: the last one before an output becomes a row of Q, U, W, each one of the trail, in turn; returns a
+    status"""
     at = HEAD + m.nq + m.nu
     state[STEP] += 1.0
     q, u = view_state(m, state)
@@ -65,6 +66,12 @@ def keep(m, x, state, work, times, every, Q, U, W):
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return NOT_FINITE
+    if trail.shape[0] > 0:
+        n = int(state[TAKEN]) % trail.shape[0]
+        trail[n, 0] = time_of(state)
+        for j in range(at + 1 - HEAD):
+            trail[n, 1 + j] = state[HEAD + j]
+    state[TAKEN] += 1.0
     if state[STEP] == state[EVERY]:
         row = int(state[ROW])
         for j in range(m.nq):
@@ -95,6 +102,7 @@ class Run:
         self.task, self.march = task, march
         self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
         self.plans = Plans(task, rows)
+        self.trail = np.zeros((0, 1 + task.y.size))  # time and y after each of the last steps, if there is room
         self.tail = HEAD + 2 * task.y.size + more
         self.state = np.zeros(self.tail + self.plans.width)
         self.restart(task.start, task.y, task.first)
@@ -104,7 +112,7 @@ class Run:
         task = self.task
         on_grid = t == task.t[row - 1] or row == task.t.size
         every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
-        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t], y, y])
+        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t, 0.0], y, y])
         self.plans.begin(self.state[self.tail :], t, y[: task.system.nq])
 
     @property
@@ -124,8 +132,8 @@ class Run:
         state = self.rewound()
         if t == self.since:
             return state[HEAD : HEAD + self.task.y.size]
-        state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since
-        self._march(state, 1)
+        state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since, 0.0
+        self._march(state, 1, self.trail[:0])
         return state[HEAD : HEAD + self.task.y.size]
 
     def rewound(self) -> np.ndarray:
@@ -134,18 +142,23 @@ class Run:
         state[HEAD : HEAD + ny] = state[HEAD + ny : HEAD + 2 * ny]
         return state
 
-    def _march(self, state: np.ndarray, steps: int) -> int:
+    @property
+    def taken(self) -> int:
+        """Steps since it began, or began again."""
+        return int(self.state[TAKEN])
+
+    def _march(self, state: np.ndarray, steps: int, trail: np.ndarray) -> int:
         """So many steps, or fewer where the plan has to be made again."""
         task = self.task
         with self.plans.at_work():
             return self.march(
                 self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
-                task.Q, task.U, task.W, steps,
+                task.Q, task.U, task.W, trail, steps,
             )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
         while steps > 0 and self.row < self.task.t.size:
-            status = self._march(self.state, 1 if self.plans.planned else steps)
+            status = self._march(self.state, 1 if self.plans.planned else steps, self.trail)
             if status not in (GOING, PLAN):
                 return self.failed(status)
             if status == PLAN:

@@ -274,8 +274,8 @@ def copy(n, x, out):
 
 
 @entry
-def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
-    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W; returns a status."""
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, steps):
+    """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
     m, buffer = open_scratch(memory, state)
     m.header[FACTORS] = 1  # modes one by one: the stiffness added is not seen by interface modes
     own, n = take(buffer, 0, _dense_rows(m) + sweep_rows(m))
@@ -305,7 +305,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, steps):
         copy(m.nu, s.u1, u)
         copy(m.nu, s.udot1, s.udot)
         copy(m.nu, s.a1, s.a)
-        status = keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W)
+        status = keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W, trail)
         if status != GOING:
             return status
     return GOING
