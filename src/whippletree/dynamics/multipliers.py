@@ -217,6 +217,13 @@ def fill(m, E, k, w, tolerance):
 
 
 @kernel
+def independent(E, w, rank, open_by):
+    """Whether all rows are independent, and would be if the mechanism were not open by so much"""
+    least = get(w.R, int(get(w.order, E.nr - 1)) * (E.nr + 1))
+    return rank == E.nr and least > RANK + PER_GAP * open_by
+
+
+@kernel
 def correct(m, E, k, w, rank, lacks, move):
     """move += M^-1 C' lam with lam such that C times this is what the rows lack; lam is kept"""
     nr, nu = E.nr, m.nu

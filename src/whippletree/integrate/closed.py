@@ -5,7 +5,8 @@ Paper    of the way back onto constraints: [hairer1996] sec. VII.2, the projecti
 Symbols  g = 0, C u = given as in kernels/constraints.py.
 Differs  the multipliers of the projection come from the same factors as those of motion, dynamics/multipliers.py, so
          redundant rows need no care. Positions are judged as they are; speeds only once loops are closed, where rows
-         that the open loop made independent are redundant again and do not lock it. By reduction, C move = -g of least
+         that the open loop made independent are redundant again and do not lock it, unless rows are independent
+         by far more than the loop is open. By reduction, C move = -g of least
          kinetic energy is motion from rest without forces. A division has no factors: there the responses to loads do.
 """
 
@@ -40,16 +41,17 @@ def move_onto(x, t, q, u):
     w, _ = multipliers.take_work(m, E, x.buffer, n)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
-    still, rank, left = view(p.wrench, 0, 0), -1, 0.0
+    still, rank, left, sure = view(p.wrench, 0, 0), -1, 0.0, False
     for turn in range(MOST):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, w.rows)
         before, left = left, multipliers.gap(E, w.rows)
         closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
-        if closed or rank < 0 or left > COARSE:
+        if rank < 0 or left > COARSE or (closed and not sure):
             m.header[FACTORS] = 1
             articulated.solve(m, p.k, p.total, still, w.tree, w.move)
             rank = multipliers.fill(m, E, p.k, w, multipliers.RANK)
+            sure = left < COARSE and multipliers.independent(E, w, rank, left)
         if closed:
             break
         for r in range(E.nr):

@@ -24,7 +24,7 @@ from .task import Failure, Task
 
 SAMPLES = 4  # looks in a step that is interpolated
 BATCH = 16  # steps between two evaluations of the outputs
-TRAIL = 128  # the same, of a method that keeps where each of its steps ended
+TRAIL = 1024  # at most, of a method that keeps where each of its steps ended: twice as many each time nothing happens
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 UNIT = 1e-6  # how far from 1 the length of a quaternion may be that a function returns
 
@@ -103,7 +103,7 @@ class Watch:
         self.seen: int = run.row  # rows before which all events are known
         self.probe = Probe(self.task.system, self.events)
         self.wanted = np.array([DIRECTIONS[e.direction] for e in self.events])
-        self.trails = hasattr(run, "trail")
+        self.trails, self.batch = hasattr(run, "trail"), BATCH
         if self.trails:
             run.trail = np.zeros((TRAIL, run.trail.shape[1]))
 
@@ -131,7 +131,7 @@ class Watch:
         """At most so many steps further, unless an event stops the run."""
         while steps > 0 and self.row < self.task.t.size:
             trails = self.trails and not any(t > self.run.time for t in self.also)
-            some = min(steps, TRAIL if trails else BATCH if self.run.state is not None else 1)
+            some = min(steps, self.batch if trails else BATCH if self.run.state is not None else 1)
             failure = self._trailing(some) if trails else self._some(some)
             self.seen = self.run.row
             if failure:
@@ -172,10 +172,10 @@ class Watch:
         before = np.vstack([values[:1] if self.before is None else self.before, values[:-1]])
         crossed = self._crossed(before, values)
         if not crossed.any():
-            self.before = values[-1]
+            self.before, self.batch = values[-1], min(2 * self.batch, TRAIL)
             return failure
         n = int(np.argmax(crossed.any(axis=1)))
-        self.before = values[n]
+        self.before, self.batch = values[n], BATCH
         run.state[:] = start
         run.proceed(n + 1)
         self._happen(np.flatnonzero(crossed[n]), t[n - 1] if n else -np.inf, Look(t[n], y[n], run.state.copy()))
@@ -248,6 +248,8 @@ class Probe:
 
     def __init__(self, system: System, events: tuple[Event, ...]) -> None:
         self.system, self.events = system, events
+        self.named = any(isinstance(event.output, str) for event in events)
+        self.values = np.array([event.value for event in events])
         empty = Result(system, np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nu)), np.zeros(0))
         for event in events:
             if isinstance(event.output, str) and len(empty.quantity(event.output).labels) != 1:
@@ -260,13 +262,13 @@ class Probe:
     def __call__(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         nq = self.system.nq
         q, u = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:-1])
-        run = Result(self.system, t, q, u, y[:, -1])
+        run: Any = Result(self.system, t, q, u, y[:, -1]) if self.named else None
         values = np.empty((t.size, len(self.events)))
         for n, event in enumerate(self.events):
             if isinstance(event.output, str):
                 values[:, n] = run[event.output]
             elif isinstance(event, Condition):
-                values[:, n] = event.output(run.t, run.q, run.u)  # type: ignore[arg-type]
+                values[:, n] = event.output(t, q, u)  # type: ignore[arg-type]
             else:
-                values[:, n] = [event.output(a, b, c) for a, b, c in zip(run.t, run.q, run.u, strict=True)]
-        return values - [event.value for event in self.events]
+                values[:, n] = [event.output(*state) for state in zip(t.tolist(), q, u, strict=True)]
+        return values - self.values
