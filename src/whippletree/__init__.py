@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .analysis.linearize import Linear, linearize
     from .analysis.mobility import Mobility, mobility
     from .analysis.reactions import Reactions, reactions
+    from .analysis.verify import Verification, verify
     from .cluster.mpi import simulate_on_ranks
     from .cluster.study import Sweep
     from .cluster.sweep import sweep
@@ -56,6 +57,7 @@ _HOME = {
     "analysis.linearize": ("Linear", "linearize"),
     "analysis.mobility": ("Mobility", "mobility"),
     "analysis.reactions": ("Reactions", "reactions"),
+    "analysis.verify": ("Verification", "verify"),
     "cluster.mpi": ("simulate_on_ranks",),
     "cluster.study": ("Sweep",),
     "cluster.sweep": ("sweep",),
@@ -83,12 +85,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
     "Linear", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
-    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "WhippletreeError", "advance",
-    "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
-    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "load",
-    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum",
-    "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "simulate_on_ranks", "solid",
-    "solve_mass", "sphere", "structure", "sweep",
+    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "Verification",
+    "WhippletreeError", "advance", "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates",
+    "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian",
+    "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh",
+    "mobility", "momentum", "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate",
+    "simulate_on_ranks", "solid", "solve_mass", "sphere", "structure", "sweep", "verify",
 ]  # fmt: skip
 
 

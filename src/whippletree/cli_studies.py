@@ -1,4 +1,4 @@
-"""The commands of studies: assemble, equilibrium, linearize, modes. Parse, call the library, print."""
+"""The commands of studies: assemble, equilibrium, linearize, modes, verify. Parse, call the library, print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .cli import (
     _values,
     app,
 )
-from .cli_progress import compiling, say
+from .cli_progress import Bar, compiling, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -150,6 +150,37 @@ def modes(
     with _computing("set of modes", system):
         found = wt.eigenmodes(system, *given, fixed=fix)
     _print_study(found, json, "modes_table")
+
+
+@app.command(short_help="Check every algorithm against the others, and against laws.")
+def verify(
+    model: ModelPath,
+    states: Annotated[int, typer.Option(metavar="COUNT", help="random states to solve")] = 20,
+    until: Annotated[float, typer.Option(metavar="SECONDS", help="of a run by each algorithm; 0: none")] = 0.2,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="of the random states")] = 0,
+    json: Json = False,
+    base: Base = None,
+    passive: Passive = False,
+) -> None:
+    """Solve a model by every algorithm that can, at random states and along a short run, and compare.
+
+    \b
+    whippletree verify models/four_bar.toml
+
+    Prints the worst difference of each, where it is, what is allowed, and the conditioning that explains it. Exit code
+    1 where they do not agree.
+    """
+    import whippletree as wt
+
+    system = _system(model, base, passive)
+    with _computing("check by every algorithm", system), Bar(f"verifying {system.name}", 1.0) as bar:
+        found = wt.verify(system, states=states, until=until, seed=seed, progress=bar)
+    if json:
+        _print_json(found.as_dict())
+    else:
+        print(found)
+    if not found.holds:
+        raise typer.Exit(1)
 
 
 def _print_study(study: Any, as_json: bool, table: str) -> None:

@@ -1,0 +1,242 @@
+"""A system under cross-examination: every algorithm that can solve it, and laws that hold whoever solves it.
+
+Algorithms are compared in the largest acceleration of a state, or what its forces alone would cause. Two that round
+differently may differ by a rounding for each unit of conditioning of [M C'; C 0], which is told beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.choose import able_to_solve
+from ..dynamics.constraint_forces import multipliers_of
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.functions import bias_force, energy, forward_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.inputs import body_of
+from ..dynamics.loads import loads
+from ..dynamics.nullspace import rank_tolerance, scaled_rows, split_space
+from ..errors import ModelError
+from ..integrate.simulate import A_RUN, simulate
+from ..model import GROUND
+from ..model.check import number
+from ..result.result import Result
+from ..system.system import System
+from .random_states import random_states
+
+AGREE = 1e-9  # of the largest acceleration, for each unit of conditioning
+LAW = 1e-9  # of the largest term of a law, for each unit of conditioning
+RUN = 1e-6  # of the way that a motion goes, after it: differences grow along it
+BALANCE = 1e-7  # of the energy that comes and goes
+CLOSED = 1e-9  # m or rad, against the size of the mechanism
+RTOL, ATOL = 1e-10, 1e-12
+LASTS = 0.2  # s
+DENSE = 400  # freedoms and rows, beyond which conditioning and dense matrices take too long
+
+
+class Check(NamedTuple):
+    """One thing that was looked at, at its worst."""
+
+    what: str
+    worst: float  # difference, of what it is measured against
+    allowed: float
+    where: str  # the state and the joint, or the time
+    conditioning: float | None  # there, of [M C'; C 0]; None where it plays no part
+
+    @property
+    def holds(self) -> bool:
+        return self.worst <= self.allowed
+
+
+class Verification(NamedTuple):
+    """What :func:`verify` found; ``holds`` if nothing differs by more than rounding explains."""
+
+    system: System
+    algorithms: tuple[str, ...]
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...]  # what was not looked at, and why
+
+    @property
+    def holds(self) -> bool:
+        return all(c.holds for c in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as ``whippletree verify --json`` prints them."""
+        checks = [c._asdict() | {"holds": c.holds} for c in self.checks]
+        names = {"system": self.system.name, "algorithms": list(self.algorithms)}
+        return names | {"holds": self.holds, "checks": checks, "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        from .tables import columns
+
+        rows = [("", "worst", "allowed", "conditioning", "where")]
+        for c in self.checks:
+            told = "" if c.conditioning is None else f"{c.conditioning:.1e}"
+            rows.append((c.what, f"{c.worst:.1e}", f"{c.allowed:.1e}", told, c.where))
+        wrong = [c.what for c in self.checks if not c.holds]
+        end = "all agree" if not wrong else "NOT in agreement: " + "; ".join(wrong)
+        return "\n".join([columns(rows), *(f"note: {note}" for note in self.notes), end])
+
+
+def verify(
+    system: System,
+    *,
+    states: int = 20,
+    until: float = LASTS,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Verification:
+    """Solve ``states`` random states by every algorithm that can, and a run of ``until`` seconds from the last of them.
+
+    The algorithms are compared with the first of them, and held against laws: forces balance, constraints are kept,
+    the mass matrix is symmetric, positive and that of the kinetic energy, its inverse is its inverse; along the run
+    energy is accounted for, loops stay closed, momentum is conserved where nothing pushes from outside. A difference
+    is allowed to be a rounding for each unit of conditioning, times a margin. ``until=0`` leaves out the run.
+    ``progress`` is called with the share that is done.
+    """
+    if not isinstance(states, int) or states < 1:
+        raise ModelError("states is not a count", expected="a whole number from 1 on", got=states)
+    until, rng = number(until, "until", low=0.0), np.random.default_rng(seed)
+    tell, able = progress or (lambda share: None), able_to_solve(system)
+    if system.nu == 0:
+        raise ModelError(f"nothing of '{system.name}' can move", hint="there is no motion to verify")
+    Q, U = random_states(system, states, rng)
+    dense = system.nu + system.constraints.count <= DENSE
+    notes = [] if dense else [f"more than {DENSE} freedoms and rows: no dense matrices, conditioning is taken as 1"]
+    parts: list[Iterable[Check]] = [_solved(system, Q, U, rng, able, dense, tell)]
+    if dense:
+        parts.append(_mass(system, Q, U))
+    if until > 0.0:
+        try:
+            parts.append(_moved(system, Q[-1], U[-1], until, [n for n in able if n in A_RUN.among], notes))
+        except ModelError as refusal:  # of what a run cannot do
+            notes.append(f"no run: {refusal.what}")
+    checks = [check for part in parts for check in part]
+    tell(1.0)
+    return Verification(system, tuple(able), tuple(checks), tuple(notes))
+
+
+class Worst:
+    """The worst of something, against what is allowed there."""
+
+    def __init__(self, what: str, allowed: float) -> None:
+        self.check, self.rule, self.share = Check(what, 0.0, allowed, "", None), allowed, -1.0
+
+    def look(self, worst: float, where: str, conditioning: float | None = None) -> None:
+        allowed = self.rule * (conditioning or 1.0)
+        share = worst / allowed if np.isfinite(worst) else np.inf
+        if share > self.share:
+            self.share, self.check = share, Check(self.check.what, float(worst), allowed, where, conditioning)
+
+
+def _solved(
+    system: System, Q: np.ndarray, U: np.ndarray, rng: np.random.Generator, able: list[str], dense: bool, tell: Any
+) -> list[Check]:
+    """Accelerations of all algorithms, and what they do to the constraints."""
+    found = {name: Worst(f"{name} against {able[0]}", AGREE) for name in able[1:]}
+    balance, kept = Worst("forces balance", LAW), Worst("constraints are kept", LAW)
+    for n, (q, u) in enumerate(zip(Q, U, strict=True)):
+        inner = np.abs(bias_force(system, q, u)).max()
+        tau = rng.normal(size=system.nu) * (inner or 1.0)
+        condition = conditioning(system, q, u) if dense else 1.0
+        first = forward_dynamics(system, q, u, tau, algorithm=able[0])
+        scale = max(np.abs(first).max(), 1e-12)
+        for name, worst in found.items():
+            off = np.abs(forward_dynamics(system, q, u, tau, algorithm=name) - first) / scale
+            j = int(np.argmax(off))
+            worst.look(off[j], f"state {n}, {system.mechanical(body_of(system, 'u', j))}", condition)
+        held = multipliers_of(system, q, u, first, tau)
+        size = inner + np.abs(tau).max() + np.abs(loads(system, q, u, 0.0).tau).max()
+        free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+        left = np.abs(held.left[free])
+        if left.size:
+            j = int(free[np.argmax(left)])
+            balance.look(left.max() / size, f"state {n}, {system.mechanical(body_of(system, 'u', j))}", condition)
+        if system.constraints.count:
+            rows = rows_of(system, q, u)
+            lacks = np.abs(rows.C @ first - rows.gamma) / scaled_rows(rows.C) / scale
+            r = int(np.argmax(lacks))
+            kept.look(lacks[r], f"state {n}, '{system.constraints.owner[r]}'", condition)
+        tell(0.7 * (n + 1) / len(Q))
+    extra = [kept.check] if system.constraints.count else []
+    return [*(w.check for w in found.values()), balance.check, *extra]
+
+
+def conditioning(system: System, q: np.ndarray, u: np.ndarray) -> float:
+    """Of [M C'; C 0] with the rows that are independent, scaled to unit diagonal and rows."""
+    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+    M, rows = mass_matrix(system, q)[np.ix_(free, free)], rows_of(system, q, u)
+    root = 1.0 / np.sqrt(np.diag(M))
+    M, C = M * root * root[:, None], (rows.C[:, free] * root)
+    _, Y = split_space(C / scaled_rows(C)[:, None], rank_tolerance(system, rows), "svd")
+    corner = np.zeros((Y.shape[1], Y.shape[1]))
+    return float(np.linalg.cond(np.block([[M, Y], [Y.T, corner]]))) if free.size else 1.0
+
+
+def _mass(system: System, Q: np.ndarray, U: np.ndarray) -> Iterator[Check]:
+    """The mass matrix: symmetric, positive, that of the kinetic energy; and its inverse."""
+    names = "mass matrix is symmetric", "mass matrix is positive", "kinetic energy", "inverse of the mass matrix"
+    symmetric, positive, kinetic, inverse = (Worst(name, LAW) for name in names)
+    for n, (q, u) in enumerate(zip(Q, U, strict=True)):
+        M, where = mass_matrix(system, q), f"state {n}"
+        root = 1.0 / np.sqrt(np.abs(np.diag(M)))
+        scaled = M * root * root[:, None]
+        condition = float(np.linalg.cond(scaled))
+        symmetric.look(np.abs(scaled - scaled.T).max(), where)
+        positive.look(max(0.0, -float(np.linalg.eigvalsh(scaled)[0])), where)
+        E = float(energy(system, q, u).kinetic)
+        kinetic.look(abs(0.5 * u @ M @ u - E) / max(E, 1e-300) if E else 0.0, where)
+        unit = (mass_matrix_inverse(system, q) @ M) * root / root[:, None]
+        inverse.look(np.abs(unit - np.eye(system.nu)).max(), where, condition)
+    yield from (w.check for w in (symmetric, positive, kinetic, inverse))
+
+
+def _moved(
+    system: System, q: np.ndarray, u: np.ndarray, until: float, able: list[str], notes: list[str]
+) -> list[Check]:
+    """A run by each algorithm that runs."""
+    runs = {
+        name: simulate(system, until, q=q, u=u, algorithm=name, rtol=RTOL, atol=ATOL, output_step=until / 20)
+        for name in able
+    }
+    first = runs[able[0]]
+    way = np.abs(first.u).max() * until + 1e-12
+    found = []
+    for name in able[1:]:
+        worst = Worst(f"run by {name} against {able[0]}", RUN)
+        for n, t in enumerate(first.t):
+            worst.look(float(np.abs(runs[name].q[n] - first.q[n]).max()) / max(way, 1.0), f"t = {t:.3g} s")
+        found.append(worst.check)
+    for name, run in runs.items():
+        found += _laws(name, run, notes if run is first else [])
+    return found
+
+
+def _laws(name: str, run: Result, notes: list[str]) -> Iterator[Check]:
+    """Energy, closure and momentum along a run."""
+    system = run.system
+    turned = np.ptp(run["energy.kinetic"]) + np.abs(run["energy.kinetic"]).max() + np.ptp(run["energy.potential"])
+    yield _along(f"energy by {name}", run, np.abs(run["energy.balance"]) / max(turned, 1e-300), BALANCE)
+    if system.constraints.count:
+        yield _along(f"closure by {name}", run, run["closure"] / max(1.0, system.constraints.size), CLOSED)
+    if _alone(system):
+        p = run["momentum"].reshape(len(run), 2, 3)  # angular, linear
+        off = np.abs(p - p[0]).max(axis=2) / np.maximum(np.abs(p).max(axis=(0, 2)), 1e-300)
+        yield _along(f"momentum by {name}", run, off.max(axis=1), BALANCE)
+    else:
+        notes.append("momentum: gravity, ground or a force acts from outside")
+
+
+def _along(what: str, run: Result, off: np.ndarray, allowed: float) -> Check:
+    n = int(np.argmax(off))
+    return Check(what, float(off[n]), allowed, f"t = {run.t[n]:.3g} s", None)
+
+
+def _alone(system: System) -> bool:
+    """Whether nothing acts from outside: no gravity, no force, and all that is held to ground is free."""
+    model = system.model
+    kinds = {joint.kind for joint in model.joints.values() if GROUND in (joint.parent, joint.child)}
+    held = any(GROUND in (getattr(c, "body", GROUND), getattr(c, "to", GROUND)) for c in model.constraints.values())
+    return not (system.gravity.any() or model.forces or held) and kinds <= {"free"}

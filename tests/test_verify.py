@@ -1,0 +1,102 @@
+"""The cross-examination of a system: it holds for what is right, and names what is not."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whippletree as wt
+from whippletree.analysis import verify as room
+from whippletree.analysis.random_states import random_states
+from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.errors import ModelError
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+def system_of(name):
+    return wt.load(MODELS / f"{name}.toml").compile()
+
+
+@pytest.mark.parametrize(
+    "model", ["double_pendulum", "satellite", "four_bar", "bricard", "cart", "rolling_disc", "docking"]
+)
+def test_models_hold(model):
+    found = wt.verify(system_of(model), states=4, until=0.05)
+    assert found.holds, str(found)
+    assert len(found.algorithms) >= 3
+    assert "all agree" in str(found)
+    assert {c.what for c in found.checks} >= {"forces balance", "kinetic energy", "mass matrix is symmetric"}
+
+
+def test_momentum_is_looked_at_where_nothing_pushes():
+    assert any(c.what.startswith("momentum") for c in wt.verify(system_of("satellite"), states=1, until=0.05).checks)
+    pushed = wt.verify(system_of("double_pendulum"), states=1, until=0.05)
+    assert not any(c.what.startswith("momentum") for c in pushed.checks)
+    assert "from outside" in pushed.notes[0]
+
+
+def test_flexible_bodies_hold():
+    assert wt.verify(system_of("flexible_arm"), states=3, until=0.0).holds
+
+
+def test_states_close_and_differ():
+    system = system_of("four_bar")
+    Q, U = random_states(system, 6, np.random.default_rng(1))
+    rows = rows_of(system, Q, U, matrix=False)
+    assert np.abs(rows.g).max() < 1e-9
+    assert np.abs(rows.rate).max() < 1e-9
+    assert np.ptp(Q[:, 0]) > 0.1
+
+
+def test_an_algorithm_that_is_wrong_is_named(monkeypatch):
+    right = room.forward_dynamics
+
+    def wrong(system, q, u, tau, *, algorithm):
+        out = right(system, q, u, tau, algorithm=algorithm)
+        if algorithm == "composite":
+            out[1] += 1e-6 * np.abs(out).max()
+        return out
+
+    monkeypatch.setattr(room, "forward_dynamics", wrong)
+    found = wt.verify(system_of("double_pendulum"), states=3, until=0.0)
+    assert not found.holds
+    (bad,) = [c for c in found.checks if not c.holds]
+    assert bad.what == "composite against articulated"
+    assert bad.worst == pytest.approx(1e-6, rel=1e-3)
+    assert "joint 'elbow'" in bad.where
+    assert "NOT in agreement: composite against articulated" in str(found)
+
+
+def test_a_mass_matrix_that_is_wrong_is_named(monkeypatch):
+    right = room.mass_matrix
+    monkeypatch.setattr(room, "mass_matrix", lambda s, q: right(s, q) + np.triu(np.full((s.nu, s.nu), 1e-5), 1))
+    found = wt.verify(system_of("double_pendulum"), states=3, until=0.0)
+    assert {"mass matrix is symmetric", "kinetic energy"} <= {c.what for c in found.checks if not c.holds}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"states": 0}, "states is not a count"), ({"until": -1.0}, "until"), ({"states": 2.5}, "states is not a count")],
+)
+def test_wrong_input_is_named(options, message):
+    with pytest.raises(ModelError, match=message):
+        wt.verify(system_of("pendulum"), **options)
+
+
+def test_nothing_that_moves_is_nothing_to_verify():
+    m = wt.Model("rock")
+    m.body("rock", **wt.sphere(mass=1.0, radius=0.1))
+    m.joint("glue", "fixed", m.ground, "rock")
+    with pytest.raises(ModelError, match="nothing of 'rock' can move"):
+        wt.verify(m.compile())
+
+
+def test_on_the_command_line(command):
+    code, out, _ = command("verify", MODELS / "double_pendulum.toml", "--states", "2", "--until", "0.05", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["holds"] is True
+    assert told["algorithms"][0] == "articulated"
+    assert all(c["worst"] <= c["allowed"] for c in told["checks"])
