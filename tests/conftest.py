@@ -17,7 +17,7 @@ def printing():
 def command(tmp_path, monkeypatch, capsys):
     """Run the program in an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: True)  # whoever comes first
+    monkeypatch.setattr("whippletree.kernels.disk.kernels_cached", lambda _: True)  # whoever comes first
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])

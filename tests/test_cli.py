@@ -407,10 +407,10 @@ def test_the_bar_tells_time_and_steps():
 
 
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):
-    monkeypatch.setattr("whippletree.kernels.lanes.kernels_cached", lambda _: False)
+    monkeypatch.setattr("whippletree.kernels.disk.kernels_cached", lambda _: False)
     monkeypatch.setattr("whippletree.cli_progress.PATIENCE", 0.0)
     remembered = []
-    monkeypatch.setattr("whippletree.kernels.lanes.remember_cached", remembered.append)
+    monkeypatch.setattr("whippletree.kernels.disk.remember_cached", remembered.append)
     assert "the first run by dopri5 compiles its kernels: once" in command("run", PENDULUM, "--until", 0.01)[2]
     assert remembered == ["run by dopri5"]
     assert "the first linear model" in command("linearize", PENDULUM)[2]

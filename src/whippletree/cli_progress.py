@@ -39,9 +39,9 @@ def notes() -> Iterator[None]:
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
     """Say so where the first work of its kind has its kernels compiled, and remember once they are."""
-    from .kernels import lanes
+    from .kernels import disk
 
-    if lanes.kernels_cached(what):
+    if disk.kernels_cached(what):
         yield
         return
     told = f"the first {what} compiles its kernels: once, for a minute or two"
@@ -52,7 +52,7 @@ def compiling(what: str) -> Iterator[None]:
         yield
     finally:
         waiting.cancel()
-    lanes.remember_cached(what)
+    disk.remember_cached(what)
 
 
 class Terminated(KeyboardInterrupt):

@@ -20,7 +20,7 @@ import numpy as np
 from ..integrate.subchain_motion import COUNTS
 from ..integrate.subchain_run import HEAD
 from ..integrate.task import Failure, Task
-from ..kernels.lanes import kernels_cached, remember_cached
+from ..kernels.disk import kernels_cached, remember_cached
 from .mpi_messages import Ranks
 from .mpi_report import most
 from .mpi_share import Share

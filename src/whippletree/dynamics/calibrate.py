@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..kernels.lanes import CACHE_FOLDER, LANES
+from ..kernels.disk import common_folder
+from ..kernels.lanes import LANES
 from ..model import Model
 from ..system.system import System
 from . import predict, reduction
@@ -31,7 +32,7 @@ from .operations import of_reduction
 from .predict import BENDING, IN_LANES, ON_THREADS, TYPICAL, Rates
 from .tree_operations import of_articulated, of_composite, of_divide, of_kinematics
 
-FILE = CACHE_FOLDER / "rates.json"
+FILE = common_folder() / "rates.json"
 ROUNDS, SPEND = 25, 0.004  # turns of each call that is timed, and seconds of a turn
 LENGTHS, FEWER = (32, 512), (16, 96)  # bodies of the chains that are timed; where the cost is not linear
 LOOPS = 4, 24

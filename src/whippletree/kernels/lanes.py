@@ -12,22 +12,19 @@ import operator
 import os
 from collections.abc import Callable
 from functools import reduce
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
-from numba.core import config as numba_config
 from numba.core.imputils import lower_builtin, lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, register_model
-from numba.misc.appdirs import user_cache_dir
+
+from .disk import on_disk
 
 
 def host_lanes() -> int:
@@ -51,32 +48,7 @@ LANES = host_lanes()
 FLAGS = ("contract", "nsz")
 
 
-# ---------------------------------------------------------------- compiling and the disk cache
-
-
-def _cache_folder() -> Path:
-    """A folder named by the content of all kernel sources: Numba itself would not see a changed callee."""
-    package = Path(__file__).parent.parent
-    digest = sha256(f"{numba.__version__} {LANES}".encode())
-    for room in ("kernels", "system", "dynamics", "integrate"):
-        for source in sorted((package / room).glob("*.py")):
-            digest.update(source.read_bytes())
-    root = os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree")
-    return Path(root) / digest.hexdigest()[:16]
-
-
-CACHE_FOLDER = _cache_folder()
-
-
-def kernels_cached(work: str) -> bool:
-    """Whether work of this kind has been done with these sources: then its kernels are on disk."""
-    return (CACHE_FOLDER / f"{work}.done").exists()
-
-
-def remember_cached(work: str) -> None:
-    """Say so, for the next time; without a folder for kernels there is nothing to remember."""
-    if CACHE_FOLDER.is_dir():
-        (CACHE_FOLDER / f"{work}.done").touch()
+# ---------------------------------------------------------------- compiling
 
 
 # Kernels allocate nothing, so nothing counts references; and Python sees only their entries.
@@ -86,19 +58,7 @@ INNER: Any = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that Python calls: cached on disk, without the GIL."""
-    return in_cache_folder(lambda cached: njit(nogil=True, cache=cached, **OPTIONS)(function))
-
-
-def in_cache_folder(make: Callable[[bool], Any]) -> Any:
-    """Make something compiled that is kept on disk; where no folder can be written to, that is not."""
-    config: Any = numba_config  # its settings are made at run time
-    saved, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
-    try:
-        return make(True)
-    except RuntimeError:
-        return make(False)
-    finally:
-        config.CACHE_DIR = saved
+    return on_disk(function, lambda cached: njit(nogil=True, cache=cached, **OPTIONS)(function))
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

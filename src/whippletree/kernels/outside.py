@@ -10,7 +10,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from .blocks import ALWAYS
-from .lanes import LANES, OPTIONS, borrow, in_cache_folder
+from .disk import on_disk
+from .lanes import LANES, OPTIONS, borrow
 from .layout import ADDRESS
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
@@ -103,7 +104,7 @@ _SOLVER = types.float64(
 @cache
 def address_of(solver: Callable[..., float], shape: Any = _SOLVER) -> int:
     """Where a compiled ``solver(memory, buffer, t, q, u, out)``, or one of another shape, is. It stays there."""
-    compiled = in_cache_folder(lambda cached: cfunc(shape, cache=cached, **OPTIONS)(solver))
+    compiled = on_disk(solver, lambda cached: cfunc(shape, cache=cached, **OPTIONS)(solver))
     _kept.append(compiled)
     return int(compiled.address)
 

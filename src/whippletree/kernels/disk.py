@@ -1,0 +1,113 @@
+"""Compiled kernels on disk, in folders named by the content of all sources that a kernel can be made of.
+
+Numba itself looks at the file of a function alone and would not see a changed callee. A folder is named by the file and
+all that it imports, directly or not, so that a change compiles anew what it can reach and nothing else, and two
+installations of the same sources share their kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config as numba_config
+from numba.core.caching import UserProvidedCacheLocator
+from numba.misc.appdirs import user_cache_dir
+
+PACKAGE = Path(__file__).parent.parent
+ROOMS = ("kernels", "system", "dynamics", "integrate")  # where kernels are
+IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+_root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))
+
+
+@cache
+def _imports(source: Path) -> frozenset[Path]:
+    """The files of this package that one of its files imports."""
+    found = set()
+    for dots, module, *names in IMPORT.findall(source.read_text("utf-8")):
+        base = source.parents[len(dots) - 1].joinpath(*module.split(".")) if module else source.parents[len(dots) - 1]
+        parts = re.findall(r"\w+", re.sub(r"#.*| as \w+", "", "".join(names)))
+        for path in (base.with_suffix(".py"), base / "__init__.py", *(base / f"{name}.py" for name in parts)):
+            if path.is_file():
+                found.add(path)
+    return frozenset(found)
+
+
+@cache
+def _computes(source: Path) -> bool:
+    """Whether what a file imports can be compiled into its callers: not where it has no kernels, but words for users."""
+    names = {path.relative_to(PACKAGE).parts[0] for path in _imports(source)}
+    return PACKAGE / "kernels/lanes.py" in _imports(source) or not names & {"errors.py", "model", "result"}
+
+
+def sources_of(source: Path) -> set[Path]:
+    """A file and all files with kernels or their constants that it imports, directly or not."""
+    found, waiting = {source}, [source]
+    while waiting:
+        new = {path for path in _imports(waiting.pop()) if path.parent.name in ROOMS} - found
+        found |= new
+        waiting += [path for path in new if _computes(path)]
+    return found
+
+
+def _digest(sources: set[Path]) -> str:
+    from .lanes import LANES
+
+    digest = sha256(f"{numba.__version__} {LANES}".encode())
+    for source in sorted(sources):
+        digest.update(source.relative_to(PACKAGE).as_posix().encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def folder_of(source: Path) -> Path:
+    """Where the kernels of a file are kept."""
+    return _root / _digest(sources_of(source))
+
+
+@cache
+def common_folder() -> Path:
+    """Where notes about all kernels are kept."""
+    return _root / _digest({source for room in ROOMS for source in (PACKAGE / room).glob("*.py")})
+
+
+def kernels_cached(work: str) -> bool:
+    """Whether work of this kind has been done with these sources: then its kernels are on disk."""
+    return (common_folder() / f"{work}.done").exists()
+
+
+def remember_cached(work: str) -> None:
+    """Say so, for the next time; without a folder for kernels there is nothing to remember."""
+    try:
+        common_folder().mkdir(parents=True, exist_ok=True)
+        (common_folder() / f"{work}.done").touch()
+    except OSError:
+        pass
+
+
+class Locator(UserProvidedCacheLocator):
+    """Tells Numba where: the folder says by its name which sources are meant, wherever they are installed."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        return ""
+
+
+def on_disk(function: Callable[..., Any], make: Callable[[bool], Any]) -> Any:
+    """Make something compiled of a function that is kept on disk; where no folder can be written to, that is not."""
+    config: Any = numba_config  # its settings are made at run time
+    saved = config.CACHE_DIR, getattr(config, "CACHE_LOCATOR_CLASSES", "")
+    config.CACHE_DIR = str(folder_of(Path(function.__code__.co_filename)))
+    config.CACHE_LOCATOR_CLASSES = f"{Locator.__module__}.{Locator.__name__}"
+    try:
+        return make(True)
+    except RuntimeError:
+        return make(False)
+    finally:
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = saved
