@@ -28,7 +28,7 @@ _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"
 
 @cache
 def _imports(source: Path) -> frozenset[Path]:
-    """The files of this package that one of its files imports."""
+    """The files beside it that a file imports, by relative imports."""
     found = set()
     for dots, module, *names in IMPORT.findall(source.read_text("utf-8")):
         base = source.parents[len(dots) - 1].joinpath(*module.split(".")) if module else source.parents[len(dots) - 1]
@@ -41,16 +41,17 @@ def _imports(source: Path) -> frozenset[Path]:
 
 @cache
 def _computes(source: Path) -> bool:
-    """Whether what a file imports can be compiled into its callers: not where it has no kernels, but words for users."""
-    names = {path.relative_to(PACKAGE).parts[0] for path in _imports(source)}
-    return PACKAGE / "kernels/lanes.py" in _imports(source) or not names & {"errors.py", "model", "result"}
+    """Whether what a file imports can be compiled into its callers: not where it has words for users and no kernels."""
+    names = {part for path in _imports(source) for part in (path.name, path.parent.name)}
+    return "lanes.py" in names or not names & {"errors.py", "model", "result"}
 
 
 def sources_of(source: Path) -> set[Path]:
-    """A file and all files with kernels or their constants that it imports, directly or not."""
+    """A file and all files with kernels or their constants that it imports, directly or not; this one has none."""
     found, waiting = {source}, [source]
     while waiting:
-        new = {path for path in _imports(waiting.pop()) if path.parent.name in ROOMS} - found
+        imported = _imports(waiting.pop()) - found
+        new = {path for path in imported if path.parent.name in ROOMS and path.name != Path(__file__).name}
         found |= new
         waiting += [path for path in new if _computes(path)]
     return found
@@ -61,7 +62,7 @@ def _digest(sources: set[Path]) -> str:
 
     digest = sha256(f"{numba.__version__} {LANES}".encode())
     for source in sorted(sources):
-        digest.update(source.relative_to(PACKAGE).as_posix().encode() + source.read_bytes())
+        digest.update(source.name.encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 
 
