@@ -8,7 +8,7 @@ START ?= --q hook=0.3 --q left_pin=0.7 --q right_pin=-0.9
 UNTIL ?= 3
 FAMILY ?= chain
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test coverage lint bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.core                ## simulate a model: plots, NetCDF file and HTML report in demo/
@@ -18,6 +18,9 @@ demo: $(VENV)/.core                ## simulate a model: plots, NetCDF file and H
 
 test: lint $(VENV)/.test           ## all the checks
 	$(BIN)/pytest -n 2 --dist loadfile
+
+coverage: $(VENV)/.test           ## the tests, with the lines and branches of the Python layer that they reach
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: $(VENV)/.test                ## format, lint and types only
 	$(BIN)/ruff check .
