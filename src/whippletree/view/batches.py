@@ -29,7 +29,8 @@ class Batch:
         opacities = np.array([piece.opacity for piece in pieces], np.float32)
         self.handle = scene.add_batched_meshes_simple(
             name,
-            *surface,
+            surface[0],
+            surface[1],
             batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(pieces), 1)),
             batched_positions=np.zeros((len(pieces), 3)),
             batched_scales=np.array([piece.size for piece in pieces], np.float32),

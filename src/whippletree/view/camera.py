@@ -1,4 +1,4 @@
-"""How a mechanism is seen first: which way is up, where the floor is, and a camera that has the whole motion in view."""
+"""How a mechanism is seen first: which way is up, where the floor is, a camera with the whole motion in view."""
 
 from __future__ import annotations
 

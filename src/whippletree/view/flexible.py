@@ -81,7 +81,8 @@ def thickness(modes: Modes) -> float:
 def _batch(scene: viser.SceneApi, name: str, surface: Any, scales: np.ndarray, colors: np.ndarray) -> Any:
     return scene.add_batched_meshes_simple(
         name,
-        *surface,
+        surface[0],
+        surface[1],
         batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(scales), 1)),
         batched_positions=np.zeros((len(scales), 3)),
         batched_scales=scales.astype(np.float32),

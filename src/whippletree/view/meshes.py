@@ -81,7 +81,7 @@ def _triangles(path: Path, suffix: str) -> list[tuple[Surface, Color | None]]:
         import trimesh
     except ImportError:
         raise MissingExtra("trimesh", "robots", "drawing meshes") from None
-    options = {"skip_materials": True} if suffix == ".obj" else {}
+    options: Any = {"skip_materials": True} if suffix == ".obj" else {}
     with path.open("rb") as file:  # an open file has no folder, so the mesh cannot name other files to read
         scene = trimesh.load_scene(file, file_type=suffix[1:], **options)
     found = []

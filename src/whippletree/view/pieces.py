@@ -105,7 +105,7 @@ def _places(model: Model) -> dict[str, list[Point]]:
 
 def _shown(body: str, visual: Visual, color: Color) -> Piece:
     given = visual.color
-    own = None if given is None else tuple(int(round(255 * min(max(c, 0.0), 1.0))) for c in given[:3])
+    own = None if given is None else tuple(round(255 * min(max(c, 0.0), 1.0)) for c in given[:3])
     opacity = 1.0 if given is None else float(given[3])
     size = visual.size
     if visual.shape == "mesh":
@@ -117,7 +117,7 @@ def _shown(body: str, visual: Visual, color: Color) -> Piece:
 def _derived(body: Body, places: list[Point], color: Color, radius: float) -> list[Piece]:
     """Links from where the body hangs to its other joints; its mass as a box of the same inertia off them."""
     start = np.array(places[0] if places else (0.0, 0.0, 0.0))
-    ends = [end for end in {p: None for p in places[1:]} if not np.allclose(end, start, atol=1e-9)]
+    ends = [end for end in dict.fromkeys(places[1:]) if not np.allclose(end, start, atol=1e-9)]
     com, found = np.array(body.com), list[Piece]()
     for end in ends:
         found += _link(body.name, start, np.array(end), radius, color)

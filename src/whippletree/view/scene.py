@@ -17,7 +17,7 @@ from .batches import Batch, batches_of
 from .camera import FIELD, View, grid_cell, view_of
 from .flexible import FlexibleBodies
 from .meshes import Surfaces
-from .pieces import PIN, Color, body_colors, corners, pieces_of, usual_length
+from .pieces import Color, body_colors, corners, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
 from .ties import Gaps, Ties
 
@@ -226,7 +226,15 @@ class Scene:
         view: View = self.view
         api, camera = self.server.scene, self.server.initial_camera
         api.set_up_direction(tuple(view.up))
-        api.configure_default_lights(cast_shadow=True)
+        api.configure_environment_map(None)  # its reflections take a browser without graphics card half a minute
+        api.configure_default_lights(False)
+        across = (view.eye - view.centre) / np.linalg.norm(view.eye - view.centre)
+        side = np.cross(view.up, across)
+        lamps = {"sun": (2.0 * view.up + 0.9 * across - 0.8 * side, 1.5), "fill": (0.3 * view.up + across + side, 0.5)}
+        for name, (direction, intensity) in lamps.items():
+            place = tuple(view.centre + 10.0 * direction)
+            api.add_light_directional(f"/{name}", position=place, intensity=intensity, cast_shadow=name == "sun")
+        api.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(190, 188, 184), intensity=1.0)
         cell = grid_cell(view.reach)
         width = 40.0 * cell
         foot = view.centre + (view.floor - view.centre @ view.up) * view.up
@@ -244,7 +252,8 @@ class Scene:
             plane_color=(246, 247, 249),
             plane_opacity=0.9,
             shadow_opacity=0.25,
-            fade_distance=14.0 * view.reach,
+            infinite_grid=True,
+            fade_distance=16.0 * view.reach,
             fade_strength=1.2,
             fade_from="origin",
         )

@@ -11,7 +11,8 @@ AROUND = 28  # corners of a circle
 
 def box() -> Surface:
     """Edges of 1, centred; the faces share no vertices, so that edges look sharp."""
-    vertices, faces = [], []
+    vertices: list[np.ndarray] = []
+    faces: list[tuple[int, int, int]] = []
     for axis in range(3):
         for sign in (-1.0, 1.0):
             a, b = np.roll(np.eye(3), -axis, axis=0)[1:]
@@ -27,7 +28,8 @@ def cylinder() -> Surface:
     """Radius 1 and height 1 along z, centred; the lids share no vertices with the side."""
     angles = 2.0 * np.pi * np.arange(AROUND) / AROUND
     ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(AROUND)])
-    low, high = ring - [0, 0, 0.5], ring + [0, 0, 0.5]
+    half = np.array([0.0, 0.0, 0.5])
+    low, high = ring - half, ring + half
     vertices = np.concatenate([low, high, low, high])
     k = np.arange(AROUND)
     onward = (k + 1) % AROUND
