@@ -10,6 +10,8 @@ FIELD = np.deg2rad(40.0)  # of view, vertical
 ELEVATION = np.deg2rad(18.0)
 OFF_FLAT, OFF_ROUND = np.deg2rad(20.0), np.deg2rad(40.0)  # turned away from the thin side: of flat motions, of others
 FLAT = 0.35  # thin to wide
+ASPECT = 1.3  # width to height of the narrowest window that holds all
+MARGIN = 1.15
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,15 @@ def view_of(points: np.ndarray, gravity: np.ndarray) -> View:
     turn = OFF_FLAT if flat else OFF_ROUND
     level = np.cos(turn) * thin + np.sin(turn) * wide
     away = np.cos(ELEVATION) * level + np.sin(ELEVATION) * up
-    return View(up, centre, reach, floor, centre + away * 1.12 * reach / np.sin(FIELD / 2))
+    return View(up, centre, reach, floor, centre + away * MARGIN * _distance(points - centre, away, up))
+
+
+def _distance(points: np.ndarray, away: np.ndarray, up: np.ndarray) -> float:
+    """How far off a camera in this direction has all points in view, m."""
+    right = np.cross(up, away) / np.linalg.norm(np.cross(up, away))
+    high, wide = np.abs(points @ np.cross(away, right)), np.abs(points @ right)
+    tangent = np.tan(FIELD / 2)
+    return max(float((points @ away + np.maximum(high, wide / ASPECT) / tangent).max()), 1e-6)
 
 
 def _sides(points: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:

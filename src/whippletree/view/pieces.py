@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,17 +52,21 @@ def body_colors(system: System) -> dict[str, Color]:
     return {name: COLORS[n % len(COLORS)] for n, name in enumerate([*model.bodies, *model.flexibles])}
 
 
-def pieces_of(system: System, length: float) -> list[Piece]:
-    """All that is drawn of rigid bodies and joints; ``length`` is the usual distance between joints, m."""
+def pieces_of(system: System, length: float, visuals: Mapping[str, Sequence[Visual]] | None = None) -> list[Piece]:
+    """All that is drawn of rigid bodies and joints; ``length`` is the usual distance between joints, m.
+
+    ``visuals`` take the place of those of the model.
+    """
     model, colors, radius = system.model, body_colors(system), THICK * length
+    shown = {name: tuple((visuals or {}).get(name, body.visuals)) for name, body in model.bodies.items()}
     places = _places(model)
     found: list[Piece] = []
     for body in model.bodies.values():
-        if body.visuals:
-            found += [_shown(body.name, v, colors[body.name]) for v in body.visuals]
+        if shown[body.name]:
+            found += [_shown(body.name, v, colors[body.name]) for v in shown[body.name]]
         else:
             found += _derived(body, places[body.name], colors[body.name], radius)
-    meshes = any(v.shape == "mesh" for body in model.bodies.values() for v in body.visuals)
+    meshes = any(v.shape == "mesh" for given in shown.values() for v in given)
     return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, model, radius)]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.functions import kinematics
 from ..errors import ModelError, nearest
+from ..model import Visual
 from ..model.check import number
 from ..model.pose import IDENTITY
 from ..system.system import System
@@ -33,14 +34,22 @@ class Scene:
     """Everything that shows ``system`` in the windows of a viser ``server``.
 
     ``q``, (nq,) or (T, nq), is what the first view takes in; the neutral configuration if not given. The scene stands
-    at its first row. Bodies are drawn as the model says, or as bars between their joints and boxes of their inertia.
+    at its first row. Bodies are drawn as the model says, or as bars between their joints and boxes of their inertia;
+    ``visuals``, by body, take the place of the model's own: results keep no mesh files.
 
     ``scale`` (1) makes the deformation of flexible bodies that many times as large; ``place`` heeds it.
     ``colors`` are those of bodies by name, 0 to 255; ``view`` is how it is seen first; ``length`` is the usual size of
     a body, m. ``batches`` hold viser's handles of all instances of one shape, with the body of each instance.
     """
 
-    def __init__(self, server: viser.ViserServer, system: System, q: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        system: System,
+        q: ArrayLike | None = None,
+        *,
+        visuals: Mapping[str, Sequence[Visual]] | None = None,
+    ) -> None:
         self.server, self.system = server, system
         self.scale = 1.0
         self.colors = body_colors(system)
@@ -49,7 +58,7 @@ class Scene:
         self._poses = Poses.of(system, system.bodies)
         self._q = np.array(system.q0)
         self._surfaces = Surfaces()
-        self.pieces = pieces_of(system, self.length)
+        self.pieces = pieces_of(system, self.length, visuals)
         motion = np.atleast_2d(np.asarray(system.q0 if q is None else q, float))
         self.view = view_of(self._extent(motion), system.gravity)
         api = server.scene
