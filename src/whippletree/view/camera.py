@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .poses import quaternions
+
 FIELD = np.deg2rad(40.0)  # of view, vertical
 ELEVATION = np.deg2rad(18.0)
 OFF_FLAT, OFF_ROUND = np.deg2rad(20.0), np.deg2rad(40.0)  # turned away from the thin side: of flat motions, of others
@@ -23,6 +25,12 @@ class View:
     reach: float  # m: radius of a ball around all
     floor: float  # m along up
     eye: np.ndarray  # (3) m
+
+    def wxyz(self) -> np.ndarray:
+        """(4,) The turn of the camera: its z looks ahead, its y down."""
+        ahead = (self.centre - self.eye) / np.linalg.norm(self.centre - self.eye)
+        right = np.cross(ahead, self.up) / np.linalg.norm(np.cross(ahead, self.up))
+        return quaternions(np.column_stack([right, np.cross(ahead, right), ahead]))
 
 
 def view_of(points: np.ndarray, gravity: np.ndarray) -> View:

@@ -19,6 +19,7 @@ from ..errors import ModelError, SimulationError
 from ..files.whole_file import whole_file
 from ..model.check import number
 from ..result.result import Result
+from .camera import FIELD
 from .scene import Scene
 from .server import address, served
 from .track import Track
@@ -30,21 +31,19 @@ PAGE_FRAMES, MOST_FRAMES = 30.0, 900  # a second, and in all
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 120.0  # s, for a browser that draws without a graphics card
 LARGEST = 4096  # pixels a side
-QUIET = [
+QUIET = (
     "--headless=new",
     "--no-first-run",
     "--no-default-browser-check",
     "--disable-background-networking",
-    "--disable-quic",
     "--disable-component-update",
-    "--disable-sync",
     "--disable-extensions",
-    "--mute-audio",
-    "--hide-scrollbars",
+    "--disable-quic",
+    "--disable-sync",
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-]
+)
 
 
 def write_page(
@@ -107,7 +106,8 @@ def write_picture(
         if prepare is not None:
             prepare(scene)
         with _window(browser, address(server), size):
-            pixels = _client(server).get_render(height=height, width=width, timeout=PATIENCE)
+            seen: Any = {"wxyz": scene.view.wxyz(), "position": scene.view.eye, "fov": float(FIELD)}
+            pixels = _client(server).get_render(height=height, width=width, timeout=PATIENCE, **seen)
     from matplotlib.image import imsave
 
     with whole_file(target, "the picture") as part:

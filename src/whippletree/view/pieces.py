@@ -67,7 +67,7 @@ def pieces_of(system: System, length: float, visuals: Mapping[str, Sequence[Visu
         else:
             found += _derived(body, places[body.name], colors[body.name], radius)
     meshes = any(v.shape == "mesh" for given in shown.values() for v in given)
-    return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, model, radius)]
+    return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, radius)]
 
 
 def usual_length(system: System) -> float:
@@ -158,10 +158,10 @@ def _link(body: str, start: np.ndarray, end: np.ndarray, radius: float, color: C
         yield Piece(body, "sphere", (radius,) * 3, Pose(_point(place)), color)
 
 
-def _pin(joint: Joint, model: Model, radius: float) -> list[Piece]:
-    """What a joint looks like, on its child; on ground where the child is flexible."""
-    body, at = (joint.child, joint.child_at) if joint.child in model.bodies else (joint.parent, joint.at)
-    if body not in model.bodies or joint.kind in ("fixed", "free", "planar"):
+def _pin(joint: Joint, radius: float) -> list[Piece]:
+    """What a joint looks like, on its child."""
+    body, at = joint.child, joint.child_at
+    if joint.kind in ("fixed", "free", "planar"):
         return []
     if joint.kind in ("spherical", "universal"):
         return [Piece(body, "sphere", (1.5 * radius,) * 3, at, PIN)]
