@@ -25,6 +25,7 @@ ROOMS = [
     "integrate",
     "analysis",
     "cluster",
+    "view",
     "bench",
     "cli_progress",
     "cli_mpi",

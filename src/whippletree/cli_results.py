@@ -1,14 +1,19 @@
-"""The commands that look at a result: plot, report, animate. Parse, call the library, print."""
+"""The commands that look at a result: plot, report, animate, view. Parse, call the library, print."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import app
-from .cli_progress import Bar, say
+from .cli import Base, app
+from .cli_progress import Bar, compiling, notes, say, terminated_in_order
+from .errors import ModelError
+from .files.text import SUFFIXES
+
+if TYPE_CHECKING:
+    from .result import Result
 
 Scale = Annotated[float, typer.Option(metavar="TIMES", help="draw flexible bodies deformed so many times as much")]
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")]
@@ -75,3 +80,92 @@ def animate(
     with Bar(f"drawing {result.stem}", 1.0) as bar:
         load_result(result).animate(path, scale=scale, progress=bar)
     say(f"wrote {path}")
+
+
+@app.command(short_help="Show a result or a model in the browser.")
+def view(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a result (.nc), or a model: .toml, .urdf or MJCF .xml")],
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="who may look: 0.0.0.0 lets other machines")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="without it, the first free one from 8080 on")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="do not open a browser, only say the address")] = False,
+    follow: Annotated[str | None, typer.Option(metavar="BODY", help="the camera goes with this body")] = None,
+    speed: Annotated[float, typer.Option(metavar="TIMES", help="as fast as the clock")] = 1.0,
+    scale: Scale = 1.0,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write a page that needs no server, and end")
+    ] = None,
+    screenshot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture (.png), and end")] = None,
+    at: Annotated[float | None, typer.Option(metavar="SECONDS", help="the moment of the picture")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="MODEL", help="take shapes and meshes from this model")] = None,
+    packages: Annotated[list[Path], typer.Option(metavar="FOLDER", help="of ROS packages; may be repeated")] = [],  # noqa: B006
+    base: Base = None,
+) -> None:
+    """Show a result or a model in the browser, until Ctrl-C; or write it as a page or a picture.
+
+    \b
+    whippletree view run.nc
+    whippletree view run.nc --html run.html --screenshot run.png --at 1.5
+    whippletree view models/four_bar.toml
+    """
+    from .files.whole_file import writable
+    from .view.export import named, write_page, write_picture
+    from .view.replay import check_follow
+    from .view.replay import view as show
+
+    outputs = (html, (".html",), "a page"), (screenshot, (".png",), "a picture")
+    for path, endings, what in outputs:
+        if path is not None:
+            writable(named(path, endings, what), what)
+    run = _shown(file, base, packages)
+    check_follow(run, follow)
+    options: dict[str, Any] = {"scale": scale, "visuals": _visuals(run, model, packages)}
+    with notes():
+        if html is not None:
+            with Bar(f"drawing {file.stem}", 1.0) as bar:
+                write_page(run, html, speed=speed, progress=bar, **options)
+        if screenshot is not None:
+            write_picture(run, screenshot, at=at, **options)
+    written = [str(path) for path in (html, screenshot) if path is not None]
+    if written:
+        say(f"wrote {', '.join(written)}")
+        return
+    options |= {"follow": follow, "speed": speed, "say": say}
+    with notes(), terminated_in_order():
+        show(run, host=host, port=port, open_browser=not no_open, **options)
+
+
+def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:
+    """The result in a file; of a model, where it begins, with its loops closed."""
+    import whippletree as wt
+
+    if file.suffix.lower() not in SUFFIXES:
+        return wt.load_result(file)
+    with notes():
+        system = wt.load(file, base=base, packages=packages).compile()
+    q, u = system.q0, [0.0] * system.nu
+    if system.constraints.count:
+        try:
+            with compiling("assembly"):
+                q = wt.assemble(system).q
+        except ModelError as refusal:
+            say(f"note: shown as it is written, with open loops: {refusal.what}")
+    return wt.Result(system, [0.0], [q], [u])
+
+
+def _visuals(run: Result, model: Path | None, packages: list[Path]) -> Any:
+    """What another model draws on bodies of the same names."""
+    if model is None:
+        return None
+    import whippletree as wt
+
+    with notes():
+        bodies = wt.load(model, packages=packages).bodies
+    found = {name: bodies[name].visuals for name in run.system.model.bodies if name in bodies and bodies[name].visuals}
+    if not found:
+        expected = ", ".join(list(run.system.model.bodies)[:4])
+        raise ModelError(f"'{model}' has no shapes for the bodies of '{run.system.name}'", expected=expected)
+    return found

@@ -130,6 +130,11 @@ def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:
     return names, units
 
 
+def column(values: np.ndarray) -> np.ndarray:
+    """(T,) where there is one number for each time."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
 def shaped(value: Any, shape: tuple[int, ...], what: str, system: System) -> np.ndarray:
     """An array of this shape, or a complaint."""
     array = np.asarray(value, float)

@@ -25,6 +25,7 @@ from .columns import (
     TOTALS,
     WRENCH_LEDGER,
     Quantity,
+    column,
     force_quantities,
     joint_quantity,
     shaped,
@@ -48,8 +49,7 @@ class Result:
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
-    ``run.events``: those that happened; ``run.changes``: temporary constraints that came and went; ``run.switches``:
-    where reduction chose dependent joints anew.
+    ``events`` happened; in ``changes`` temporary constraints came and went; in ``switches`` loops chose dependents anew.
     """
 
     def __init__(
@@ -173,9 +173,9 @@ class Result:
         if what in self._joints.get(owner, ()):
             if owner in self.system.cut_joints:
                 derive = cut_coordinates if what == "q" else cut_speeds
-                return _column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
+                return column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
-            return _column(getattr(self, what)[:, index])
+            return column(getattr(self, what)[:, index])
         if name == "closure" and name in self._totals:
             return closure(self)
         if name not in TOTALS:
@@ -317,6 +317,12 @@ class Result:
 
         animate(self, path, progress, scale)
 
+    def view(self, **options: Any) -> Any:
+        """Show the run in the browser until Ctrl-C: see :func:`whippletree.view.replay.view` for the options."""
+        from ..view.replay import view
+
+        return view(self, **options)
+
     def report(self, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
         """Write one HTML page: motion (deformed ``scale`` times), energy balance, model, tree, method, references."""
         from .report import report
@@ -335,10 +341,6 @@ class Result:
             + f"\n  {len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies"
             + f"; {asked} ... names() lists all {len(names)}>"
         )
-
-
-def _column(values: np.ndarray) -> np.ndarray:
-    return values[:, 0] if values.shape[1] == 1 else values
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:

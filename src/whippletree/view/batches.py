@@ -1,0 +1,70 @@
+"""Instances of solids and meshes that move with bodies: one message to the browser moves all of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .meshes import Surfaces
+from .pieces import Piece
+from .poses import quaternions
+from .solids import UNITS
+
+if TYPE_CHECKING:
+    import viser
+
+GREY = (150, 155, 165)  # of meshes without a colour
+
+
+class Batch:
+    """Instances of one surface, each at its own place on a body."""
+
+    def __init__(self, scene: viser.SceneApi, name: str, surface: Any, pieces: Sequence[Piece], order: dict[str, int]):
+        self.bodies = tuple(piece.body for piece in pieces)
+        self._row = np.array([order[body] for body in self.bodies])
+        self._turn = np.array([piece.at.rotation() for piece in pieces])
+        self._shift = np.array([piece.at.position for piece in pieces], float)
+        opacities = np.array([piece.opacity for piece in pieces], np.float32)
+        self.handle = scene.add_batched_meshes_simple(
+            name,
+            surface[0],
+            surface[1],
+            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(pieces), 1)),
+            batched_positions=np.zeros((len(pieces), 3)),
+            batched_scales=np.array([piece.size for piece in pieces], np.float32),
+            batched_colors=np.array([piece.color or GREY for piece in pieces], np.uint8),
+            batched_opacities=None if (opacities == 1.0).all() else opacities,
+            lod="off",
+            side="double" if pieces[0].shape == "mesh" else "front",
+        )
+
+    def place(self, R: np.ndarray, p: np.ndarray) -> None:
+        """Move all instances, with rotations (bodies, 3, 3) and positions (bodies, 3)."""
+        turn = R[self._row]
+        self.handle.batched_wxyzs = quaternions(turn @ self._turn).astype(np.float32)
+        self.handle.batched_positions = (p[self._row] + (turn @ self._shift[..., None])[..., 0]).astype(np.float32)
+
+    def on_click(self, told: Callable[[str, Any], None]) -> None:
+        """Call with the body and viser's event."""
+        self.handle.on_click(lambda event: told(self.bodies[event.instance_index or 0], event))
+
+    def on_drag(self, told: Callable[[str, Any], None]) -> None:
+        """Call with the body and viser's event, from its start to its end."""
+        self.handle.on_drag("left")(lambda event: told(self.bodies[event.instance_index or 0], event))
+
+
+def batches_of(
+    scene: viser.SceneApi, pieces: Iterable[Piece], order: dict[str, int], surfaces: Surfaces
+) -> list[Batch]:
+    """One batch for each solid and each mesh."""
+    groups: dict[Any, list[Piece]] = {}
+    for piece in pieces:
+        for key, part in surfaces.parts(piece) if piece.shape == "mesh" else [(piece.shape, piece)]:
+            groups.setdefault(key, []).append(part)
+    found = []
+    for n, (key, group) in enumerate(groups.items()):
+        surface = UNITS[key]() if key in UNITS else surfaces[key]
+        found.append(Batch(scene, f"/bodies/{n}", surface, group, order))
+    return found

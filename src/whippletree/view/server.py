@@ -1,0 +1,91 @@
+"""The server behind a window: on this machine alone unless told otherwise, and silent on stdout."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from ..errors import MissingExtra, ModelError
+
+if TYPE_CHECKING:
+    import viser
+
+HOST = "127.0.0.1"
+FIRST_PORT, LAST_PORT = 8080, 8180  # tried in turn where none is asked for
+
+
+def serve(host: str = HOST, port: int | None = None, title: str = "whippletree") -> viser.ViserServer:
+    """A running server. Without a port it takes the first free one from 8080 on; one that is taken is refused."""
+    try:
+        import viser
+    except ImportError:
+        raise MissingExtra("viser", "view", "the view in the browser") from None
+    chosen = free_port(host, port)
+    with redirect_stdout(StringIO()):  # viser greets on stdout, which is for data
+        server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
+    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
+    return server
+
+
+def address(server: viser.ViserServer) -> str:
+    """What to type into a browser."""
+    host = server.get_host()
+    return f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"
+
+
+@contextmanager
+def served(host: str = HOST, port: int | None = None, title: str = "whippletree") -> Iterator[viser.ViserServer]:
+    """A server that is stopped in the end."""
+    server = serve(host, port, title)
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+def stop(server: viser.ViserServer) -> None:
+    """End it, silently; its windows say that they have lost it."""
+    with redirect_stdout(StringIO()):
+        server.stop()
+
+
+def free_port(host: str, port: int | None) -> int:
+    """The port, if it can be had; the first free one if none is given."""
+    if port is not None:
+        if isinstance(port, bool) or not isinstance(port, int) or not 1 <= port <= 65535:
+            raise ModelError(f"port {port!r} is no port", expected="a number from 1 to 65535")
+        _try(host, port)
+        return port
+    for candidate in range(FIRST_PORT, LAST_PORT + 1):
+        try:
+            _try(host, candidate)
+        except _Taken:
+            continue
+        return candidate
+    raise ModelError(f"all ports from {FIRST_PORT} to {LAST_PORT} are in use", hint="--port names another")
+
+
+class _Taken(ModelError):
+    """Something else listens there."""
+
+
+def _try(host: str, port: int) -> None:
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise ModelError(f"host '{host}' is not known", expected="an address of this machine, as 127.0.0.1") from None
+    with socket.socket(family, kind) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(place)
+        except PermissionError:
+            raise ModelError(f"port {port} may not be used by this user", hint="take one from 1024 on") from None
+        except OSError as e:
+            if e.errno == errno.EADDRINUSE:
+                hint = "take another, or leave --port out"
+                raise _Taken(f"port {port} of {host} is in use by another program", hint=hint) from None
+            raise ModelError(f"host '{host}' is no address of this machine", got=e.strerror) from None
