@@ -25,9 +25,16 @@ INKS = 64  # colours in a file
 MARGIN, HEAD = 0.06, 0.075  # of the size: kept free at the edges, and above for the words
 
 
-def write_gif(run: Result, path: Path, progress: Callable[[float], None], title: str, size: int = SIZE) -> None:
+def write_gif(
+    run: Result,
+    path: Path,
+    progress: Callable[[float], None],
+    title: str,
+    size: int = SIZE,
+    most_frames: int = MOST_FRAMES,
+) -> None:
     """Draw the frames and write them, in real time if the run is neither very short nor very long."""
-    moments, frame_time, speed = frame_moments(run.t)
+    moments, frame_time, speed = frame_moments(run.t, most_frames)
     pictures: list[Any] = []
     for k, picture in enumerate(_frames(run, moments, speed, title, size)):
         pictures.append(picture)
@@ -50,11 +57,11 @@ def _palette(pictures: list[Any]) -> Any:
     return together.quantize(INKS)
 
 
-def frame_moments(t: np.ndarray) -> tuple[np.ndarray, float, float]:
+def frame_moments(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.ndarray, float, float]:
     """Which moments are frames, how long (s) each is shown, and how many times as fast as real time that is."""
     span = float(t[-1] - t[0])
     length = max(span, SHORTEST)
-    count = int(min(MOST_FRAMES, max(2, np.ceil(length * FASTEST)), len(t)))
+    count = int(min(most_frames, max(2, np.ceil(length * FASTEST)), len(t)))
     frame_time = min(length / count, 1.0 / SLOWEST)
     frame_time = max(round(100 * frame_time), 2) / 100  # a GIF counts hundredths, and players take 1 for 10
     moments = np.interp(np.linspace(t[0], t[-1], count), t, np.arange(len(t))).round().astype(int)  # the nearest
@@ -87,7 +94,7 @@ def _frames(run: Result, moments: np.ndarray, speed: float, title: str, size: in
     view = view_of(points.reshape(-1, 3), run.system.gravity)
     fine = size * FINER
     camera = Camera(view, points, max(drawn.radii, default=0.0), fine)
-    path = camera(_trail(run, moments))[:, :2]
+    path = camera(_trail(run))[:, :2]
     ground = _Ground(run, drawn, view) if run.system.gravity.any() else None
     words = _Words(title, speed, fine)
     for k, moment in enumerate(moments):
@@ -95,26 +102,26 @@ def _frames(run: Result, moments: np.ndarray, speed: float, title: str, size: in
         draw = ImageDraw.Draw(paper)
         if ground is not None:
             ground.draw(draw, camera, k)
-        if k:
-            draw.line([tuple(p) for p in path[: k + 1]], fill=TRAIL, width=FINER, joint="curve")
+        if moment:
+            draw.line([tuple(p) for p in path[: moment + 1]], fill=TRAIL, width=FINER, joint="curve")
         words.draw(draw, run.t[moment])
         raster = Raster(fine, fine)
         _put(raster, drawn, camera, k)
         yield Image.fromarray(raster.over(np.asarray(paper), 0.02 * fine)).reduce(FINER)
 
 
-def _trail(run: Result, moments: np.ndarray) -> np.ndarray:
+def _trail(run: Result) -> np.ndarray:
     """The path (T, 3) of the last frame, or of the last body's mass centre if there is no frame."""
     frames = list(run.system.model.frames)
-    return run[f"{frames[-1]}.position"][moments] if frames else mass_centres(run, moments)[-1]
+    return run[f"{frames[-1]}.position"] if frames else mass_centres(run, np.arange(len(run)))[-1]
 
 
 def _put(raster: Raster, drawn: Solids, camera: Camera, k: int) -> None:
     ends = camera(drawn.bars[:, :, k])
     for owner, ((start, end), radius, color) in enumerate(zip(ends, drawn.radii, drawn.bar_colors, strict=True), 1):
         raster.bar(start, end, max(radius * camera.scale, 0.6 * FINER), color, owner)
-    for owner, (face, color) in enumerate(zip(drawn.faces, drawn.face_colors, strict=True), 1 + len(ends)):
-        raster.face(camera(face[:, k]), color, owner)
+    for face, color, owner in zip(drawn.faces, drawn.face_colors, drawn.face_owners, strict=True):
+        raster.face(camera(face[:, k]), color, owner + len(ends))
 
 
 class _Ground:

@@ -7,6 +7,7 @@ joint, with a ball at the mass centre; flexible bodies are lines through their n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,25 @@ from .sticks import mass_centres, masses, stick_ends
 COLORS = ("#3d6fa3", "#e0893a", "#5b9a72", "#b8566c", "#8672ad", "#4b9fa6", "#bd9b35", "#73808c")
 GROUND = "#9aa0a6"
 MANY = 16  # bodies; more take turns in two colours, which shows a chain as one thing
-BAR, BALL = 0.02, 0.05  # radii, as parts of half the width of the picture
+BAR, BALL = 0.02, 0.05  # radii, as parts of half the size of what is shown
+THICK = 0.1  # of the usual length of bars, beyond which they would be clumsy
 SIDES = 28  # of a cylinder that is wide enough to show them
 SLENDER = 0.06  # radius of a cylinder, as a part of its length, up to which its round ends do not show
 
 
 @dataclass
 class Solids:
-    """Bars (B, 2, T, 3) with their radii, and flat convex faces, each (corners, T, 3); both with colours 0 to 255."""
+    """Bars (B, 2, T, 3) with their radii, and flat convex faces, each (corners, T, 3); both with colours 0 to 255.
+
+    Faces with the same owner are of one shape.
+    """
 
     bars: np.ndarray
     radii: np.ndarray
     bar_colors: np.ndarray
     faces: list[np.ndarray]
     face_colors: np.ndarray
+    face_owners: list[int]
 
     @property
     def points(self) -> np.ndarray:
@@ -48,9 +54,11 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     inks = dict(zip(names, _inks(len(names)), strict=True))
     ends, owners = stick_ends(run, moments)
     reach = view_of(ends.reshape(-1, 3), run.system.gravity).reach
-    thick = BAR * reach * min(1.0, (30 / max(1, len(names))) ** 0.5)
+    lengths = np.linalg.norm(ends[:, 1, 0] - ends[:, 0, 0], axis=1)
+    thick = min(BAR * reach, THICK * float(np.median(lengths))) if len(lengths) else BAR * reach
     shaped = {name for name, body in model.bodies.items() if any(v.shape != "mesh" for v in body.visuals)}
-    bars, radii, colors, faces, face_colors = [], [], [], [], []
+    bars, radii, colors, faces, face_colors, face_owners = [], [], [], [], [], []
+    shapes = count(1)
     for pair, owner in zip(ends, owners, strict=True):
         bars.append(pair)
         radii.append(0.5 * thick if owner in shaped else thick)
@@ -70,6 +78,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     for name, body in model.bodies.items():
         place, turn = run[f"{name}.position"][moments], run[f"{name}.rotation"][moments]
         for visual in body.visuals:
+            shape = next(shapes)
             ink = inks[name] if visual.color is None else 255 * np.array(visual.color[:3])
             for corners, radius in _pieces(visual):
                 own = np.asarray(visual.at.position) + corners @ visual.at.rotation().T
@@ -77,12 +86,14 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
                 if radius is None:
                     faces.append(world)
                     face_colors.append(ink)
+                    face_owners.append(shape)
                 else:
                     bars.append(world)
                     radii.append(radius)
                     colors.append(ink)
     ends = np.array(bars) if bars else np.zeros((0, 2, len(moments), 3))
-    return Solids(ends, np.array(radii), np.array(colors).reshape(-1, 3), faces, np.array(face_colors).reshape(-1, 3))
+    bar_inks, face_inks = (np.array(c).reshape(-1, 3) for c in (colors, face_colors))
+    return Solids(ends, np.array(radii), bar_inks, faces, face_inks, face_owners)
 
 
 def _pieces(visual: Visual) -> list[tuple[np.ndarray, float | None]]:

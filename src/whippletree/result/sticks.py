@@ -24,7 +24,8 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
     held: dict[str, Any] = {}
     points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
     for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
+        if held.setdefault(joint.child, joint.child_at.position) is not joint.child_at.position:
+            points[joint.child].append(joint.child_at.position)  # a loop closes here
         points[joint.parent].append(joint.at.position)
     for frame in model.frames.values():
         points[frame.body].append(frame.at.position)
