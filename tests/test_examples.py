@@ -1,10 +1,13 @@
-"""The examples run, and so do the python and console blocks of the README and the guides, in their order."""
+"""The examples run, and so do all blocks of code and commands in the README and the documentation, in their order."""
 
 import os
 import pkgutil
 import re
 import runpy
 import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,9 @@ from whippletree.cli import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(toml|xml|python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+RUN, SHOWN = {"toml", "xml", "python", "console"}, {"text"}  # a block is run, or says that it is only shown
 FILE_NAME = re.compile(r"^(?:# |<!-- )(\S+\.(?:toml|urdf|xml))")
 
 
@@ -42,6 +46,19 @@ def test_example_is_short(path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_every_block_is_run_or_marked_as_shown(page):
+    text = page.read_text("utf-8")
+    blocks = BLOCK.findall(text)
+    assert 2 * len(blocks) == len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)), "a fence in another form"
+    for kind, body in blocks:
+        assert kind in RUN | SHOWN, f"{page.name}: a block of kind '{kind}': {body[:60]}"
+        if kind in SHOWN and re.search(r"^\$ ", body, re.MULTILINE):
+            assert "^C" in body, (
+                f"{page.name}: a command in a block that is not run: {body[:60]}"
+            )  # nobody types it here
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text("utf-8"))], ids=lambda p: p.stem)
 def test_blocks_of_the_docs_run(page, folder, capsys, monkeypatch):
     known: dict = {}
     for kind, text in BLOCK.findall(page.read_text("utf-8")):
@@ -49,7 +66,7 @@ def test_blocks_of_the_docs_run(page, folder, capsys, monkeypatch):
             (folder / FILE_NAME.match(text)[1]).write_text(text, "utf-8")
         elif kind == "python":
             exec(compile(text, f"{page.name}, python block", "exec"), known)
-        else:
+        elif kind == "console":
             for command, shown in commands(text):
                 capsys.readouterr()
                 assert run(command, monkeypatch) == 0, f"{page.name}: {' '.join(command)}"
@@ -58,24 +75,53 @@ def test_blocks_of_the_docs_run(page, folder, capsys, monkeypatch):
 
 
 def commands(text):
-    """Commands of a console block, each with the output that the page shows for it; make has its own tests."""
+    """Commands of a console block, each with the output that the page shows for it."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
-        words = shlex.split(line, comments=True)
-        if words[0] != "make":
-            assert words[0] == "whippletree"
-            yield words[1:], shown.strip()
+        yield shlex.split(line, comments=True), shown.strip()
 
 
-def run(arguments, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["whippletree", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return stop.value.code
+def run(words, monkeypatch):
+    """Exit code of a command; of those that install, whether what they name is there."""
+    match words:
+        case ["whippletree", *arguments]:
+            monkeypatch.setattr("sys.argv", ["whippletree", *quicker(arguments, monkeypatch)])
+            with pytest.raises(SystemExit) as stop:
+                main()
+            return stop.value.code
+        case ["mpiexec", "-n", _, "whippletree", *arguments]:
+            program = [f"{sys.prefix}/bin/mpiexec", "-n", "2", sys.executable, "-m", "whippletree", *arguments]
+            return subprocess.run(program, check=False, timeout=300).returncode
+        case ["make", *targets]:
+            made = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+            return int(not set(targets) <= set(made))
+        case ["pip", "install", what]:
+            extra = re.fullmatch(r"whippletree\[(\w+)\]", what)[1]
+            return int(
+                extra
+                not in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+            )
+        case ["pre-commit", "install"]:
+            return int(not (ROOT / ".pre-commit-config.yaml").is_file())
+        case [".", script]:
+            return int(script != ".venv/bin/activate")
+    raise AssertionError(f"a command that this test does not know: {words}")
+
+
+def quicker(arguments, monkeypatch):
+    """The same command; a bench takes only its smallest sizes, once, with short runs: its numbers are not looked at."""
+    if arguments[0] != "bench":
+        return arguments
+    monkeypatch.setattr("whippletree.bench.rows.BATCH", 16)
+    monkeypatch.setattr("whippletree.bench.rows.ROLLOUT", (8, 5, 1e-3))
+    monkeypatch.setattr("whippletree.bench.simulate.UNTIL", 0.5)
+    sizes = [k for k, word in enumerate(arguments) if word in ("--bodies", "--sizes", "--modes")]
+    least = [re.split("[:,]", word)[0] if k - 1 in sizes else word for k, word in enumerate(arguments)]
+    return [*least, *([] if sizes else ["--sizes", "2"]), "--rounds", "1"]
 
 
 def test_links_of_the_docs_lead_somewhere():
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+    for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
             assert os.path.exists(page.parent / target), f"{page.name}: {target}"
 

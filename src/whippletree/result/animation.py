@@ -6,6 +6,7 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +22,7 @@ from .sticks import mass_centres, masses, stick_ends
 
 FORMATS = (".html", ".gif")
 MOST_NUMBERS = 3_000_000  # of stick ends, 4 bytes each; more moments than fit are thinned out evenly
-YAW, PITCH = 0.5, 0.3  # rad: how the mechanism is seen, to begin with
+YAW, PITCH, FROM_ABOVE = 0.5, 0.3, 0.75  # rad: how a mechanism is seen, and one that moves on the level
 
 
 def animation_path(path: str | os.PathLike[str]) -> Path:
@@ -64,30 +65,63 @@ def _scene(run: Result) -> dict[str, Any]:
     parts = len(model.bodies) + sum(len(flexible.modes.nodes) for flexible in model.flexibles.values())
     fit = max(2, MOST_NUMBERS // max(1, 12 * parts))
     moments = np.unique(np.linspace(0, len(run) - 1, min(len(run), fit)).astype(int))
-    ends, centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
+    (ends, _), centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
-    up, sign = upward(run)
+    view = view_of(points, run.system.gravity)
     return {
         "times": _packed(run.t[moments]),
         "sticks": _packed(ends.transpose(2, 0, 1, 3)),
         "dots": _packed(centres.transpose(1, 0, 2)),
         "sizes": disc_sizes(run).round(2).tolist(),
         "centre": ((low + high) / 2).tolist(),
-        "reach": max(float(np.linalg.norm(high - low)) / 2, 1e-9),
-        "up": up,
-        "sign": sign,
-        "yaw": YAW,
-        "pitch": PITCH,
-        "floor": floor_lines(low, high, up, sign < 0),
+        "reach": view.reach,
+        "up": view.up,
+        "sign": view.sign,
+        "yaw": view.yaw,
+        "pitch": view.pitch,
+        "floor": floor_lines(low, high, view.up, view.sign < 0) if run.system.gravity.any() else [],
     }
 
 
-def upward(run: Result) -> tuple[int, int]:
-    """World axis against gravity, and its sign."""
-    gravity = run.system.gravity
-    up = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
-    return up, -1 if gravity[up] > 0 else 1
+@dataclass(frozen=True)
+class View:
+    """How a mechanism is seen: its upward axis and the sign of it, turn and tilt (rad), half its size (m)."""
+
+    up: int
+    sign: int
+    yaw: float
+    pitch: float
+    reach: float
+
+    def seen(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of the world as (across, up, near): turned about the vertical, tilted, no perspective."""
+        east, north = points[..., (self.up + 1) % 3], points[..., (self.up + 2) % 3]
+        across = east * np.cos(self.yaw) - north * np.sin(self.yaw)
+        deep = east * np.sin(self.yaw) + north * np.cos(self.yaw)
+        high = self.sign * points[..., self.up]
+        cos, sin = np.cos(self.pitch), np.sin(self.pitch)
+        return np.stack([across, high * cos + deep * sin, high * sin - deep * cos], axis=-1)
+
+
+def view_of(points: np.ndarray, gravity: np.ndarray) -> View:
+    """A view in which the widest direction runs across, from above where little happens in height.
+
+    Without gravity the axis of least extent is looked along.
+    """
+    points = points if len(points) else np.zeros((1, 3))
+    spread = np.ptp(points, axis=0)
+    up = int(np.argmax(np.abs(gravity))) if gravity.any() else int(np.argsort(spread, kind="stable")[1])
+    level = points[:, [(up + 1) % 3, (up + 2) % 3]]
+    sizes, axes = np.linalg.eigh(np.cov(level.T)) if len(points) > 1 else (np.zeros(2), np.eye(2))
+    depth, width = np.sqrt(np.maximum(sizes, 0.0))
+    turn = 0.0
+    if depth < 0.75 * width:
+        east, north = axes[:, 1] * np.copysign(1.0, axes[0, 1] or axes[1, 1])
+        turn = -float(np.arctan2(north, east))
+    flat = gravity.any() and points[:, up].std() < 0.25 * depth
+    reach = max(float(np.linalg.norm(spread)) / 2, 1e-9)
+    return View(up, -1 if gravity[up] > 0 else 1, YAW + turn, FROM_ABOVE if flat else PITCH, reach)
 
 
 def disc_sizes(run: Result) -> np.ndarray:

@@ -152,7 +152,7 @@ def _draw(run: Result, axes: Axes, scaled: str) -> None:
     bodies = len(run.system.bodies) - 1
     pictures = max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
     moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
-    ends = stick_ends(run, moments)  # (sticks, 2, moments, 3)
+    ends, _ = stick_ends(run, moments)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
     centres = mass_centres(run, moments)
     weights = masses(run.system)

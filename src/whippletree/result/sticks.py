@@ -14,29 +14,35 @@ from .deformation import node_positions
 from .result import Result
 
 
-def stick_ends(run: Result, moments: np.ndarray) -> np.ndarray:
-    """World points (sticks, 2, moments, 3): from where a body is held to its other joints, frames and mass centre.
+def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """World points (sticks, 2, moments, 3), and the body of each stick.
 
-    A flexible body is a line through its nodes, or from its inboard node to each where it is no beam.
+    Sticks go from where a body is held to its other joints, frames and mass centre. A flexible body is a line through
+    its nodes, or from its inboard node to each where it is no beam.
     """
     model = run.system.model
     held: dict[str, Any] = {}
     points: dict[str, list[Any]] = {name: [] for name in run.system.bodies}
     for joint in model.joints.values():
-        held.setdefault(joint.child, joint.child_at.position)
+        if held.setdefault(joint.child, joint.child_at.position) is not joint.child_at.position:
+            points[joint.child].append(joint.child_at.position)  # a loop closes here
         points[joint.parent].append(joint.at.position)
     for frame in model.frames.values():
         points[frame.body].append(frame.at.position)
-    sticks = []
+    sticks: list[Any] = []
+    owners: list[str] = []
     for name in run.system.bodies[1:]:
         body = model.bodies.get(name)
         start = (0.0, 0.0, 0.0) if body is None else held.get(name, (0.0, 0.0, 0.0))
         for end in (*points[name], *([] if body is None else [body.com])):
             if end != start:
                 sticks.append([_world(run, name, start, moments), _world(run, name, end, moments)])
+                owners.append(name)
     for flexible in model.flexibles.values():
-        sticks += _lines(run, flexible, moments)
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3))
+        lines = _lines(run, flexible, moments)
+        sticks += lines
+        owners += [flexible.name] * len(lines)
+    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3)), owners
 
 
 def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np.ndarray]]:
