@@ -41,7 +41,9 @@ def five_bars() -> Outcome:
             out.compare(f"{variant}: {unit}, 0 to 3 s", found, columns(rows, names), given["tolerance"][kind])
         out.bound(f"{variant}: drift of energy, relative", energy_drift(run), given["tolerance"]["energy_drift"])
         out.curves.append(
-            Curve(f"P01 five-bar, variant {variant}", ("t (s)", "q1 (rad)"), (run.t, run["q1.q"]), (rows["t"], rows["q1"]))
+            Curve(
+                f"P01 five-bar, variant {variant}", ("t (s)", "q1 (rad)"), (run.t, run["q1.q"]), (rows["t"], rows["q1"])
+            )
         )
     return out
 
