@@ -17,7 +17,7 @@ import xarray as xr
 
 import whippletree as wt
 from whippletree.integrate import checkpoint
-from zoo import floating_tree
+from whippletree.reproduce.problems import floating_tree
 
 ROWS = 200
 

@@ -7,21 +7,12 @@ import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import adaptive, simulate
 from whippletree.integrate.task import make_task
-from zoo import DATA, data, flying_tree
+from whippletree.reproduce.problems import case, flying_tree, heavy_top
+from whippletree.reproduce.problems import table as reference
 
-P05 = data("p05_heavytop.json")
+P05 = case("P05")
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 TIGHTEST = {"rtol": 1e-13, "atol": 1e-15}
-
-
-def heavy_top():
-    """P05 and its start."""
-    given = P05["model"]
-    model = wt.Model("heavy top", gravity=given["gravity"])
-    model.body("top", mass=given["mass"], com=given["com_body"], inertia=given["central_inertia"])
-    model.joint("ball", "spherical", "ground", "top")
-    system = model.compile()
-    return system, system.q0, np.array(P05["initial"]["omega"])
 
 
 ADAPTIVE = ["dopri5", "dop853"]
@@ -57,7 +48,7 @@ def test_energy_stays_for_ten_seconds(integrator, case, tolerances, most):
 @pytest.mark.parametrize("tolerances", [{}, TIGHT], ids=["default", "tight"])
 def test_heavy_top_follows_the_table(tolerances):
     system, q, u = heavy_top()
-    table, tol = np.genfromtxt(DATA / "p05_heavytop.csv", delimiter=",", names=True), P05["tolerance"]
+    table, tol = reference("p05_heavytop"), P05["tolerance"]
     run = wt.simulate(system, 2.0, q=q, u=u, output_step=0.01, **tolerances)
     rows = np.rint(table["t"] / 0.01).astype(int)
     np.testing.assert_allclose(run.t[rows], table["t"], rtol=1e-14)

@@ -1,8 +1,5 @@
 """Beams against exact roots (problem P10), closed forms, and rods integrated as they bend."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
@@ -11,8 +8,9 @@ from scipy.optimize import brentq
 from scipy.special import iv, jv, kv, yv
 
 import whippletree as wt
+from whippletree.reproduce.problems import case
 
-P10 = json.loads((Path(__file__).parent / "data" / "p10_flexbeam.json").read_text())
+P10 = case("P10")
 REF = P10["reference"]
 # EI = 14000, EA = 2.8e7, rho A = 1.2 as the problem has them; I follows from a radius of gyration near zero
 THIN = {"A": 1.0, "Iy": 5e-4, "Iz": 5e-4, "E": 2.8e7, "rho": 1.2, "rotary": False}

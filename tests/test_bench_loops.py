@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from loop_reference import constraint_rows, solve
-from loop_zoo import start
 from whippletree import ModelError, SimulationError, bench
 from whippletree.bench import exact, families, loop_peers, loop_report, loops, peers, report
 from whippletree.bench.links import CannotHold, links_and_closings
@@ -15,6 +14,7 @@ from whippletree.bench.loop_peers import Ours, PinocchioLoops, planar, points
 from whippletree.bench.measure import Call, difference
 from whippletree.bench.result import OURS, BenchResult, Row
 from whippletree.model import Model
+from whippletree.reproduce.loop_problems import start
 
 HERE = [name for name in peers.LOOP_PEERS if peers.installed(name)]
 SMALL = {"ladder": 3, "tower": 2, "lattice": 2, "stewart": 1}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from loop_zoo import n_four_bar
+from whippletree.reproduce.loop_problems import n_four_bar
 from zoo import chain, random_model
 
 HERE = Path(__file__).parent

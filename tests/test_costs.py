@@ -133,7 +133,7 @@ def test_the_bench_tells_and_draws(tmp_path, monkeypatch):
     assert [(r.bodies, r.threads) for r in rows][-1] == (32, 32)
     assert {r.threads for r in rows if r.bodies == 16} == {1, 2, 3, 4, 5, 6, 7, 8, 16}
     text = report.text(result)
-    assert "DCA gains over O(n), 1024 bodies: paper 4; formula 4, simulated 4" in text
+    assert "DCA gains over O(n), 1024 bodies: 4; here: formula 4, simulated 4" in text
     assert "theory: operations one after the other" in text
     again = report.load(report.save(result, tmp_path / "theory.json"))
     assert again.rows == result.rows

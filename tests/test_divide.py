@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 
 import whippletree as wt
 from bridge import case_of, error
-from flexible_zoo import hub_and_beam
 from reference import Reference
 from whippletree.bench import exact, families
 from whippletree.bench.loop_families import Posed
@@ -19,7 +18,9 @@ from whippletree.dynamics.division_options import Division, division, threads_of
 from whippletree.dynamics.partition import partition
 from whippletree.dynamics.strand_layout import E_, HANDLES, I_, L0_, L_, P_, POINT
 from whippletree.model import Model
-from zoo import ZOO, chain, chain3d, data, random_solid, random_state, rod_chain
+from whippletree.reproduce.flexible_problems import hub_and_beam
+from whippletree.reproduce.problems import case, chain3d, rod_chain
+from zoo import ZOO, chain, random_solid, random_state
 
 FORMS = ("dcae", "dcat", "dca", "divide(pieces=2)", "divide(pieces=3, lanes=False)", "divide(pieces=5)")
 MASSLESS = {"puma560"}  # has bodies without mass: no leaves of DCA
@@ -264,7 +265,7 @@ def test_long_chains_are_as_exact_as_by_the_articulated_sweep(form):
 
 @pytest.mark.parametrize("form", ["dca", "dcat", "divide(pieces=16)", "divide(pieces=7, lanes=False)"])
 def test_papers_chains_of_1024_bodies(form):
-    tolerance = data("p07_chain.json")["tolerance"]
+    tolerance = case("P07")["tolerance"]
     level, i = rod_chain(1024).compile(), np.arange(1, 1025)
     falling = wt.forward_dynamics(level, np.zeros(1024), np.zeros(1024), algorithm=form, threads=2)
     assert abs(np.cumsum(falling)[0] - (3 - np.sqrt(3)) * 9.81) < tolerance["part_a"]
@@ -272,7 +273,7 @@ def test_papers_chains_of_1024_bodies(form):
     system = chain3d(1024).compile()
     q, u, tau = 0.3 * np.sin(1.7 * i), 0.4 * np.cos(0.9 * i), 0.1 * np.sin(0.5 * i)
     udot = wt.forward_dynamics(system, q, u, tau, algorithm=form, threads=2)
-    known = data("p07_chain.json")["part_b"]["spot"]
+    known = case("P07")["part_b"]["spot"]
     near = {"rtol": 0, "atol": tolerance["part_b_rel"]["N=1024"] * np.abs(udot).max()}
     np.testing.assert_allclose(udot[:3], known["N1024_first3"], **near)
     np.testing.assert_allclose(udot[[511, -1]], [known["N1024_i512"], known["N1024_last"]], **near)

@@ -7,13 +7,15 @@ from scipy.spatial.transform import Rotation
 
 import whippletree as wt
 from bridge import error
-from loop_zoo import MECHANISMS, four_bar, four_bar_angles, four_bar_model, onto_rows, random_loops, start
+from loop_zoo import MECHANISMS, four_bar, four_bar_angles, four_bar_model, onto_rows, random_loops
 from reference import Reference
 from test_divide import binary_tree, caterpillar
 from whippletree.dynamics.divide import planned_run
 from whippletree.integrate.task import make_task
 from whippletree.model import Model
-from zoo import chain, floating_tree, random_solid, random_state
+from whippletree.reproduce.loop_problems import start
+from whippletree.reproduce.problems import floating_tree
+from zoo import chain, random_solid, random_state
 
 FORMS = ("divide", "dca", "dcat", "divide(pieces=3, lanes=False)", "divide(threads=2)")
 FINE = {"rtol": 1e-10, "atol": 1e-12}

@@ -1,8 +1,6 @@
 """Flexible bodies: conservation laws, beams of P10, entering a body at any node, loops, limits, and refusals."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +8,9 @@ from scipy.linalg import eigh
 
 import whippletree as wt
 from test_flexible import CLOSE, random_modes, relative
+from whippletree.reproduce.problems import case
 
-P10 = json.loads((Path(__file__).parent / "data" / "p10_flexbeam.json").read_text("utf-8"))
+P10 = case("P10")
 BEAM, KNOWN = P10["model"], P10["reference"]
 LOOPS = ("reduction", "multipliers", "nullspace")
 

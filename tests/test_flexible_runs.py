@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from flexible_zoo import hub_and_beam, lag, p10, spun_beam
+from flexible_zoo import lag, spun_beam
 from whippletree.cli import main
 from whippletree.errors import ModelWarning
+from whippletree.reproduce.flexible_problems import hub_and_beam, p10
 
 MODEL = Path(__file__).parents[1] / "models" / "rotating_beam.toml"
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "E": 70e9, "rho": 2700.0}

@@ -12,7 +12,8 @@ from whippletree.dynamics.loads import given_motion
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.model import JOINT_KINDS, Limits
-from zoo import flying_tree, random_model, random_pose, random_state
+from whippletree.reproduce.problems import flying_tree
+from zoo import random_model, random_pose, random_state
 
 WAVES = (
     2.5,

@@ -18,24 +18,19 @@ from loop_reference import (
     joint_rows,
     solve,
 )
-from loop_zoo import (
+from loop_zoo import FAMILIES, MECHANISMS, four_bar, leg_model, random_loops, slider_crank, stewart_model
+from reference import Reference
+from whippletree.reproduce.loop_problems import (
     ANDREWS,
-    FAMILIES,
-    MECHANISMS,
     andrews_angles,
     andrews_model,
     bricard,
     five_bar,
-    four_bar,
-    leg_model,
     n_four_bar,
-    random_loops,
-    slider_crank,
     start,
-    stewart_model,
 )
-from reference import Reference
-from zoo import MOVING, ZOO, data, one_kind, random_state
+from whippletree.reproduce.problems import case
+from zoo import MOVING, ZOO, one_kind, random_state
 
 EPS = np.finfo(float).eps
 G = 9.81
@@ -89,12 +84,12 @@ def test_bricard_has_one_freedom_and_starts_as_computed_elsewhere():
     answer = solve(system.model, system, q, u)
     assert (len(answer.names), answer.rank, system.nu) == (5, 4, 5)
     # printed to 9 digits
-    close(answer.udot, data("p03_bricard.json")["reference"]["initial_joint_accelerations"], 3e-9)
+    close(answer.udot, case("P03")["reference"]["initial_joint_accelerations"], 3e-9)
 
 
 def andrews_forces(system, q):
     """The motor and the spring of P02, by hand: tau from the spring's force at a point of K3."""
-    p, tau = data("p02_andrews.json")["model"]["parameters"], np.zeros(system.nu)
+    p, tau = case("P02")["model"]["parameters"], np.zeros(system.nu)
     tau[system.u_index("beta")] = p["mom"]
     k = wt.kinematics(system, q)
     here = k.position("K3") + k.rotation("K3") @ (p["sd"], -p["sc"], 0)
@@ -113,7 +108,7 @@ def andrews_forces(system, q):
     ],
 )
 def test_andrews_accelerates_as_published(q, u, udot, tol):
-    numbers = data("p02_andrews.json")
+    numbers = case("P02")
     q, u, udot = (np.array(numbers[part][key]) for part, key in (x.split() for x in (q, u, udot)))
     system = andrews_model().compile()
     x, v = start(system, andrews_angles(q), andrews_angles(u))

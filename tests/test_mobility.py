@@ -5,11 +5,12 @@ import pytest
 
 import whippletree as wt
 from loop_reference import constraint_rows
-from loop_zoo import FAMILIES, MECHANISMS, n_four_bar, n_four_bar_model, random_loops
+from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from whippletree.analysis import mobility as module
 from whippletree.analysis.loop_words import as_dict, describe
 from whippletree.dynamics import reduction
 from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.reproduce.loop_problems import n_four_bar, n_four_bar_model
 
 RANK = 1e-9  # models of the zoo have singular values above 1e-5 or below 1e-11 of the largest
 

@@ -5,14 +5,14 @@ import pytest
 
 import whippletree as wt
 from bridge import solve_tolerance
-from zoo import DATA, chain3d, data, flying_tree, puma560, rod_chain
+from whippletree.reproduce.problems import case, chain3d, flying_tree, puma560, rod_chain
 
 # nullspace solves with the whole mass matrix, and so loses its conditioning: chains of 1,024, links of no mass
 TREES = [a for a, module in wt.ALGORITHMS.items() if "trees" in module.SUPPORTS and a != "nullspace"]
 
-P06 = data("p06_puma560.json")
-P07 = data("p07_chain.json")
-P08 = data("p08_tree.json")
+P06 = case("P06")
+P07 = case("P07")
+P08 = case("P08")
 
 
 def close(got, expected, tol):

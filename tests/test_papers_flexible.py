@@ -1,15 +1,13 @@
 """Problem P10 in systems and runs: beams on hubs against exact roots and published tables."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import whippletree as wt
-from flexible_zoo import hub_and_beam, p10, turned_at
+from whippletree.reproduce.flexible_problems import hub_and_beam, p10, turned_at
+from whippletree.reproduce.problems import case
 
-P10 = json.loads((Path(__file__).parent / "data" / "p10_flexbeam.json").read_text())
+P10 = case("P10")
 REF, TOLERANCE = P10["reference"], P10["tolerance"]
 UNIT = np.sqrt(1.2 * 10.0**4 / 14000.0)  # s: frequencies of tables are in its inverse
 

@@ -10,7 +10,7 @@ import pytest
 
 import loop_zoo
 import whippletree as wt
-from zoo import DATA, data
+from whippletree.reproduce.problems import case
 
 
 def table(name):
@@ -27,7 +27,7 @@ def drift(run):
 def test_five_bar(variant):
     """P01, whose accelerations at the start are exact; what depends on what has to change on the way."""
     system, q, u = loop_zoo.five_bar(variant)
-    case, rows = data("p01_fivebar.json"), table(f"p01_fivebar_{variant}.csv")
+    case, rows = case("P01"), table(f"p01_fivebar_{variant}.csv")
     expected = case["reference"]["initial_accelerations"][variant]["udot"]
     np.testing.assert_allclose(wt.forward_dynamics(system, q, u), expected[:4], atol=1e-12)
     run = wt.simulate(system, 3.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=rows[1, 0])
@@ -41,7 +41,7 @@ def test_five_bar(variant):
 def test_andrews():
     """P02 against the published end state."""
     system, q, u = loop_zoo.andrews()
-    case = data("p02_andrews.json")
+    case = case("P02")
     run = wt.simulate(system, 0.03, q=q, u=u, output_step=1e-3)
     end = {name: loop_zoo.andrews_angles(case["reference"][f"published_{name}"]) for name in ("q", "qd", "qdd")}
     for joint in loop_zoo.ANDREWS:
@@ -58,7 +58,7 @@ def test_bricard_for_100_seconds():
     run = wt.simulate(system, 100.0, q=q, u=u, output_step=rows[1, 0])
     k = wt.kinematics(system, run.q[: len(rows)])
     corner = k.position("bar3") + k.rotation("bar3")[:, :, 2]
-    assert np.abs(corner - rows[:, 1:4]).max() < data("p03_bricard.json")["tolerance"]["P3"]
+    assert np.abs(corner - rows[:, 1:4]).max() < case("P03")["tolerance"]["P3"]
     assert run["closure"].max() < 1e-9
     assert drift(run) < 1e-7
 
@@ -71,7 +71,7 @@ def test_ladder_for_100_seconds(n):
     k = wt.kinematics(system, run.q)
     tip = k.position("crank0") + k.rotation("crank0")[:, :, 1]
     for _, _, _, t, x, y, _ in (row for row in table("p04_nfourbar.csv") if row[0] == n):
-        assert np.abs(tip[round(t / 0.25), :2] - (x, y)).max() < data("p04_nfourbar.json")["tolerance"]["B0"]
+        assert np.abs(tip[round(t / 0.25), :2] - (x, y)).max() < case("P04")["tolerance"]["B0"]
     assert run["closure"].max() < 1e-9
     assert drift(run) < 1e-7
 

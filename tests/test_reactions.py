@@ -8,14 +8,16 @@ import pytest
 import reference_forces
 import whippletree as wt
 from loop_reference import DIGITS, LoopReference, exact, floats, solve, vee
-from loop_zoo import FAMILIES, MECHANISMS, andrews, n_four_bar, random_loops
+from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from test_forces import loaded
 from whippletree.dynamics.constraint_forces import multipliers_of
 from whippletree.dynamics.constraint_rows import rows_of
 from whippletree.errors import ModelError
 from whippletree.model import JOINT_KINDS, Motion
 from whippletree.model.forces import Motor
-from zoo import data, random_state
+from whippletree.reproduce.loop_problems import andrews, n_four_bar
+from whippletree.reproduce.problems import case
+from zoo import random_state
 
 G = 9.81
 LOOPS = [name for name, module in wt.ALGORITHMS.items() if "loops" in module.SUPPORTS]
@@ -241,7 +243,7 @@ def test_andrews_published_multipliers():
     """Of the test set: minus the force on K2 in the common pin, where the other two bars are idle."""
     system, q, u = andrews()
     loads = wt.reactions(system, q, u)
-    published = np.array(data("p02_andrews.json")["initial"]["lambda_published"])
+    published = np.array(case("P02")["initial"]["lambda_published"])
     np.testing.assert_allclose(loads["pin2"][3:5], -published[:2], rtol=1e-9)
     for name in ("pin4", "pin6"):
         np.testing.assert_allclose(loads[name][3:5], [0, 0], atol=1e-9 * published[0])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from loop_zoo import FAMILIES, five_bar, random_loops
+from loop_zoo import FAMILIES, random_loops
 from whippletree.dynamics import reduction
 from whippletree.dynamics.loads import signals
+from whippletree.reproduce.loop_problems import five_bar
 
 
 def parallelograms(n):

@@ -21,7 +21,7 @@ from whippletree.integrate import checkpoint
 from whippletree.integrate.adaptive import ROW
 from whippletree.integrate.events import Watch
 from whippletree.integrate.task import make_task
-from zoo import floating_tree
+from whippletree.reproduce.problems import floating_tree
 
 COMPILED = [name for name, method in wt.INTEGRATORS.items() if getattr(method, "RESUMES", True)]
 OTHERS = [name for name in wt.INTEGRATORS if name not in COMPILED]

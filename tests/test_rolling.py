@@ -14,6 +14,7 @@ import whippletree as wt
 from loop_reference import solve
 from whippletree.dynamics.constraint_rows import rows_of
 from whippletree.errors import ModelError
+from whippletree.reproduce.problems import sleigh, sleigh_solution
 from zoo import random_model, random_pose, random_solid, random_state
 
 BALL = 0.4  # moment of inertia of a solid ball, against m r^2
@@ -128,26 +129,14 @@ def test_a_wheel_touches_with_its_lowest_point():
 # ---- solutions in closed form
 
 
-def sleigh(until, **options):
-    """P09: mass 2, central inertia 0.5, centre of mass 0.3 ahead of the blade."""
-    m = wt.Model("sleigh", gravity=(0, 0, 0))
-    m.body("sleigh", mass=2.0, inertia=(0.5, 0.5, 0.5), com=(0.3, 0, 0))
-    m.joint("ice", "planar", "ground", "sleigh", axis="z")
-    m.constraint("blade", "knife_edge", body="sleigh")
-    return wt.simulate(m.compile(), until, u={"ice": (1.0, 0.0, 2.0)}, **options)
-
-
-def sleigh_solution(t):
-    m, inertia, a, v0, w0 = 2.0, 0.5, 0.3, 1.0, 2.0
-    K = inertia + m * a * a
-    c = np.sqrt(v0**2 + K * w0**2 / m)
-    x = a * m * c / K * t + np.arctanh(v0 / c)
-    return c * np.tanh(x), c * np.sqrt(m / K) / np.cosh(x)
+def glide(until, **options):
+    system, q, u = sleigh()
+    return wt.simulate(system, until, q=q, u=u, **options)
 
 
 def test_the_sleigh_moves_as_chaplygin_says():
     """P09; tolerances of the case: 1e-7 of the state, 1e-10 of the constraint."""
-    run = sleigh(10.0, rtol=1e-10, atol=1e-12)
+    run = glide(10.0, rtol=1e-10, atol=1e-12)
     v, w = sleigh_solution(run.t)
     heading = run["ice.q"][:, 2]
     along = np.column_stack([np.cos(heading), np.sin(heading)])
@@ -163,7 +152,7 @@ def test_the_sleigh_moves_as_chaplygin_says():
 
 def test_the_sleigh_for_100_seconds():
     """Energy to 1e-8, the constraint to 1e-9."""
-    run = sleigh(100.0)
+    run = glide(100.0)
     assert np.abs(run["energy.balance"]).max() < 1e-8 * 2.36
     assert np.abs(rows_of(run.system, run.q, run.u, run.t).rate).max() < 1e-9
 

@@ -17,7 +17,8 @@ from whippletree.analysis.chart import Chart
 from whippletree.analysis.differences import units
 from whippletree.analysis.modal import Small, poles_and_shapes
 from whippletree.analysis.reduced import stiffness as reduced_stiffness
-from zoo import ZOO, chain, floating_pair, free_body, models, pendulum, puma560, random_model, random_state
+from whippletree.reproduce.problems import puma560
+from zoo import ZOO, chain, floating_pair, free_body, models, pendulum, random_model, random_state
 from zoo import welds as welded
 
 G = 9.81

@@ -23,7 +23,8 @@ from whippletree.integrate import subchain_run
 from whippletree.integrate.subchain_motion import Motion
 from whippletree.integrate.task import make_task
 from whippletree.model import Model
-from zoo import LOOPS, ZOO, chain, chain3d, data, models, random_solid, random_state, rod_chain
+from whippletree.reproduce.problems import case, chain3d, rod_chain
+from zoo import LOOPS, ZOO, chain, models, random_solid, random_state
 
 SOLVERS = ("thomas", "cyclic", "pcg", "gmres")
 
@@ -195,14 +196,14 @@ def test_long_chains_are_as_exact_as_by_the_articulated_sweep(pieces):
 
 @pytest.mark.parametrize("form", ["subchains(pieces=16)", "subchains(pieces=7, lanes=False, solver='cyclic')"])
 def test_papers_chains_of_1024_bodies(form):
-    tolerance = data("p07_chain.json")["tolerance"]
+    tolerance = case("P07")["tolerance"]
     level, i = rod_chain(1024).compile(), np.arange(1, 1025)
     falling = wt.forward_dynamics(level, np.zeros(1024), np.zeros(1024), algorithm=form)
     assert abs(np.cumsum(falling)[0] - (3 - np.sqrt(3)) * 9.81) < tolerance["part_a"]
     system = chain3d(1024).compile()
     q, u, tau = 0.3 * np.sin(1.7 * i), 0.4 * np.cos(0.9 * i), 0.1 * np.sin(0.5 * i)
     udot = wt.forward_dynamics(system, q, u, tau, algorithm=form)
-    known = data("p07_chain.json")["part_b"]["spot"]
+    known = case("P07")["part_b"]["spot"]
     near = {"rtol": 0, "atol": tolerance["part_b_rel"]["N=1024"] * np.abs(udot).max()}
     np.testing.assert_allclose(udot[:3], known["N1024_first3"], **near)
     np.testing.assert_allclose(udot[[511, -1]], [known["N1024_i512"], known["N1024_last"]], **near)

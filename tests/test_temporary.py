@@ -1,6 +1,5 @@
 """Constraints that come and go: docking, bounces, ropes and locks, against what is known of them in closed form."""
 
-import json
 import re
 import warnings
 from pathlib import Path
@@ -10,29 +9,13 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import ModelError, ModelWarning
+from whippletree.reproduce.problems import case, docking, docking_start
 
-P11 = json.loads((Path(__file__).parent / "data" / "p11_docking.json").read_text("utf-8"))
-
-
-def docking(latch="fixed", **options):
-    """Two free bodies; the latch is made at once and let go after 5 s."""
-    m = wt.Model("docking", gravity=(0, 0, 0))
-    for name in "AB":
-        m.body(name, mass=P11["model"][name]["mass"], inertia=P11["model"][name]["inertia"])
-        m.joint(f"flight_{name}", "free", "ground", name)
-    if latch == "fixed":
-        m.constraint("latch", "latch", body="B", to="A")
-    else:
-        m.constraint("latch", "latch", body="B", to="A", joint=latch, at=(-0.75, 0, 0), to_at=(0.75, 0, 0))
-    m.temporary("latch", make_at=0.0, break_at=5.0, here=latch == "fixed", **options)
-    return m
+P11 = case("P11")
 
 
 def docked(m, until, **options):
-    start = P11["initial"]
-    q = {f"flight_{n}": (*start[f"r{n}"], 1.0, 0.0, 0.0, 0.0) for n in "AB"}
-    u = {f"flight_{n}": (*start[f"w{n}"], *start[f"v{n}"]) for n in "AB"}
-    return wt.simulate(m.compile(), until, q=q, u=u, rtol=1e-12, atol=1e-13, output_step=0.5, **options)
+    return wt.simulate(m.compile(), until, **docking_start(), rtol=1e-12, atol=1e-13, output_step=0.5, **options)
 
 
 def speeds(run, row, name):

@@ -3,16 +3,14 @@
 ``ZOO`` are trees and ``LOOPS`` have closed loops: dicts name -> function of no arguments that returns a Model.
 """
 
-import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
 
 from whippletree.model import JOINT_KINDS, Model, Pose
+from whippletree.reproduce.problems import chain3d, floating_tree, puma560, rod_chain
 
-DATA = Path(__file__).parent / "data"
 MOVING = tuple(kind for kind in JOINT_KINDS if kind != "fixed")
 PRINCIPAL = ("x", "y", "z", "-x", "-y", "-z")
 
@@ -269,77 +267,6 @@ def far_base():
         model.joint(f"{kind}{i}", kind, near, f"link{i}", at=place, child_at=random_pose(rng), **axes)
         near, place = f"link{i}", random_pose(rng)
     return model
-
-
-def data(name):
-    return json.loads((DATA / name).read_text())
-
-
-def puma560(rotors=True):
-    """P06. Standard Denavit-Hartenberg: a joint's own turn comes first, then d, a and alpha to the link's frame."""
-    given = data("p06_puma560.json")["model"]
-    model = Model("puma560", gravity=given["gravity"])
-    for i in range(6):
-        solid = {"mass": given["mass"][i], "com": given["com"][i], "inertia": given["inertia_diag"][i]}
-        model.body(
-            f"link{i + 1}", idealized=i in (0, 2), **solid
-        )  # no mass; a moment of the table over the sum of the rest
-        half = given["alpha"][i] / 2  # joint frame in the link: the inverse of Tz(d) Tx(a) Rx(alpha)
-        c, s = np.cos(2 * half), np.sin(2 * half)
-        a, d = given["a"][i], given["d"][i]
-        child_at = Pose((-a, -s * d, -c * d), (np.cos(half), -np.sin(half), 0.0, 0.0))
-        rotor = given["gear"][i] ** 2 * given["rotor_inertia_Jm"][i] if rotors else 0.0
-        near = f"link{i}" if i else "ground"
-        model.joint(f"joint{i + 1}", "revolute", near, f"link{i + 1}", axis="z", child_at=child_at, armature=rotor)
-    return model
-
-
-def rod_chain(n=16):
-    """P07 part a: level rods that fall from rest; the axis points so that they turn downward for positive speeds."""
-    model = chain(n, axis="y")
-    model.name = f"rod chain {n}"
-    return model
-
-
-def chain3d(n=16):
-    """P07 part b."""
-    model = Model(f"chain3d {n}")
-    place, near = (0.0, 0.0, 0.0), "ground"
-    for i in range(1, n + 1):
-        length = 0.2 + 0.05 * np.cos(i)
-        model.body(
-            f"body{i}",
-            mass=1 + 0.3 * np.sin(i),
-            com=(0.02 * np.sin(2 * i), 0.03 * np.cos(i), length / 2),
-            inertia=(0.03 + 0.005 * np.sin(i), 0.032 + 0.004 * np.cos(2 * i), 0.02 + 0.002 * np.cos(i)),
-        )
-        model.joint(f"joint{i}", "revolute", near, f"body{i}", axis="xyz"[(i - 1) % 3], at=place)
-        place, near = (0.0, 0.01 * (-1) ** i, length), f"body{i}"
-    return model
-
-
-def floating_tree(stiffness=0.0):
-    """P08: a floating base with three arms of two links; its springs are of 4 N m/rad in every joint."""
-    given = data("p08_tree.json")["model"]
-    model = Model("floating tree", gravity=given["gravity"])
-    model.body("base", mass=given["base"]["mass"], inertia=given["base"]["inertia"])
-    model.joint("flight", "free", "ground", "base")
-    for link in given["links"]:
-        near = "base" if link["parent"] == "base" else f"link{link['parent']}"
-        model.body(f"link{link['id']}", mass=link["mass"], com=link["com"], inertia=link["inertia"])
-        model.joint(f"joint{link['id']}", "revolute", near, f"link{link['id']}", axis=link["axis"], at=link["pos"])
-        model.joints[f"joint{link['id']}"].stiffness = stiffness
-    return model
-
-
-def flying_tree(stiffness=4.0):
-    """P08 compiled, and its start: system, q, u."""
-    system, start = floating_tree(stiffness).compile(), data("p08_tree.json")["initial"]
-    q, u = system.q0.copy(), np.zeros(system.nu)
-    u[system.u_index("flight")] = [*start["base_omega_body"], *start["base_velocity"]]
-    for k in range(6):
-        q[system.q_index(f"joint{k + 1}")], u[system.u_index(f"joint{k + 1}")] = start["q"][k], start["u"][k]
-    return system, q, u
 
 
 def four_bar():

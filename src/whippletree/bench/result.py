@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 OURS = "whippletree"
 
@@ -73,6 +73,16 @@ class BenchResult:
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+class Statement(NamedTuple):
+    """What a paper says at some place, what comes out here, whether they agree, and why not where they do not."""
+
+    where: str
+    paper: str
+    here: str
+    agrees: str = "yes"  # "yes", "no", "in part", or "not comparable"
+    why: str = ""
 
 
 def machine() -> dict[str, Any]:

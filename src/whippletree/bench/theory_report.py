@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,31 +43,32 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     small = [r for r in result.rows if r.question == "processors" and r.bodies == shortest and r.threads in FEW]
     with picture(path, (9.6, 7.2)) as (figure, files):
         panels = figure.subplots(2, 2).ravel()
-        _curves(panels[0], [r for r in chain if r.threads & (r.threads - 1) == 0])
+        curves(panels[0], [r for r in chain if r.threads & (r.threads - 1) == 0])
         panels[0].set(xscale="log", yscale="log", xlabel="processors", ylabel="operations in turn")
         panels[0].set_title(f"a chain of {longest} (figures 3 and 5)", loc="left")
-        _curves(panels[1], sorted(small, key=lambda r: r.threads))
+        curves(panels[1], sorted(small, key=lambda r: r.threads))
         panels[1].set(xlabel="processors", ylabel="operations in turn", yscale="log")
         panels[1].set_title(f"few processors, {shortest} bodies (figures 4, 6, 8)", loc="left")
-        _shares(panels[2], [r for r in result.rows if r.question == "share"])
-        _growth(panels[3], [r for r in result.rows if r.question == "bodies"])
+        shares(panels[2], [r for r in result.rows if r.question == "share"])
+        growth(panels[3], [r for r in result.rows if r.question == "bodies"])
         for panel in panels:
             plain(panel)
             panel.legend(frameon=False, fontsize=7)
     return files
 
 
-def _curves(panel: Any, rows: list[Row]) -> None:
+def curves(panel: Any, rows: list[Row], names: Iterable[str] = tuple(STYLES)) -> None:
     """Formulas as lines, schedules as dots."""
     x = [r.threads for r in rows]
     for name, (colour, style) in STYLES.items():
-        if rows and name in rows[0].operations:
+        if rows and name in rows[0].operations and name in names:
             panel.plot(x, [r.operations[name] for r in rows], style, color=colour, label=name, linewidth=1.2)
             dots = [r.operations[f"{name} simulated"] for r in rows if f"{name} simulated" in r.operations]
             panel.plot(x[: len(dots)], dots, "o", color=colour, markersize=3.5)
 
 
-def _shares(panel: Any, rows: list[Row]) -> None:
+def shares(panel: Any, rows: list[Row]) -> None:
+    """Schedules of DCAe by the terminal share."""
     for p, style in ((2, "-"), (4, "--")):
         for n, colour in zip((128, 256, 1024), ("#E69F00", "#009E73", "#0072B2"), strict=True):
             some = [r for r in rows if (r.bodies, r.threads) == (n, p)]
@@ -78,7 +79,8 @@ def _shares(panel: Any, rows: list[Row]) -> None:
     panel.set_title("load balancing (figure 7)", loc="left")
 
 
-def _growth(panel: Any, rows: list[Row]) -> None:
+def growth(panel: Any, rows: list[Row]) -> None:
+    """All approaches against the number of bodies."""
     for name, (colour, style) in STYLES.items():
         known = [(r.bodies, r.operations[name]) for r in rows if name in r.operations]
         if known:
