@@ -89,15 +89,25 @@ def read(path: Path, width: int) -> Kept:
     identity, runs, end = None, dict[int, Outcome](), 0
     for run, state, body, after in _records(path.read_bytes()):
         if run == IDENTITY:
-            identity = json.loads(body)
+            identity = _identity(body)
+        elif run < 0:
+            break
         elif state == DONE and len(body) == 8 * width:
             runs[run] = Outcome(DONE, np.frombuffer(body, "<f8"))
         elif state == FAILED:
-            runs[run] = Outcome(FAILED, message=body.decode())
+            runs[run] = Outcome(FAILED, message=body.decode("utf-8", "replace"))
         else:
             break
         end = after
     return Kept(identity, runs, end)
+
+
+def _identity(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int, bytes, int]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..files.whole_file import only_writer
-from ..result.netcdf import RESULT, result_path, write
+from ..result.netcdf import RESULT, open_whole, result_path, write
 from .columns import SAID, Column, widths
 from .designs import Plan
 from .single import DONE, Outcome
@@ -72,24 +72,20 @@ class Sweep:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Sweep:
         """Read a file that a sweep wrote."""
-        import xarray as xr
-
         if not Path(path).is_file():
             raise ModelError(f"there is no file '{path}'", hint="'whippletree sweep' writes one with -o")
         try:
-            with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
-                dataset = data.load()
+            dataset = open_whole(path)
+            if dataset.attrs.get("whippletree") != CONVENTIONS:
+                raise _not_a_sweep(path, str(dataset.attrs.get("whippletree", "no mark of it"))[:80])
+            kept = cls(dataset, _failures(dataset))
+            repr(kept)  # all that is asked of it later: title, number of runs, whether it is complete
+            dict(json.loads(dataset.attrs["sweep"]))
+        except ModelError:
+            raise
         except Exception as e:  # a damaged HDF5 file can raise anything
             raise _not_a_sweep(path, f"{type(e).__name__} while reading") from None
-        if dataset.attrs.get("whippletree") != CONVENTIONS:
-            raise _not_a_sweep(path, str(dataset.attrs.get("whippletree", "no mark of it")))
-        names = json.loads(dataset.attrs["parameters"])
-        failed = zip(dataset["failure_run"], dataset["failure_parameters"], dataset["failure_message"], strict=True)
-        failures = [
-            Failure(int(run), dict(zip(names, json.loads(str(at.item())), strict=True)), str(text.item()))
-            for run, at, text in failed
-        ]
-        return cls(dataset, failures)
+        return kept
 
     def plot(self, *names: str, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw variables over the parameters: lines over one, maps over two, points of a random design.
@@ -108,6 +104,15 @@ class Sweep:
         kept = [str(name) for name in self.dataset if not str(name).startswith("failure_")]
         some = ", ".join(kept[:6]) + (" ..." if len(kept) > 6 else "")
         return f"<Sweep of '{self.dataset.attrs['title']}': {self.runs} runs ({sizes}){failed}{more}\n  {some}>"
+
+
+def _failures(dataset: xr.Dataset) -> list[Failure]:
+    names = json.loads(dataset.attrs["parameters"])
+    columns = (dataset[f"failure_{key}"].values.tolist() for key in ("run", "parameters", "message"))
+    return [
+        Failure(int(run), dict(zip(names, json.loads(at), strict=True)), str(text))
+        for run, at, text in zip(*columns, strict=True)
+    ]
 
 
 def _not_a_sweep(path: str | os.PathLike[str], why: str) -> ModelError:

@@ -125,24 +125,34 @@ class Checkpoint:
 
     def resume(self) -> Result | None:
         """Put the run where the file's run was; returns the Result if that was at the end."""
-        kept, task, run = read(self.path), self.task, self.run
-        self._refuse_another_run(kept)
-        arrays = kept.arrays
+        kept = read(self.path)
+        try:
+            self._refuse_another_run(kept)
+            return self._go_on(kept)
+        except ModelError:
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError):
+            raise self._not_this_run("does not fit together", None, None) from None
+
+    def _go_on(self, kept: Kept) -> Result | None:
+        task, run, arrays = self.task, self.run, kept.arrays
         if kept.attrs["complete"]:
             return as_result(task.system, kept)
         state, rows = arrays.get("state"), arrays["time"].size
-        if state is None or state.shape != run.state.shape:
+        if state is None or state.shape != run.state.shape or not np.isfinite(state).all():
             raise self._not_this_run("holds no state to go on from", None, None)
         run.state[:] = state
         inner = run.run if isinstance(run, Watch) else run
         inner.plans.recall(kept.attrs, inner.time)
-        reached = inner.row
+        whole = [("q", task.Q), ("u", task.U), ("work", task.W)]
+        fits = all(arrays[name].shape == (rows, *into.shape[1:]) for name, into in whole)
         same = rows <= task.t.size and np.array_equal(arrays["time"], task.t[:rows])
-        if not (same and 1 <= reached <= rows and len({rows, *(len(arrays[n]) for n in ("q", "u", "work"))}) == 1):
+        if not (same and fits and 1 <= inner.row <= rows):
             raise self._not_this_run("does not fit together", None, None)
         if isinstance(run, Watch):
             run.recall(arrays.get("state_outputs"), kept.events[: kept.attrs["state_events"]])
-        task.Q[:rows], task.U[:rows], task.W[:rows] = arrays["q"], arrays["u"], arrays["work"]
+        for name, into in whole:
+            into[:rows] = arrays[name]
         self.mark()
         self.until = float(task.t[rows - 1])
         return None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SYMMETRY = 1e-8  # of the largest entry: what printed matrices of 9 digits keep
 ROUNDING = 1e-9  # of the largest eigenvalue: what is left of a zero one in matrices of large structures
 STILL = 1e-6  # of the largest motion: modes printed with 7 digits
+LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
 ABSURD = (1e-4, 1e8)  # rad/s: slower than a day, faster than ultrasound
 
 
@@ -41,6 +42,10 @@ def numbers(value: Any, shape: Sequence[int | None], what: str) -> np.ndarray:
         raise ModelError(f"{what} has the wrong shape", expected=expected, got=" x ".join(map(str, array.shape)))
     if not np.isfinite(array).all():
         raise ModelError(f"{what} is not finite", expected=expected, got=f"{array[~np.isfinite(array)][0]}")
+    if abs(array).max(initial=0.0) > LARGEST_NUMBER:
+        raise ModelError(
+            f"{what} is too large to compute with", expected=f"at most {LARGEST_NUMBER:g}", got=f"{abs(array).max():g}"
+        )
     return array
 
 
@@ -80,7 +85,7 @@ def symmetric(value: Any, count: int, what: str) -> np.ndarray:
 def stiffness(value: Any, count: int) -> np.ndarray:
     """Symmetric, and no motion gives energy away."""
     matrix = symmetric(value, count, "stiffness")
-    least, most = scipy.linalg.eigvalsh(scaled(matrix))[[0, -1]] if count else (0.0, 0.0)
+    least, most = _extremes(matrix)
     if least < -ROUNDING * abs(most):
         raise ModelError(
             "stiffness is not positive semi-definite",
@@ -97,9 +102,22 @@ def scaled(matrix: np.ndarray) -> np.ndarray:
     return matrix / size / size[:, None]
 
 
+def _extremes(matrix: np.ndarray) -> tuple[float, float]:
+    """Least and largest eigenvalue of a symmetric matrix, scaled."""
+    if not len(matrix):
+        return 0.0, 0.0
+    with np.errstate(over="ignore"):
+        even = scaled(matrix)
+    largest = float(abs(even).max())
+    if largest > 1.0 + ROUNDING:  # |a_ij| <= sqrt(a_ii a_jj) in a matrix without negative eigenvalues
+        return -largest, largest
+    least, most = scipy.linalg.eigvalsh(even)[[0, -1]]
+    return float(least), float(most)
+
+
 def mass_matrix(value: Any, count: int) -> np.ndarray:
     matrix = symmetric(value, count, "mass")
-    least, most = scipy.linalg.eigvalsh(scaled(matrix))[[0, -1]] if count else (0.0, 0.0)
+    least, most = _extremes(matrix)
     if least < -ROUNDING * abs(most) or most <= 0.0:
         raise ModelError(
             "mass is not positive",
@@ -125,7 +143,7 @@ def independent(mass: np.ndarray, stiff: np.ndarray) -> np.ndarray:
     """Frequencies of modes that are independent and all cost energy."""
     if not len(mass):
         return np.zeros(0)
-    least, most = np.linalg.eigvalsh(scaled(mass))[[0, -1]]
+    least, most = _extremes(mass)
     if least <= ROUNDING * most:
         raise ModelError(
             "modes are linearly dependent",

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sparse
 
 from ..errors import ModelError, nearest
 from . import check
+from .market import MOST_COORDINATES, market
 from .mass import mass_of, rigid_motion
 from .npz import arrays
 from .solve import LARGEST_DENSE, Matrix, compact
 from .structure import Geometric, Structure
 
-LARGEST_FILE = 2**30  # bytes
-MOST_COORDINATES = 500_000
 KEYS = ("M", "K", "r", "names", "dofs")
 
 
@@ -122,7 +120,7 @@ def _from_triplet(row: np.ndarray, column: np.ndarray, data: np.ndarray, key: st
 def _matrix(value: Any, what: str) -> Matrix:
     """An array or sparse matrix; a path is read as Matrix Market."""
     if isinstance(value, str | os.PathLike):
-        return _market(Path(value), what)
+        return _matrix(market(Path(value), what), what)
     if sparse.issparse(value):
         matrix = sparse.csr_array(value, dtype=float)
         if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix.data).all():
@@ -134,27 +132,6 @@ def _matrix(value: Any, what: str) -> Matrix:
             f"{what} has the wrong shape", expected="a square matrix", got=" x ".join(map(str, matrix.shape))
         )
     return matrix
-
-
-def _market(path: Path, what: str) -> Matrix:
-    where = str(path)
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ModelError(f"{what}: the file is too large", expected=f"at most {LARGEST_FILE} bytes", where=where)
-        rows, columns, entries, *_ = scipy.io.mminfo(path)
-        if rows != columns or rows > MOST_COORDINATES or entries > LARGEST_FILE // 8:
-            raise ModelError(
-                f"{what}: no square matrix of at most {MOST_COORDINATES} rows", got=f"{rows} x {columns}", where=where
-            )
-        return _matrix(scipy.io.mmread(path), what)
-    except FileNotFoundError:
-        raise ModelError(f"{what}: there is no such file", where=where) from None
-    except ModelError:
-        raise
-    except Exception as error:  # the reader raises whatever it trips over
-        raise ModelError(
-            f"{what}: the file cannot be read as Matrix Market", got=str(error)[:80], where=where
-        ) from None
 
 
 def _rows(dofs: Any, n: int, nn: int) -> np.ndarray:

@@ -12,11 +12,12 @@ import scipy.sparse as sparse
 
 from ..errors import MissingExtra, ModelError, nearest
 from . import check
+from .market import LARGEST_FILE, MOST_COORDINATES
 from .mass import mass_of, rigid_motion
-from .matrices import MOST_COORDINATES, checked
+from .matrices import checked
+from .op4 import op4
 from .structure import Structure
 
-LARGEST_FILE = 2**30  # bytes, and of each matrix in memory
 # pairs of names, mass and stiffness, in the order they are looked for
 USUAL = (("MGG", "KGG"), ("MAA", "KAA"), ("MAAX", "KAAX"), ("MXX", "KXX"), ("M", "K"))
 
@@ -42,13 +43,18 @@ def nastran(
             from pyyeti.nastran import bulk, n2p
     except ImportError:
         raise MissingExtra("pyyeti", "fem", "a Nastran file") from None
-    table = _read(grid, "grid points", lambda path: bulk.bulk2uset(path, follow_includes=False)[0])
-    numbers = np.unique(table.index.get_level_values("id"))
+
+    def points(file: str) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        table = bulk.bulk2uset(file, follow_includes=False)[0]
+        numbers = np.unique(table.index.get_level_values("id"))
+        r = np.array([table.loc[(g, 1), "x":"z"].to_numpy(float) for g in numbers])  # type: ignore[misc]
+        # motions in the basic frame of motions in each grid point's own
+        return numbers, r, [n2p.rbgeom_uset(table.loc[[g]], r[k]).T for k, g in enumerate(numbers)]
+
+    numbers, r, turns = _read(grid, "grid points", points)
     if not len(numbers):
         raise ModelError("nastran: the file has no grid points", expected="GRID cards", where=str(grid))
-    r = np.array([table.loc[(g, 1), "x":"z"].to_numpy(float) for g in numbers])  # type: ignore[misc]
-    # motions in the basic frame of motions in each grid point's own
-    turns = [n2p.rbgeom_uset(table.loc[[g]], r[k]).T for k, g in enumerate(numbers)]
+    r = check.numbers(r, (len(numbers), 3), "nastran: places of grid points")
     if matrices is None:
         found, rows = _dmig(grid, bulk, M, K)
     else:
@@ -108,31 +114,30 @@ def _read(path: str | os.PathLike[str], what: str, reader: Callable[[str], Any])
 
 
 def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None) -> tuple[tuple[Any, Any], np.ndarray]:
-    cards = any(line[:4].upper() == "DMIG" for line in Path(path).read_text("utf-8", "replace").splitlines())
-    read = _read(path, "DMIG cards", lambda file: bulk.rddmig(file, follow_includes=False)) if cards else {}
-    tables = {str(k).upper(): v for k, v in read.items()}
-    mass, stiffness = _named(tables, M, K, path)
-    index = mass.index.union(stiffness.index)
-    both = [
-        x.reindex(index=index, columns=index, fill_value=0.0).fillna(0.0).to_numpy(float) for x in (mass, stiffness)
-    ]
-    filled = [np.where(x == 0.0, x.T, x) for x in both]  # a symmetric DMIG may hold one half
-    return (filled[0], filled[1]), np.array([list(pair) for pair in index], dtype=float)
+    def matrices(file: str) -> tuple[tuple[Any, Any], np.ndarray]:
+        cards = any(line[:4].upper() == "DMIG" for line in Path(file).read_text("utf-8", "replace").splitlines())
+        read = bulk.rddmig(file, follow_includes=False) if cards else {}
+        mass, stiffness = _named({str(k).upper(): v for k, v in read.items()}, M, K, path)
+        index = mass.index.union(stiffness.index)
+        both = [
+            x.reindex(index=index, columns=index, fill_value=0.0).fillna(0.0).to_numpy(float) for x in (mass, stiffness)
+        ]
+        filled = [np.where(x == 0.0, x.T, x) for x in both]  # a symmetric DMIG may hold one half
+        return (filled[0], filled[1]), np.array([list(pair) for pair in index], dtype=float)
+
+    return _read(path, "DMIG cards", matrices)
 
 
 def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:
-    with np.printoptions():
-        from pyyeti.nastran import op2, op4
     if path.suffix.lower() == ".op4":
-        sizes = _read(path, "matrices", lambda file: op4.dir(file, verbose=False))
-        shapes = dict(zip((str(s).upper() for s in sizes[0]), sizes[1], strict=True))
-        chosen = _named({k: k for k in shapes}, M, K, path)
-        _fits(chosen, shapes, path)
-        found = _read(path, "matrices", lambda file: op4.load(file, justmatrix=True, sparse=True))
-        found = {str(k).upper(): sparse.csr_array(v) for k, v in found.items()}
-        return found[chosen[0]], found[chosen[1]]
+        found = _read(path, "matrices", op4)
+        chosen = _named({k: k for k in found}, M, K, path)
+        _fits(chosen, {k: v.shape for k, v in found.items()}, path)
+        return _read(path, "matrices", lambda _: (found[chosen[0]].matrix(), found[chosen[1]].matrix()))
     if path.suffix.lower() != ".op2":
         raise ModelError(f"nastran: '{path.name}' holds no matrices", expected="a file .op4 or .op2", where=str(path))
+    with np.printoptions():
+        from pyyeti.nastran import op2
 
     def load(file: str) -> tuple[Any, Any]:
         with op2.OP2(file) as opened:

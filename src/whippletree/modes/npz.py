@@ -78,7 +78,7 @@ def from_arrays(data: dict[str, np.ndarray], where: str) -> Modes:
         return _modes(data, about)
     except ModelError as error:
         raise ModelError(error.what, expected=error.expected, got=error.got, where=where, hint=error.hint) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ModelError("the file of modes is damaged", got=repr(error)[:80], where=where) from None
 
 
@@ -156,7 +156,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> np.
             version = npy.read_magic(stream)
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, dtype = header(stream)
-        except ValueError as error:
+        except Exception as error:  # the reader of headers raises whatever it trips over
             raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
         if dtype.kind not in "fiuU":
             raise ModelError(

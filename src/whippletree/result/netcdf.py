@@ -189,7 +189,7 @@ def read(path: str | os.PathLike[str]) -> Kept:
         raise ModelError(f"there is no result file '{path}'", hint="'whippletree run' writes one with -o")
     attrs, arrays, names = _read(path)
     text = attrs.pop("model")
-    if sha256(text.encode()).hexdigest() != attrs.pop("model_sha256"):
+    if sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != attrs.pop("model_sha256"):
         raise damaged(path, "the model stored in it has changed")
     if not arrays["time"].size:
         raise damaged(path, "it holds no moments")
@@ -233,16 +233,38 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
 
 
 def _array(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> np.ndarray:
+    stored = _stored(file, name, room, path)
+    if stored.dtype.kind != "f":
+        raise damaged(path, f"'{name}' is not an array of numbers in this file")
+    return np.asarray(stored[()], float)
+
+
+def _stored(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> Any:
+    """A dataset that is in this file, all of it."""
     import h5py
 
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
         raise damaged(path, f"'{name}' is missing")
     stored = file[name]
-    if stored.is_virtual or stored.external or stored.dtype.kind != "f":
+    if stored.is_virtual or stored.external:
         raise damaged(path, f"'{name}' is not an array of numbers in this file")
     if stored.nbytes > room:
         raise damaged(path, "it announces more data than it can hold")
-    return np.asarray(stored[()], float)
+    return stored
+
+
+def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
+    """Any dataset that :func:`write` wrote; raises whatever a damaged file leads to."""
+    import h5py
+    import xarray as xr
+
+    room = MOST_DENSE * Path(path).stat().st_size
+    with h5py.File(path, "r") as file:
+        dict(file.attrs)
+        for name in file:
+            _stored(file, name, room, path)
+    with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
+        return data.load()
 
 
 def damaged(path: str | os.PathLike[str], why: str) -> ModelError:
