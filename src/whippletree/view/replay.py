@@ -92,6 +92,16 @@ class Replay:
             self._follower.value = body or NOBODY
         self._draw_trail()
 
+    def wait(self) -> None:
+        """Until Ctrl-C, which ends it."""
+        try:
+            while not self._ended.wait(1.0):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
     def stop(self) -> None:
         """End the player and the server."""
         self._ended.set()
@@ -252,13 +262,7 @@ def view(
     if open_browser:
         webbrowser.open(address(replay.server))
     if wait:
-        try:
-            while True:
-                time.sleep(3600.0)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            replay.stop()
+        replay.wait()
     return replay
 
 
