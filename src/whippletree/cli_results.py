@@ -85,19 +85,13 @@ def animate(
 @app.command(short_help="Show a result or a model in the browser.")
 def view(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a result (.nc), or a model: .toml, .urdf or MJCF .xml")],
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="who may look: 0.0.0.0 lets other machines")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="without it, the first free one from 8080 on")
-    ] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="0.0.0.0 lets other machines look")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(metavar="NUMBER", help="the first free one from 8080 on")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="do not open a browser, only say the address")] = False,
     follow: Annotated[str | None, typer.Option(metavar="BODY", help="the camera goes with this body")] = None,
     speed: Annotated[float, typer.Option(metavar="TIMES", help="as fast as the clock")] = 1.0,
     scale: Scale = 1.0,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="write a page that needs no server, and end")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page that plays alone, and end")] = None,
     screenshot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture (.png), and end")] = None,
     at: Annotated[float | None, typer.Option(metavar="SECONDS", help="the moment of the picture")] = None,
     model: Annotated[Path | None, typer.Option(metavar="MODEL", help="take shapes and meshes from this model")] = None,
@@ -134,8 +128,10 @@ def view(
         say(f"wrote {', '.join(written)}")
         return
     options |= {"follow": follow, "speed": speed, "say": say}
-    with notes(), terminated_in_order():
-        show(run, host=host, port=port, open_browser=not no_open, **options)
+    with notes():
+        replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, **options)
+    with terminated_in_order():
+        replay.wait()
 
 
 def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:

@@ -13,7 +13,7 @@ ELEVATION = np.deg2rad(18.0)
 OFF_FLAT, OFF_ROUND = np.deg2rad(20.0), np.deg2rad(40.0)  # turned away from the thin side: of flat motions, of others
 FLAT = 0.35  # thin to wide
 ASPECT = 1.3  # width to height of the narrowest window that holds all
-MARGIN = 1.15
+MARGIN = 1.25
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ def write_page(
     seconds = (track.end - track.begin) / speed
     count = int(np.clip(np.ceil(seconds * PAGE_FRAMES), 1, MOST_FRAMES)) + 1 if len(run) > 1 else 1
     with served(title=run.system.name) as server:
-        scene = Scene(server, run.system, run.q, visuals=visuals)
+        # recordings go back to the usual light of viser whenever they begin again, so it has to be that
+        scene = Scene(server, run.system, run.q, visuals=visuals, reflections=True)
         scene.deform(scale)
         recorder = server.get_scene_serializer()
         for n, t in enumerate(np.linspace(track.begin, track.end, count)):

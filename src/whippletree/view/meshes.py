@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import MissingExtra, ModelWarning
 from ..model.shapes import LARGEST_MESH
+from . import collada
 from .pieces import Color, Piece
 from .solids import Surface
 
@@ -77,6 +78,8 @@ class Surfaces:
 
 
 def _triangles(path: Path, suffix: str) -> list[tuple[Surface, Color | None]]:
+    if suffix == ".dae":
+        return collada.read(path.read_bytes())
     try:
         import trimesh
     except ImportError:

@@ -67,7 +67,9 @@ def pieces_of(system: System, length: float, visuals: Mapping[str, Sequence[Visu
         else:
             found += _derived(body, places[body.name], colors[body.name], radius)
     meshes = any(v.shape == "mesh" for given in shown.values() for v in given)
-    return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, radius)]
+    bars = [piece.size[0] for piece in found if piece.shape == "cylinder"]
+    pin = min(radius, 1.1 * float(np.median(bars))) if bars else radius
+    return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, pin)]
 
 
 def usual_length(system: System) -> float:

@@ -67,7 +67,8 @@ class Replay:
         """Show the moment t, s."""
         with self._lock:
             self.time = float(np.clip(t, self.track.begin, self.track.end))
-            q = self.track.at(self.time)
+            exact = self.scene.gaps.shown  # between rows loops are not quite closed
+            q = self.run.q[self.track.row(self.time)] if exact else self.track.at(self.time)
             before = None if self._follow is None else self.scene.position(self._follow)
             with self.server.atomic():
                 self.scene.place(q)
@@ -91,6 +92,16 @@ class Replay:
         if self._follower.value != (body or NOBODY):
             self._follower.value = body or NOBODY
         self._draw_trail()
+
+    def wait(self) -> None:
+        """Until Ctrl-C, which ends it."""
+        try:
+            while not self._ended.wait(1.0):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
 
     def stop(self) -> None:
         """End the player and the server."""
@@ -126,7 +137,7 @@ class Replay:
             self._slider = gui.add_slider("time (s)", self.track.begin, self.track.begin + span, step, self.track.begin)
             known = SPEEDS if f"{self.speed:g}" in SPEEDS else (*SPEEDS, f"{self.speed:g}")
             speeds = gui.add_dropdown("speed", known, initial_value=f"{self.speed:g}")
-            loop = gui.add_checkbox("again from the start", True)
+            loop = gui.add_checkbox("again and again", True)
         self._button.on_click(lambda _: self.play(not self.playing))
         gui.add_command("Play or pause", hotkey="P").on_trigger(lambda _: self.play(not self.playing))
         self._slider.on_update(self._scrubbed)
@@ -146,7 +157,7 @@ class Replay:
             if run.system.forces.any:
                 self._checkbox("forces", lambda on: self._show_loads("forces", on))
             if run.system.cut_joints:
-                self._checkbox("loop closure", self.scene.show_closure)
+                self._checkbox("loop closure", self._show_closure)
             if run.system.flexible:
                 deform = gui.add_number("deformed, times", self.scene.scale, min=0.0, max=1e6, step=0.1)
                 deform.on_update(lambda _: self._deformed(float(deform.value)))
@@ -181,6 +192,10 @@ class Replay:
     def _show_axes(self, of: str) -> None:
         with self._lock:
             self.scene.show_axes(None if of == "nothing" else of)
+
+    def _show_closure(self, on: bool) -> None:
+        self.scene.show_closure(on)
+        self.go(self.time)
 
     def _deformed(self, scale: float) -> None:
         with self._lock:
@@ -219,7 +234,7 @@ class Replay:
 
     def _words(self) -> str:
         said = [f"**{self.run.system.name}**  ", f"t = {self.time:.6g} s"]
-        if self.run.system.cut_joints:
+        if self.scene.gaps.shown:
             said.append(f"  \nlargest gap of a loop: {self.scene.gap:.1e} m")
         for kind in sorted(self._shown):
             said.append(f"  \nlongest arrow of {kind}: {self.loads.largest(kind):.4g} N")
@@ -252,13 +267,7 @@ def view(
     if open_browser:
         webbrowser.open(address(replay.server))
     if wait:
-        try:
-            while True:
-                time.sleep(3600.0)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            replay.stop()
+        replay.wait()
     return replay
 
 

@@ -35,7 +35,8 @@ class Scene:
 
     ``q``, (nq,) or (T, nq), is what the first view takes in; the neutral configuration if not given. The scene stands
     at its first row. Bodies are drawn as the model says, or as bars between their joints and boxes of their inertia;
-    ``visuals``, by body, take the place of the model's own: results keep no mesh files.
+    ``visuals``, by body, take the place of the model's own: results keep no mesh files. ``reflections`` light it by
+    surroundings, which takes a browser without a graphics card half a minute to prepare.
 
     ``scale`` (1) makes the deformation of flexible bodies that many times as large; ``place`` heeds it.
     ``colors`` are those of bodies by name, 0 to 255; ``view`` is how it is seen first; ``length`` is the usual size of
@@ -49,8 +50,9 @@ class Scene:
         q: ArrayLike | None = None,
         *,
         visuals: Mapping[str, Sequence[Visual]] | None = None,
+        reflections: bool = False,
     ) -> None:
-        self.server, self.system = server, system
+        self.server, self.system, self.reflections = server, system, reflections
         self.scale = 1.0
         self.colors = body_colors(system)
         self.length = usual_length(system)
@@ -235,15 +237,8 @@ class Scene:
         view: View = self.view
         api, camera = self.server.scene, self.server.initial_camera
         api.set_up_direction(tuple(view.up))
-        api.configure_environment_map(None)  # its reflections take a browser without graphics card half a minute
-        api.configure_default_lights(False)
-        across = (view.eye - view.centre) / np.linalg.norm(view.eye - view.centre)
-        side = np.cross(view.up, across)
-        lamps = {"sun": (2.0 * view.up + 0.9 * across - 0.8 * side, 1.5), "fill": (0.3 * view.up + across + side, 0.5)}
-        for name, (direction, intensity) in lamps.items():
-            place = tuple(view.centre + 10.0 * direction)
-            api.add_light_directional(f"/{name}", position=place, intensity=intensity, cast_shadow=name == "sun")
-        api.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(190, 188, 184), intensity=1.0)
+        if not self.reflections:
+            self._lamps()
         cell = grid_cell(view.reach)
         width = 40.0 * cell
         foot = view.centre + (view.floor - view.centre @ view.up) * view.up
@@ -269,3 +264,18 @@ class Scene:
         camera.fov = float(FIELD)
         camera.near, camera.far = 0.01 * view.reach, 200.0 * view.reach
         camera.look_at, camera.position = tuple(view.centre), tuple(view.eye)
+
+    def _lamps(self) -> None:
+        """A sun that casts shadows, a weaker lamp against it, and the sky."""
+        view, api = self.view, self.server.scene
+        api.configure_environment_map(None)
+        api.configure_default_lights(False)
+        across = (view.eye - view.centre) / np.linalg.norm(view.eye - view.centre)
+        side = np.cross(view.up, across)
+        for name, direction, intensity in (
+            ("sun", 2.0 * view.up + 0.9 * across - 0.8 * side, 1.6),
+            ("fill", 0.3 * view.up + across + side, 0.5),
+        ):
+            place = tuple(view.centre + 10.0 * direction)
+            api.add_light_directional(f"/{name}", position=place, intensity=intensity, cast_shadow=name == "sun")
+        api.add_light_hemisphere("/sky", ground_color=(190, 188, 184), intensity=1.1)

@@ -45,7 +45,7 @@ class Gaps:
 
     def __init__(self, scene: viser.SceneApi, system: System, length: float) -> None:
         cuts = system.topology.cuts
-        self.names = tuple(joint.name for joint in cuts)
+        self.names, self.shown = tuple(joint.name for joint in cuts), False
         places = [(joint.parent, joint.at) for joint in cuts] + [(joint.child, joint.child_at) for joint in cuts]
         self._ends = Poses(system, places)
         self._lines = _lines(scene, "/gaps", GAP, 0.03 * length, False)
@@ -60,6 +60,7 @@ class Gaps:
 
     def show(self, on: bool) -> None:
         """Whether they are seen."""
+        self.shown = on
         self._lines.visible = self._marks.visible = bool(on and self.names)
 
     def place(self, k: Any) -> np.ndarray:
