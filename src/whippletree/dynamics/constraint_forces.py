@@ -24,7 +24,7 @@ from .live_rows import live_rows
 from .loads import loads, tiled_signals
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
-from .nullspace import rank_tolerance, scaled_rows
+from .nullspace import rank_tolerance, shortest
 from .reduction_loads import loads_of
 
 DENSE = 600  # rows: their singular values take about 0.2 s
@@ -87,18 +87,18 @@ def _free(system: System) -> np.ndarray:
 def _shortest(
     system: System, rows: ConstraintRows, rest: np.ndarray, idle: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """lam, left and null of one state: the rank is judged of rows of unit length, as where motion is solved for."""
-    free, some = _free(system), np.setdiff1d(np.arange(len(rows.g)), idle)
-    C = rows.C[some]
-    size = scaled_rows(C)
-    U, s, Vt = np.linalg.svd((C / size[:, None])[:, free], full_matrices=some.size > free.size)
-    rank = int((s > rank_tolerance(system, rows)).sum())
-    own = U[:, :rank] @ (Vt[:rank] @ rest[free] / s[:rank]) / size
-    space = np.linalg.qr(U[:, rank:] / size[:, None])[0]
-    own = own - space @ (space.T @ own)
-    lam, null = np.zeros(len(rows.g)), np.zeros((len(rows.g), space.shape[1]))
-    lam[some], null[some] = own, space
-    return lam, rest - own @ C, null
+    """lam, left and null of one state. What slides loads its row of friction too, as its own multiplier says."""
+    c, free, nr = system.constraints, _free(system), len(rows.g)
+    some = np.setdiff1d(np.flatnonzero(c.follows < 0), idle)
+    rubbing = np.flatnonzero(c.follows >= 0)
+    constant = rubbing[c.follows[rubbing] == rubbing]
+    load, together = np.zeros(nr), np.eye(nr)
+    load[constant] = c.share[constant]
+    together[rubbing, c.follows[rubbing]] = c.share[rubbing]
+    together = together[:, some]
+    own, space = shortest((together.T @ rows.C)[:, free], (rest - load @ rows.C)[free], rank_tolerance(system, rows))
+    lam = together @ own + load
+    return lam, rest - lam @ rows.C, together @ space
 
 
 def motion_force(system: System, held: Held, u: np.ndarray, motion: Motion) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,8 @@ Paper    [kelly1987] eqs (9)-(15) and (23)-(25): u' = Z z' + Y g and beta' (M u'
          beta = Z span the null space of B; Z by singular values or by QR, the two ways it names.
 Symbols  C = B and gamma = g of kelly1987.
 Differs  rows are scaled by their size; the rank is where the singular values, or the diagonal of R, fall below RANK,
-         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time.
+         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time. Loads of friction
+         follow multipliers, which are recovered for that: sliding.py.
 """
 
 from typing import Any
@@ -20,8 +21,9 @@ from .evaluate import evaluate
 from .multipliers import PER_GAP, RANK
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
+from .sliding import loads_that_follow
 
-SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
@@ -59,15 +61,39 @@ def solve(
     """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of given motions."""
     free = np.ones(system.nu, bool)
     free[list(system.forces.motions)] = False
-    size = scaled_rows(rows.C)
-    C = rows.C / size[:, None]
-    gamma = rows.gamma / size - C @ given
-    Z, Y = split_space(C[:, free], rank_tolerance(system, rows), method)
-    held = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
+    follows, tolerance = system.constraints.follows, rank_tolerance(system, rows)
+    held = follows < 0
+    own = rows.C[held]
+    size = scaled_rows(own)
+    C = own / size[:, None]
+    gamma = rows.gamma[held] / size - C @ given
+    Z, Y = split_space(C[:, free], tolerance, method)
+    part = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
     Mf, f = M[np.ix_(free, free)], force[free]
     udot = np.zeros(system.nu)
-    udot[free] = held + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ held))
+    udot[free] = part + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ part))
+    if not held.all():
+        F = rows.C[~held][:, free].T
+        moved = Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ F)
+        rest = np.column_stack([Mf @ udot[free] - f, Mf @ moved - F])
+        lam = np.zeros((len(rows.g), rest.shape[1]))
+        lam[held] = shortest(own[:, free], rest, tolerance)[0]
+        udot[free] += moved @ loads_that_follow(follows, system.constraints.share, lam[:, 0], lam[:, 1:])
     return udot
+
+
+def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest lam of C' lam = rest, (nr) or columns of it, and an orthonormal basis of C' n = 0, (nr, k).
+
+    The rank is judged of rows of unit length, as where motion is solved for.
+    """
+    size = scaled_rows(C)
+    U, s, Vt = np.linalg.svd(C / size[:, None], full_matrices=C.shape[0] > C.shape[1])
+    rank = int((s > tolerance).sum())
+    part = (Vt[:rank] @ rest).T / s[:rank]
+    lam = ((U[:, :rank] @ part.T).T / size).T
+    null = np.linalg.qr(U[:, rank:] / size[:, None])[0]
+    return lam - null @ (null.T @ lam), null
 
 
 def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):
