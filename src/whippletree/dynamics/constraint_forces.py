@@ -68,13 +68,12 @@ def multipliers_of(
         idle = np.setdiff1d(np.arange(nr), live.kept)
         lam, left, doubtful = loads_of(system, q, u, rest, signals)
         together = (doubtful != 0.0) & (live.count <= DENSE) | np.isnan(doubtful)
-    spaces = {}
-    for s in np.ndindex(q.shape[:-1]):
-        if nr and together[s]:
-            lam[s], left[s], spaces[s] = _shortest(system, rows_at(system, q[s], u[s], signals[s]), rest[s], idle)
-    null = np.zeros((*lam.shape, max((space.shape[1] for space in spaces.values()), default=0)))
-    for s, space in spaces.items():
-        null[(*s, slice(None), slice(space.shape[1]))] = space
+    null = np.zeros((*lam.shape, 0))
+    if nr and together.any():
+        some = rows_at(system, q[together], u[together], signals[together])
+        lam[together], left[together], space = _shortest(system, some, rest[together], idle)
+        null = np.zeros((*lam.shape, space.shape[-1]))
+        null[together] = space
     amiss = np.abs(left[..., _free(system)]).max(axis=-1, initial=0.0)
     largest = np.abs(rest).max(axis=-1, initial=1e-300)
     return Held(rest, left, rows, lam, idle, null, amiss / largest)
@@ -87,8 +86,8 @@ def _free(system: System) -> np.ndarray:
 def _shortest(
     system: System, rows: ConstraintRows, rest: np.ndarray, idle: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """lam, left and null of one state. What slides loads its row of friction too, as its own multiplier says."""
-    c, free, nr = system.constraints, _free(system), len(rows.g)
+    """lam, left and null of B states. What slides loads its row of friction too, as its own multiplier says."""
+    c, free, nr = system.constraints, _free(system), rows.g.shape[-1]
     some = np.setdiff1d(np.flatnonzero(c.follows < 0), idle)
     rubbing = np.flatnonzero(c.follows >= 0)
     constant = rubbing[c.follows[rubbing] == rubbing]
@@ -96,9 +95,10 @@ def _shortest(
     load[constant] = c.share[constant]
     together[rubbing, c.follows[rubbing]] = c.share[rubbing]
     together = together[:, some]
-    own, space = shortest((together.T @ rows.C)[:, free], (rest - load @ rows.C)[free], rank_tolerance(system, rows))
-    lam = together @ own + load
-    return lam, rest - lam @ rows.C, together @ space
+    C, lacks = (together.T @ rows.C)[..., free], (rest - load @ rows.C)[..., free]
+    own, space = shortest(C, lacks[..., None], rank_tolerance(system, rows))
+    lam = own[..., 0] @ together.T + load
+    return lam, rest - (lam[..., None, :] @ rows.C)[..., 0, :], together @ space
 
 
 def motion_force(system: System, held: Held, u: np.ndarray, motion: Motion) -> tuple[np.ndarray, np.ndarray]:

@@ -31,9 +31,9 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return system
 
 
-def rank_tolerance(system: System, rows: ConstraintRows) -> float:
-    """Below which a direction of scaled rows counts as dependent."""
-    return RANK + PER_GAP * float(np.abs(rows.g).max(initial=0.0)) * max(1.0, 1.0 / system.constraints.size)
+def rank_tolerance(system: System, rows: ConstraintRows) -> Any:
+    """Below which a direction of scaled rows counts as dependent; of B states, one for each."""
+    return RANK + PER_GAP * np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
 
 
 def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np.ndarray, np.ndarray]:
@@ -51,8 +51,9 @@ def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np
 
 def scaled_rows(C: np.ndarray) -> np.ndarray:
     """Size of each row of C, 1 where it is rounding."""
-    size = np.linalg.norm(C, axis=1)
-    return np.where(size > RANK * max(1.0, size.max(initial=0.0)), size, 1.0)
+    size = np.linalg.norm(C, axis=-1)
+    largest = size.max(axis=-1, keepdims=True, initial=1.0)
+    return np.where(size > RANK * largest, size, 1.0)
 
 
 def solve(
@@ -82,18 +83,25 @@ def solve(
     return udot
 
 
-def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest lam of C' lam = rest, (nr) or columns of it, and an orthonormal basis of C' n = 0, (nr, k).
+def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest lam (..., nr, c) of C' lam = rest (..., nu, c), and an orthonormal basis (..., nr, k) of C' n = 0.
 
-    The rank is judged of rows of unit length, as where motion is solved for.
+    The rank is judged of rows of unit length, as where motion is solved for. Where it differs from state to state some
+    columns of the basis are zero.
     """
-    size = scaled_rows(C)
-    U, s, Vt = np.linalg.svd(C / size[:, None], full_matrices=C.shape[0] > C.shape[1])
-    rank = int((s > tolerance).sum())
-    part = (Vt[:rank] @ rest).T / s[:rank]
-    lam = ((U[:, :rank] @ part.T).T / size).T
-    null = np.linalg.qr(U[:, rank:] / size[:, None])[0]
-    return lam - null @ (null.T @ lam), null
+    size = scaled_rows(C)[..., None]
+    U, s, Vt = np.linalg.svd(C / size, full_matrices=C.shape[-2] > C.shape[-1])
+    rank, nr = (s > np.asarray(tolerance)[..., None]).sum(axis=-1), C.shape[-2]
+    if rank.min(initial=nr) == nr:
+        return U @ (Vt @ rest / s[..., None]) / size, np.zeros((*C.shape[:-1], 0))
+    lam, null = np.zeros((*C.shape[:-1], rest.shape[-1])), np.zeros((*C.shape[:-1], nr - rank.min()))
+    for n in np.ndindex(rank.shape):
+        r = rank[n]
+        own = U[n][:, :r] @ (Vt[n][:r] @ rest[n] / s[n][:r, None]) / size[n]
+        space = np.linalg.qr(U[n][:, r:] / size[n])[0]
+        lam[n] = own - space @ (space.T @ own)
+        null[n][:, : nr - r] = space
+    return lam, null
 
 
 def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):

@@ -159,7 +159,12 @@ class Bonds:
         tau = self.force(t, q, u) if q.ndim == 1 else np.array([self.force(*s) for s in zip(t, q, u, strict=True)])
         udot = forward_dynamics(system, q, u, tau, t=t, algorithm=self.algorithm)
         held = multipliers_of(system, q, u, udot, tau, t=t)
-        return held.lam, wrenches_of(system, q, u, held.rows.wrenches, held.lam), held.rows.wrenches
+        lam = held.lam
+        if held.null.shape[-1] and self.friction.names:
+            lam = np.array(lam)
+            for s in np.ndindex(q.shape[:-1]):
+                lam[s] = self.friction.shared(system, lam[s], held.null[s])
+        return lam, wrenches_of(system, q, u, held.rows.wrenches, lam), held.rows.wrenches
 
     def _holding(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The force of a one-sided constraint, positive as long as it is not asked to pull (a rope: to push)."""

@@ -28,6 +28,7 @@ STILL = 1e-9  # m/s or m/s^2: rounding of a speed or acceleration that is none
 SLACK = 1e-9  # of the largest load: rounding of a limit
 TURNED = 0.5  # cosine of the angle by which a slip may turn before its direction is noted anew
 JAMMED = 1e-6  # of a contact that friction does not touch
+ROUNDING = 1e-13  # m/s: below, a slip is none, as that of a foot at its limit whose body others hold
 MOST = 100  # rounds in which a direction is found
 
 
@@ -37,7 +38,7 @@ class Friction:
     def __init__(self, bonds: Bonds) -> None:
         self.bonds = bonds
         self.names = rubbing(bonds.whole)
-        self.begun: dict[str, float] = {}  # when each has begun to slip
+        self.decided: dict[str, float] = {}  # when it was found whether each sticks or slips
 
     # ---------------------------------------------------------------- looks: one state, or many
 
@@ -50,7 +51,7 @@ class Friction:
     def turning(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Falls through zero where a slip ends, or has turned."""
         slip, toward = self.slip(name, t, q, u), np.array(self.bonds.system.sliding[name])
-        return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1))
+        return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1) + ROUNDING)
 
     def excess(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Load across beyond what friction holds (N or N m), of what sticks."""
@@ -68,6 +69,25 @@ class Friction:
             return found, np.full(lam.shape[:-1], x.slips_at)
         normal = lam[..., self.bonds.rows_in(system, name).start]
         return found, (x.static_friction or x.friction or 0.0) * np.maximum(normal, 0.0)
+
+    def shared(self, system: System, lam: np.ndarray, null: np.ndarray) -> np.ndarray:
+        """Multipliers by which feet that share a load across take of it as much as each is pressed down.
+
+        Rigid bodies do not tell; so all of them reach their limits together. ``null`` (nr, k) may be added at will.
+        """
+        c, weight = system.constraints, np.zeros(lam.size)
+        for name in self.names:
+            if name in system.held and name not in system.sliding and self.bonds.temporaries[name].one_sided:
+                own = self.bonds.rows_in(system, name)
+                rows = [r for r in range(own.start, own.stop) if c.what[r].startswith("slip")]
+                weight[rows] = 1.0 / np.sqrt(max(lam[own.start], SLACK * np.abs(lam).max(), 1e-300))
+        some = weight > 0.0
+        if not null.shape[1] or not some.any():
+            return lam
+        _, s, Vt = np.linalg.svd(null[~some])
+        alone = null @ Vt[int((s > SLACK).sum()) :].T  # of them, what leaves all else as it is
+        part = np.linalg.lstsq(weight[some, None] * alone[some], -weight[some] * lam[some], rcond=None)[0]
+        return np.asarray(lam + alone @ part)
 
     def _across(
         self, system: System, name: str, q: np.ndarray, u: np.ndarray, wrenches: np.ndarray, size: np.ndarray
@@ -96,20 +116,22 @@ class Friction:
         if np.linalg.norm(slip) > STILL:
             self.slide(name, t, _unit(slip))
         else:
-            self._come_to_rest(name, t, y)
+            self._come_to_rest(t, y)
 
     def begin(self, name: str, t: float, y: np.ndarray) -> None:
         """What sticks lets go."""
         q, u = self.bonds.split(y)
         lam, _, wrenches = self.bonds.loads(t, q, u)
         across, _ = self.across(self.bonds.system, name, q, u, wrenches, lam)
-        self.begun[name] = t
-        self.slide(name, t, self._away(name, t, q, u, _unit(-across)))
+        self.decided[name] = t
+        self.slide(name, t, self._away(self.bonds.system, name, t, q, u, _unit(-across)))
 
     def slide(self, name: str, t: float, toward: Vector) -> None:
+        """From now on it slips; what slips already, another way."""
         b = self.bonds
-        b.hold(b.system.held, b.system.sliding | {name: toward})
-        b.changes.append(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
+        if b.system.sliding.get(name) != toward:
+            b.hold(b.system.held, b.system.sliding | {name: toward})
+            b.changes.append(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
 
     def next(self, t: float, y: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
@@ -122,18 +144,29 @@ class Friction:
                 if speed > STILL:
                     self.turn(name, t, y)
                     return True
-                if self.excess(name, t, q, u) > SLACK * np.abs(b.loads(t, q, u)[0]).max():
+                if self.excess(name, t, q, u) > self._slack(name, t) * np.abs(b.loads(t, q, u)[0]).max():
                     self.begin(name, t, y)
                     return True
             elif speed > STILL:
                 if self.turning(name, t, q, u) < 0.0:
                     self.turn(name, t, y)
                     return True
-            elif self.begun.get(name) != t or self._comes_back(name, t, q, u):
-                self._come_to_rest(name, t, y)
+            elif self._undecided(name, t, q, u):
+                self._come_to_rest(t, y)
                 return True
         self.require_free(t, q, u)
         return False
+
+    def _slack(self, name: str, t: float) -> float:
+        """What is at its limit as another begins to slip does so too."""
+        return -SLACK if t in self.decided.values() and self.decided.get(name) != t else SLACK
+
+    def _undecided(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        """Whether something that slides is at rest, and may stick, or would go back, since something else changed."""
+        if self.decided.get(name) != t:
+            return True
+        rate = self._slip_rate(self.bonds.system, name, t, q, u)
+        return float(rate @ np.array(self.bonds.system.sliding[name])) < -STILL
 
     def require_free(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         """Refuse contacts whose friction presses them together more than they resist."""
@@ -148,33 +181,37 @@ class Friction:
                     hint="the more it is pressed, the more friction presses it (Painlevé): take less friction",
                 )
 
-    def _comes_back(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
-        """Whether what has just begun to slip would go the other way, since something else has changed."""
-        rate = self._slip_rate(self.bonds.system, name, t, q, u)
-        return float(rate @ np.array(self.bonds.system.sliding[name])) < -STILL
-
-    def _come_to_rest(self, name: str, t: float, y: np.ndarray) -> None:
-        """Stick if that takes no more than friction holds; else slip the way it is pulled."""
+    def _come_to_rest(self, t: float, y: np.ndarray) -> None:
+        """All that has come to rest sticks together, but for what takes more than friction holds: that slips away."""
         b, (q, u) = self.bonds, self.bonds.split(y)
-        stuck = b.whole.holding(b.system.held, {n: d for n, d in b.system.sliding.items() if n != name})
-        found = impulse(stuck, q, u, t)
-        lam, _, wrenches = b.loads_in(stuck, t, q, found.u)
-        across, limit = self.across(stuck, name, q, u, wrenches, lam)
-        if np.linalg.norm(across) > limit + SLACK * np.abs(lam).max():
-            self.begun[name] = t
-            self.slide(name, t, self._away(name, t, q, u, _unit(-across)))
-            return
-        lost = b.take(y, q, found.u)
+        rest = [n for n in b.system.sliding if np.linalg.norm(self.slip(n, t, q, u)) <= STILL]
+        rest = [n for n in rest if self._undecided(n, t, q, u)]
+        sliding = {n: d for n, d in b.system.sliding.items() if n not in rest}
+        found = impulse(b.whole.holding(b.system.held, sliding), q, u, t)
+        ways: dict[str, Vector] = {}
+        while True:
+            stuck = b.whole.holding(b.system.held, sliding | ways)
+            lam, _, wrenches = b.loads_in(stuck, t, q, found.u)
+            loads = {n: self.across(stuck, n, q, u, wrenches, lam) for n in rest if n not in ways}
+            beyond = {n: float(np.linalg.norm(across) - limit) for n, (across, limit) in loads.items()}
+            worst = max(beyond, key=beyond.__getitem__, default="")
+            if not worst or beyond[worst] <= SLACK * np.abs(lam).max():
+                break
+            ways[worst] = self._away(stuck, worst, t, q, u, _unit(-loads[worst][0]))
+        self.decided |= dict.fromkeys(rest, t)
+        for name, toward in ways.items():
+            self.slide(name, t, toward)
+        lost = b.take(y, q.copy(), found.u)
         b.hold(stuck.held, stuck.sliding)
-        b.changes.append(Change(name, "sticks", t, np.zeros(6), lost, None))
+        for n, name in enumerate(loads):
+            b.changes.append(Change(name, "sticks", t, np.zeros(6), 0.0 if n else lost, None))
 
-    def _away(self, name: str, t: float, q: np.ndarray, u: np.ndarray, toward: Vector) -> Vector:
+    def _away(self, system: System, name: str, t: float, q: np.ndarray, u: np.ndarray, toward: Vector) -> Vector:
         """Where something at rest begins to slip: to where its friction, against that, lets it accelerate."""
-        b = self.bonds
-        if isinstance(b.whole.model.constraints[name], Speed):
+        if isinstance(self.bonds.whole.model.constraints[name], Speed):
             return toward
         for _ in range(MOST):
-            sliding = b.whole.holding(b.system.held, b.system.sliding | {name: toward})
+            sliding = self.bonds.whole.holding(system.held, system.sliding | {name: toward})
             rate = self._slip_rate(sliding, name, t, q, u)
             if not np.linalg.norm(rate) > STILL:
                 break
