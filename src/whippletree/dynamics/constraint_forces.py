@@ -24,7 +24,7 @@ from .live_rows import live_rows
 from .loads import loads, tiled_signals
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
-from .nullspace import rank_tolerance, scaled_rows
+from .nullspace import rank_tolerance, shortest
 from .reduction_loads import loads_of
 
 DENSE = 600  # rows: their singular values take about 0.2 s
@@ -68,13 +68,12 @@ def multipliers_of(
         idle = np.setdiff1d(np.arange(nr), live.kept)
         lam, left, doubtful = loads_of(system, q, u, rest, signals)
         together = (doubtful != 0.0) & (live.count <= DENSE) | np.isnan(doubtful)
-    spaces = {}
-    for s in np.ndindex(q.shape[:-1]):
-        if nr and together[s]:
-            lam[s], left[s], spaces[s] = _shortest(system, rows_at(system, q[s], u[s], signals[s]), rest[s], idle)
-    null = np.zeros((*lam.shape, max((space.shape[1] for space in spaces.values()), default=0)))
-    for s, space in spaces.items():
-        null[(*s, slice(None), slice(space.shape[1]))] = space
+    null = np.zeros((*lam.shape, 0))
+    if nr and together.any():
+        some = rows_at(system, q[together], u[together], signals[together])
+        lam[together], left[together], space = _shortest(system, some, rest[together], idle)
+        null = np.zeros((*lam.shape, space.shape[-1]))
+        null[together] = space
     amiss = np.abs(left[..., _free(system)]).max(axis=-1, initial=0.0)
     largest = np.abs(rest).max(axis=-1, initial=1e-300)
     return Held(rest, left, rows, lam, idle, null, amiss / largest)
@@ -87,18 +86,19 @@ def _free(system: System) -> np.ndarray:
 def _shortest(
     system: System, rows: ConstraintRows, rest: np.ndarray, idle: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """lam, left and null of one state: the rank is judged of rows of unit length, as where motion is solved for."""
-    free, some = _free(system), np.setdiff1d(np.arange(len(rows.g)), idle)
-    C = rows.C[some]
-    size = scaled_rows(C)
-    U, s, Vt = np.linalg.svd((C / size[:, None])[:, free], full_matrices=some.size > free.size)
-    rank = int((s > rank_tolerance(system, rows)).sum())
-    own = U[:, :rank] @ (Vt[:rank] @ rest[free] / s[:rank]) / size
-    space = np.linalg.qr(U[:, rank:] / size[:, None])[0]
-    own = own - space @ (space.T @ own)
-    lam, null = np.zeros(len(rows.g)), np.zeros((len(rows.g), space.shape[1]))
-    lam[some], null[some] = own, space
-    return lam, rest - own @ C, null
+    """lam, left and null of B states. What slides loads its row of friction too, as its own multiplier says."""
+    c, free, nr = system.constraints, _free(system), rows.g.shape[-1]
+    some = np.setdiff1d(np.flatnonzero(c.follows < 0), idle)
+    rubbing = np.flatnonzero(c.follows >= 0)
+    constant = rubbing[c.follows[rubbing] == rubbing]
+    load, together = np.zeros(nr), np.eye(nr)
+    load[constant] = c.share[constant]
+    together[rubbing, c.follows[rubbing]] = c.share[rubbing]
+    together = together[:, some]
+    C, lacks = (together.T @ rows.C)[..., free], (rest - load @ rows.C)[..., free]
+    own, space = shortest(C, lacks[..., None], rank_tolerance(system, rows))
+    lam = own[..., 0] @ together.T + load
+    return lam, rest - (lam[..., None, :] @ rows.C)[..., 0, :], together @ space
 
 
 def motion_force(system: System, held: Held, u: np.ndarray, motion: Motion) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.blocks import make_memory
-from ..kernels.constraint_layout import TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
+from ..kernels.constraint_layout import LENGTH, TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
 from ..kernels.constraints import constrain
 from ..kernels.joints import FREE, SPHERICAL
 from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
@@ -43,7 +43,7 @@ class LiveRows:
             else:
                 alive[rows.start : first] = True  # they are computed together
             alive[first + len(shifts) : rows.stop] = True  # angles
-            driven = arrays["drive"][e] != 0 or arrays["numbers"][e, -1] != 0.0
+            driven = arrays["drive"][e] != 0 or arrays["numbers"][e, LENGTH] != 0.0
             for n, row in zip(shifts, range(first, first + len(shifts)), strict=True):
                 alive[row] = alive[row] or (driven and n == 2)
                 if not alive[row]:

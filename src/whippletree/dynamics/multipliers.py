@@ -7,7 +7,7 @@ Symbols  C = B and gamma = g of kelly1987; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-
 Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
          is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
          constraints need no switch. A loop that is open by g is only known to be redundant to about g, so the rank is
-         judged that much more coarsely. One state at a time: pivoting differs from state to state.
+         judged that much more coarsely. One state at a time. What slides adds loads of its own: sliding.py.
 """
 
 import math
@@ -28,7 +28,7 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.constraint_layout import ROW_NUMBERS, Rows, take_rows, unpack_constraints
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows, follows, take_rows, unpack_constraints
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import MOTION, unpack_forces
 from ..kernels.forces import spread_given
@@ -40,8 +40,9 @@ from ..kernels.spatial import add, axpy, dot, load6, store6, sub
 from ..system.system import System
 from . import articulated, sweep_work
 from .live_rows import live_rows
+from .sliding import slide
 
-SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 
@@ -213,6 +214,8 @@ def fill(m, E, k, w, tolerance):
     """The factors of all rows at the pose of k, behind the sweep of the tree; returns the rank"""
     for r in range(E.nr):
         half_solve(m, E, k, w, r)
+        if follows(E, r) >= 0:  # friction holds nothing
+            put(w.scale, r, 0.0)
     return orthogonalize(m.nu, E.nr, w, tolerance)
 
 
@@ -249,13 +252,19 @@ def correct(m, E, k, w, rank, lacks, move):
         put(w.lam, r, total / get(w.R, r * nr + r))
     for r in range(nr):
         put(w.lam, r, get(w.lam, r) / get(w.scale, r) if get(w.scale, r) > 0.0 else 0.0)
+    add_half(m, k, w, move)
+
+
+@kernel
+def add_half(m, k, w, move):
+    """move += L^-T D^-1/2 y"""
     A = w.tree
     if m.header[FLEXIBLE] > 0:
         call_flexible(HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
         return
     for n in range(6):
         put(A.x, n, 0.0)
-    for i in range(1, m.nb):  # L^-T D^-1/2 y, ground to tips
+    for i in range(1, m.nb):  # ground to tips
         x = load6(A.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
             xj = math.sqrt(get(A.d, j)) * get(w.y, j) - get(A.d, j) * dot(load6(A.U, j), x)
@@ -301,6 +310,11 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
         missing(m, E, F, signals, w, udot)
         rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
         correct(m, E, k, w, rank, w.left, udot)
+        for r in range(E.nr):
+            if follows(E, r) >= 0:
+                half_solve(m, E, k, w, r)
+        if slide(m.nu, E, w, rank):
+            add_half(m, k, w, udot)
         for r in range(E.nr):
             power += get(w.lam, r) * get(w.rows.given, r)
     return power

@@ -4,7 +4,8 @@ Paper    [kelly1987] eqs (9)-(15) and (23)-(25): u' = Z z' + Y g and beta' (M u'
          beta = Z span the null space of B; Z by singular values or by QR, the two ways it names.
 Symbols  C = B and gamma = g of kelly1987.
 Differs  rows are scaled by their size; the rank is where the singular values, or the diagonal of R, fall below RANK,
-         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time.
+         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time. Loads of friction
+         follow multipliers, which are recovered for that: sliding.py.
 """
 
 from typing import Any
@@ -20,8 +21,9 @@ from .evaluate import evaluate
 from .multipliers import PER_GAP, RANK
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
+from .sliding import loads_that_follow
 
-SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
@@ -29,9 +31,9 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return system
 
 
-def rank_tolerance(system: System, rows: ConstraintRows) -> float:
-    """Below which a direction of scaled rows counts as dependent."""
-    return RANK + PER_GAP * float(np.abs(rows.g).max(initial=0.0)) * max(1.0, 1.0 / system.constraints.size)
+def rank_tolerance(system: System, rows: ConstraintRows) -> Any:
+    """Below which a direction of scaled rows counts as dependent; of B states, one for each."""
+    return RANK + PER_GAP * np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
 
 
 def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np.ndarray, np.ndarray]:
@@ -49,8 +51,9 @@ def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np
 
 def scaled_rows(C: np.ndarray) -> np.ndarray:
     """Size of each row of C, 1 where it is rounding."""
-    size = np.linalg.norm(C, axis=1)
-    return np.where(size > RANK * max(1.0, size.max(initial=0.0)), size, 1.0)
+    size = np.linalg.norm(C, axis=-1)
+    largest = size.max(axis=-1, keepdims=True, initial=1.0)
+    return np.where(size > RANK * largest, size, 1.0)
 
 
 def solve(
@@ -59,15 +62,46 @@ def solve(
     """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of given motions."""
     free = np.ones(system.nu, bool)
     free[list(system.forces.motions)] = False
-    size = scaled_rows(rows.C)
-    C = rows.C / size[:, None]
-    gamma = rows.gamma / size - C @ given
-    Z, Y = split_space(C[:, free], rank_tolerance(system, rows), method)
-    held = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
+    follows, tolerance = system.constraints.follows, rank_tolerance(system, rows)
+    held = follows < 0
+    own = rows.C[held]
+    size = scaled_rows(own)
+    C = own / size[:, None]
+    gamma = rows.gamma[held] / size - C @ given
+    Z, Y = split_space(C[:, free], tolerance, method)
+    part = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
     Mf, f = M[np.ix_(free, free)], force[free]
     udot = np.zeros(system.nu)
-    udot[free] = held + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ held))
+    udot[free] = part + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ part))
+    if not held.all():
+        F = rows.C[~held][:, free].T
+        moved = Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ F)
+        rest = np.column_stack([Mf @ udot[free] - f, Mf @ moved - F])
+        lam = np.zeros((len(rows.g), rest.shape[1]))
+        lam[held] = shortest(own[:, free], rest, tolerance)[0]
+        udot[free] += moved @ loads_that_follow(follows, system.constraints.share, lam[:, 0], lam[:, 1:])
     return udot
+
+
+def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest lam (..., nr, c) of C' lam = rest (..., nu, c), and an orthonormal basis (..., nr, k) of C' n = 0.
+
+    The rank is judged of rows of unit length, as where motion is solved for. Where it differs from state to state some
+    columns of the basis are zero.
+    """
+    size = scaled_rows(C)[..., None]
+    U, s, Vt = np.linalg.svd(C / size, full_matrices=C.shape[-2] > C.shape[-1])
+    rank, nr = (s > np.asarray(tolerance)[..., None]).sum(axis=-1), C.shape[-2]
+    if rank.min(initial=nr) == nr:
+        return U @ (Vt @ rest / s[..., None]) / size, np.zeros((*C.shape[:-1], 0))
+    lam, null = np.zeros((*C.shape[:-1], rest.shape[-1])), np.zeros((*C.shape[:-1], nr - rank.min()))
+    for n in np.ndindex(rank.shape):
+        r = rank[n]
+        own = U[n][:, :r] @ (Vt[n][:r] @ rest[n] / s[n][:r, None]) / size[n]
+        space = np.linalg.qr(U[n][:, r:] / size[n])[0]
+        lam[n] = own - space @ (space.T @ own)
+        null[n][:, : nr - r] = space
+    return lam, null
 
 
 def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):

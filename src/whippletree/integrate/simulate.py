@@ -31,6 +31,7 @@ from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .events import Event, Watch
+from .friction import free_to_slip
 from .quasi_static import quasi_static_system
 from .rows import accelerations_of, rows_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
@@ -135,8 +136,8 @@ def simulate(
     if is_division(algorithm):
         name = algorithm  # with its options
     partial = u is None or isinstance(u, Mapping)
-    consistent_start(system, q_now, u_now, partial, u if isinstance(u, Mapping) else {})
-    if note := locked(system, q_now):
+    consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
+    if note := locked(free_to_slip(system), q_now):
         warnings.warn(note, ModelWarning, stacklevel=2)
     _check_tolerances(rtol, atol, integrator)
     h = positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))

@@ -12,6 +12,7 @@ from ..dynamics.choose import choose
 from ..dynamics.predict import Use
 from ..errors import ModelError, nearest
 from ..result.records import Change
+from ..system.system import System
 from .bonds import Bonds
 from .events import Event, Watch
 from .task import Failure, Task
@@ -29,7 +30,8 @@ class Switching:
         self.algorithm, self.use = algorithm, use
         self.bonds = Bonds(task.system, self._force, algorithm)
         self.occurrences: list[Any] = []
-        names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken")}
+        self._able(task.system)
+        names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken", "slips", "turns")}
         if taken := names & {e.name for e in self.events}:
             raise ModelError(f"event '{min(taken)}' has the name of a change", hint="give it another name")
         self._part(task)
@@ -74,16 +76,23 @@ class Switching:
             self._change(*self.own[label], t, y.copy())
         return failure
 
-    def change(self, name: str, action: str) -> None:
-        """Make or break a temporary constraint now, and go on."""
+    def change(self, name: str, action: str) -> list[Change]:
+        """Make or break a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
         if name not in self.bonds.temporaries:
             hint = nearest(name, self.bonds.temporaries)
             raise ModelError(f"temporary constraint '{name}' is not known", hint=hint)
         if action not in ("make", "break"):
             raise ModelError(f"a temporary constraint knows no '{action}'", expected="make or break")
+        before = len(self.changes)
         self._change(name, action, self.time, self.watch.run.at(self.time))
+        return self.changes[before:]
 
     # ---------------------------------------------------------------- parts
+
+    def _able(self, system: System) -> None:
+        """Refuse at once an algorithm that does not know what may come."""
+        sliding = dict.fromkeys(self.bonds.friction.names, (1.0, 0.0, 0.0))
+        choose(system.holding(system.model.constraints, sliding), self.algorithm, self.use)
 
     def _part(self, task: Task) -> None:
         """Begin a part; what may end it is watched."""

@@ -16,15 +16,17 @@ JOINT, DISTANCE, COUPLE, ROLL, BLADE = range(5)
 TURN_NONE, TURN_UNIVERSAL, TURN_AXIS, TURN_ALL = 0, 1, 2, 3  # number of rotations held; which ones follows
 SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
 DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
+SLIDES = 3  # the same of what rolls, or couples speeds: its last row is friction
 SPEEDS = 1  # of what couples freedoms: their speeds alone
 # of what rolls: where, and what may slip; its pivoting may be held besides
 PLANE, LINE, SPHERE = range(3)
 SLIP_NONE, SLIP_SIDE, SLIP_ALL, PIVOT_HELD = 0, 1, 2, 4
 # numbers of an element: rotation of the frame on the first and second body, its point on each, and what its kind needs
-FRAMES, PARAMETERS = 24, 3
+FRAMES, PARAMETERS = 24, 12
 NUMBERS = FRAMES + PARAMETERS
 # factors of two freedoms, or radius and tyre of a wheel; pitch, distance, offset, or radius of what a ball rolls on
 FIRST, SECOND, LENGTH = FRAMES, FRAMES + 1, FRAMES + 2
+FRICTION, TOWARD = FRAMES + 3, FRAMES + 6  # coefficient, or the load itself; where it slides (3), in the first frame
 ROW_NUMBERS = 16  # of the Rows of one row
 
 
@@ -96,6 +98,13 @@ def unpack_constraints(memory, n):
         element, numbers,
     )  # fmt: skip
     return E, n
+
+
+@inline
+def follows(E, r):
+    """-1, or for a row of friction the row whose multiplier it follows; itself, where its load is constant"""
+    n = E.element[r]
+    return E.row[n] if E.drive[n] == SLIDES and r == E.row[n + 1] - 1 else -1
 
 
 @inline

@@ -24,6 +24,7 @@ from .constraint_layout import (
     SHIFT_X,
     SHIFT_Y,
     SHIFT_Z,
+    SLIDES,
     SPEEDS,
     TURN_ALL,
     TURN_AXIS,
@@ -141,6 +142,8 @@ def couple_row(E, x, r, n, q, u, value, rate, bend):
     gap = total - E.numbers[c + LENGTH] - value
     if E.turn[n] == SPEEDS:
         gap, rate, bend = 0.0 * total, value, rate
+    if E.drive[n] == SLIDES:  # no condition, but a load
+        rate = first * get(u, i) + second * get(u, j)
     put(x.g, r, gap)
     put(x.given, r, rate)
     put(x.rate, r, first * get(u, i) + second * get(u, j) - rate)

@@ -92,7 +92,7 @@ def turning(E, k, n, c):
 @inline
 def frame(E, n, which):
     """Rotation of an element's frame on the first or second body"""
-    return load9(E.numbers, 3 * n + which)
+    return load9(E.numbers, NUMBERS // 9 * n + which)
 
 
 @inline

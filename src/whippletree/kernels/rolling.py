@@ -8,16 +8,35 @@ the highest point of the rim, the lowest point lies rho from the centre, and the
 
 Along e a row holds e.s = 0 by a force at that point, and gamma = -(e.s' + e'.s) at u' = 0. Along n it is the rate of
 the height above the surface, which has a residual g; the others have none: no pose tells how a wheel came there.
+
+What slides has a row of friction instead, that holds nothing: a force against the slip, along -e, whose size follows
+the normal force. ``given`` is its speed, so that the work of friction is counted with that of motions. Slip that goes
+through zero keeps its e within a step; where it ends, the run begins anew with another.
 """
 
 import math
 
 from .compare import larger, smaller
-from .constraint_layout import FIRST, LENGTH, LINE, NUMBERS, PIVOT_HELD, PLANE, SECOND, SLIP_ALL, SLIP_NONE, SPHERE
+from .constraint_layout import (
+    FIRST,
+    LENGTH,
+    LINE,
+    NUMBERS,
+    PIVOT_HELD,
+    PLANE,
+    SECOND,
+    SLIDES,
+    SLIP_ALL,
+    SLIP_NONE,
+    SPHERE,
+    TOWARD,
+)
 from .force_layout import TINY
 from .lanes import inline, kernel
 from .meeting import force_at, meet, put_row, put_shift_row, put_turn_row, turning
-from .spatial import add3, cross, dot3, mul33, scale3, sub3
+from .spatial import add3, cross, dot3, load3, mul33, scale3, sub3
+
+SLOW = 1e-12  # m/s: where something begins to slide, the direction is the one that is given
 
 
 @inline
@@ -92,6 +111,25 @@ def roll_rows(m, E, k, x, n):
             r += 1
     if slip & PIVOT_HELD:
         put_turn_row(x, r, c, t, zero, up, dot3(up_rate, t.w))
+        r += 1
+    if E.drive[n] == SLIDES:
+        toward = load3(E.numbers, (z + TOWARD) // 3)
+        along, v = slide(up, on, s, (zero + toward[0], zero + toward[1], zero + toward[2]))
+        at, along = mul33(c.R, rho), mul33(c.R, along)
+        push, back = force_at(add3(c.rb, at), scale3(-1.0, along)), force_at(add3(c.there, at), along)
+        put_row(x, r, zero, back, push, -v, -v, zero)
+
+
+@inline
+def slide(up, on, s, toward):
+    """Unit vector along which a point with the velocity s slips, and its speed along it"""
+    zero = 0.0 * s[0]
+    if on == LINE:
+        s, toward = (s[0], zero, zero), (toward[0], zero, zero)
+    s, toward = sub3(s, scale3(dot3(up, s), up)), sub3(toward, scale3(dot3(up, toward), up))
+    way = larger(smaller(1e308 * (dot3(s, toward) + TINY), zero + 1.0), zero - 1.0)
+    along = unit(add3(scale3(way, s), scale3(SLOW, toward)))
+    return along, dot3(along, s)
 
 
 @inline

@@ -69,7 +69,7 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
     "rack": _PAIR | {"radius": _not_zero},
     "roll": _LINK
-    | {"radius": positive, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": _number}
+    | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": _number}
     | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
     "latch": _BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
     "knife_edge": _BODIES | {"at": pose},
@@ -117,6 +117,8 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
 
 def _rolls(c: Roll, label: str) -> None:
     """What does not go together."""
+    if c.radius == 0.0 and c.axis is not None:
+        raise ModelError(f"{label}: a wheel has a radius", expected="more than 0", got=c.radius, where=c.where)
     if c.tyre and c.axis is None:
         raise ModelError(f"{label}: a ball has no tyre", got=c.tyre, where=c.where, hint="axis makes it a wheel")
     if c.tyre > c.radius:

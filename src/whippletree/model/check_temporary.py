@@ -9,7 +9,7 @@ from ..errors import ModelError
 from .check import known
 from .check_constraints import flag, one_of
 from .check_forces import Checker, known_parameters, not_negative, or_none, positive
-from .constraints import Distance, Latch, PointOnPlane, Relative, Roll
+from .constraints import Constraint, Distance, Latch, PointOnPlane, Relative, Roll, Speed
 from .temporary import Temporary
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ FIELDS: dict[str, Checker] = {
     "one_sided": flag,
     "restitution": not_negative,
     "here": flag,
+    "friction": or_none(positive),
+    "static_friction": or_none(positive),
+    "slips_at": or_none(positive),
 }
 
 
@@ -48,7 +51,43 @@ def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> 
         raise ModelError(
             f"{label}: one_sided is made when it is reached", where=where, hint="leave make_within and here out"
         )
+    _rubs(made, label)
     return made
+
+
+def _rubs(x: Temporary, label: str) -> None:
+    """What friction needs."""
+    if x.friction is not None and not x.one_sided:
+        raise ModelError(
+            f"{label}: friction is for what is one-sided",
+            where=x.where,
+            hint="one_sided = true makes it a contact; a clutch or brake is a speed that slips_at a load",
+        )
+    if x.static_friction is not None and (x.friction is None or x.static_friction < x.friction):
+        expected = "friction" if x.friction is None else f"at least the friction of what slips, {x.friction:g}"
+        raise ModelError(
+            f"{label}: static_friction is not right", expected=expected, got=x.static_friction, where=x.where
+        )
+
+
+def _can_slip(c: Constraint, x: Temporary, label: str) -> None:
+    """Whether a constraint is of a kind that friction knows."""
+    contact = isinstance(c, PointOnPlane) or (isinstance(c, Roll) and c.slip == "none" and c.pivots)
+    if x.friction is not None and not contact:
+        raise ModelError(
+            f"{label}: its constraint cannot stick and slip",
+            expected="a point_on_plane, or a roll with slip = 'none' that pivots",
+            got=f"{type(c).__name__} with slip = '{c.slip}'" if isinstance(c, Roll) else type(c).__name__,
+            where=x.where,
+        )
+    if x.slips_at is not None and not isinstance(c, Speed):
+        raise ModelError(
+            f"{label}: only what couples speeds slips at a load",
+            expected="a constraint of kind 'speed'",
+            got=type(c).__name__,
+            where=x.where,
+            hint="a contact has friction instead; break_force and break_torque let go of others",
+        )
 
 
 def temporaries(model: Model) -> None:
@@ -63,6 +102,7 @@ def temporaries(model: Model) -> None:
                 got=type(c).__name__,
                 where=t.where,
             )
+        _can_slip(c, t, label)
         if t.here and not (isinstance(c, Latch) or (isinstance(c, Relative) and c.of is None)):
             raise ModelError(
                 f"{label}: its constraint cannot hold what it finds",

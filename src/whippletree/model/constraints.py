@@ -118,10 +118,10 @@ class Roll:
     """A wheel or a ball of ``radius`` (m) around the point ``at`` of ``body`` rolls on a surface of ``to``.
 
     A wheel turns about ``axis``, in axes of ``body``, and touches with its rim; ``tyre`` (m) is the radius to which the
-    rim is rounded. Without an axis it is a ball. It rolls ``on`` the "plane" z = 0 of the pose ``to_at``, above it; on
-    the "line" along its x axis, above which the centre stays; or, a ball, on the "sphere" of ``to_radius`` (m) around
-    its place, inside where that is negative. ``slip`` may be "none", "side" (across the direction in which a wheel
-    heads) or "all", as on ice. Unless it ``pivots``, it does not turn about the normal.
+    rim is rounded. Without an axis it is a ball, or with no radius a point. It rolls ``on`` the "plane" z = 0 of the
+    pose ``to_at``, above it; on the "line" along its x axis, above which the centre stays; or, a ball, on the "sphere"
+    of ``to_radius`` (m) around its place, inside where that is negative. ``slip`` may be "none", "side" (across the
+    direction in which a wheel heads) or "all", as on ice. Unless it ``pivots``, it does not turn about the normal.
     """
 
     name: str

@@ -15,6 +15,11 @@ class Temporary:
     ``break_force`` (N) or a torque of ``break_torque`` (N m). A ``one_sided`` one is a contact or a rope: made when it
     is reached, it breaks when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of
     approach that is left after an impact. Events make and break it too.
+
+    A contact with a coefficient of ``friction`` sticks as long as the force across is at most ``static_friction`` (the
+    same, if not given) times the normal force. Else it slips, against ``friction`` times the normal force, until it
+    comes to rest. A constraint of kind "speed" that ``slips_at`` a load (N m or N) is a clutch or a brake: beyond it
+    slips against this load, until speeds agree again.
     """
 
     name: str
@@ -28,4 +33,7 @@ class Temporary:
     one_sided: bool = False
     restitution: float = 0.0
     here: bool = False
+    friction: float | None = None
+    static_friction: float | None = None
+    slips_at: float | None = None
     where: str | None = field(default=None, compare=False)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Constraint, Latch, Model, Pose, Relative
+from ..model.pose import Vector
 
 
 class Occurrence(NamedTuple):
@@ -39,24 +40,30 @@ class Change(NamedTuple):
     """A temporary constraint has come or gone."""
 
     name: str
-    what: str  # "made", "bounced", "broken" or "refused"
+    what: str  # "made", "bounced", "broken", "refused", or by friction "slips", also another way, or "sticks"
     t: float  # s
     impulse: np.ndarray  # (6)  [N m s; N s] on its body at its point, in world axes; zero where it breaks
     lost: float  # energy, J
     here: Constraint | None  # the constraint as it holds what it found
+    toward: Vector | None = None  # where it slips to from now on, in axes of the surface; a clutch: the sign
+    why: str = ""  # it has been refused
 
     @classmethod
     def text(cls, changes: Iterable[Change]) -> str:
         """As an attribute of a file."""
-        return json.dumps([[c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here)] for c in changes])
+        return json.dumps(
+            [[c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here), c.toward, c.why] for c in changes]
+        )
 
     @classmethod
     def parse(cls, text: str, model: Model) -> list[Change]:
         """From the attribute of a file."""
-        return [
-            cls(name, what, float(t), np.array(impulse, float), float(lost), _placed(model.constraints[name], here))
-            for name, what, t, impulse, lost, here in json.loads(text)
-        ]
+        found = []
+        for name, what, t, impulse, lost, here, toward, why in json.loads(text):
+            placed = _placed(model.constraints[name], here)
+            to = None if toward is None else (float(toward[0]), float(toward[1]), float(toward[2]))
+            found.append(cls(name, what, float(t), np.array(impulse, float), float(lost), placed, to, str(why)))
+        return found
 
 
 def _found(here: Constraint | None) -> Any:

@@ -11,6 +11,7 @@ from ..dynamics.constraint_forces import Held, motion_force
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.joint_loads import joint_loads
 from ..model import Constraint, Motion
+from ..model.pose import Vector
 from ..system.system import System
 from .held import held_of
 from .records import Change
@@ -33,24 +34,27 @@ def spans_of(run: Result) -> list[Span]:
 
 def parts(system: System, t: np.ndarray, changes: Sequence[Change]) -> list[tuple[slice, System]]:
     """Rows and systems between changes; a row at the time of a change is of the part before."""
-    held, first = dict(system.held), 0
+    held, sliding, first = dict(system.held), dict(system.sliding), 0
     found: list[tuple[slice, System]] = []
     for change in changes:
-        if change.what not in ("made", "broken"):
+        if change.what in ("bounced", "refused"):
             continue
         row = int(np.searchsorted(t, change.t, side="right"))
         if row > first:
-            found.append((slice(first, row), system.holding(_ordered(system, held)) if found else system))
+            found.append((slice(first, row), _now(system, held, sliding) if found else system))
             first = row
+        sliding.pop(change.name, None)
+        if change.toward is not None:
+            sliding[change.name] = change.toward
         if change.what == "broken":
             held.pop(change.name, None)
-        else:
+        elif change.what == "made":
             held[change.name] = change.here or system.model.constraints[change.name]
-    return [*found, (slice(first, t.size), system.holding(_ordered(system, held)) if found else system)]
+    return [*found, (slice(first, t.size), _now(system, held, sliding) if found else system)]
 
 
-def _ordered(system: System, held: dict[str, Constraint]) -> dict[str, Constraint]:
-    return {name: held[name] for name in system.model.constraints if name in held}
+def _now(system: System, held: dict[str, Constraint], sliding: dict[str, Vector]) -> System:
+    return system.holding({name: held[name] for name in system.model.constraints if name in held}, sliding)
 
 
 def along(run: Result, function: Callable[[System, slice], np.ndarray]) -> np.ndarray:

@@ -44,7 +44,7 @@ HELD: dict[str, tuple[int, int]] = {
     "free": (TURN_NONE, 0),
 }
 TURNS = {TURN_UNIVERSAL: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
-SPEED_WORDS = ("speed of", "slip", "turning about")  # what rows that bound speeds alone hold
+SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound speeds alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
 SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
 SLIPS = {"none": kernels.SLIP_NONE, "side": kernels.SLIP_SIDE, "all": kernels.SLIP_ALL}
@@ -64,6 +64,8 @@ class SystemConstraints:
     size : a length of the mechanism (m).
     body, to, kind, row : (elements) the two system bodies of each, its kind, and its first row; a last row follows.
     driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
+    follows, share : (count) for a row of friction the row whose multiplier its own follows, itself if it is constant,
+        else -1; and the coefficient, or the constant load.
     """
 
     def __init__(self, system: System) -> None:
@@ -75,7 +77,9 @@ class SystemConstraints:
         table = [self._cut(system, joint, driven.get(joint.name)) for joint in system.topology.cuts]
         for c in system.model.couplings.values():
             table.append(self._couple(system, c.joint, (c.joint, 0), (c.of, 0), c.ratio, c.offset))
-        table += [self._element(system, c) for c in system.held.values()]
+        for c in system.held.values():
+            row = self._element(system, c)
+            table.append(self._slide(system, c, row) if c.name in system.sliding else row)
         counts = [row.pop("count") for row in table]
         self.count = sum(counts)
         self.of_poses = np.array([not what.startswith(SPEED_WORDS) for what in self.what], bool)
@@ -88,6 +92,10 @@ class SystemConstraints:
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
         self.body, self.to, self.kind, self.row = (arrays[name] for name in ("body", "to", "kind", "row"))
         self.arrays, self.packed = arrays, kernels.pack_constraints(arrays, self.size)
+        self.follows, self.share = np.full(self.count, -1), np.zeros(self.count)
+        for e in np.flatnonzero(arrays["drive"] == kernels.SLIDES):
+            last = self.row[e + 1] - 1
+            self.follows[last], self.share[last] = self.row[e], arrays["numbers"][e, kernels.FRICTION]
 
     def _named(self, owner: str, *what: str) -> int:
         self.owner += [owner] * len(what)
@@ -128,7 +136,7 @@ class SystemConstraints:
     ) -> dict[str, Any]:
         """q(first) - ratio q(second) = offset"""
         row = _blank(kernels.COUPLE) | {"numbers": np.zeros(kernels.NUMBERS)}
-        row["numbers"][kernels.FRAMES :] = 1.0, -ratio if second else 0.0, offset
+        row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = 1.0, -ratio if second else 0.0, offset
         ends = [_freedom(system, name, *end) for end in (first, second or first)]
         row["body"], row["to"] = ends[0][0], ends[1][0]
         row["freedom"], row["coordinate"] = [e[1] for e in ends], [e[2] for e in ends]
@@ -167,6 +175,8 @@ class SystemConstraints:
                 row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
                 row["numbers"][kernels.LENGTH] = c.length
                 return row | {"count": self._named(c.name, "distance")}
+            case PointOnPlane() if has_friction(system, c.name):  # a ball of no radius that may slip
+                return self._roll(system, Roll(c.name, c.body, 0.0, to=c.to, at=c.at, to_at=c.to_at))
             case PointOnLine() | PointOnPlane():
                 row = _blank(kernels.JOINT) | {"numbers": np.zeros(kernels.NUMBERS)}
                 row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
@@ -183,12 +193,30 @@ class SystemConstraints:
         row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
         row["to"] = put_end(system, c.body, c.at, axle, row["numbers"], 1)
         tyre = c.radius if c.axis is None else c.tyre
-        row["numbers"][kernels.FRAMES :] = c.radius - tyre, tyre, c.to_radius
-        row["shift"], row["turn"] = SURFACES[c.on], SLIPS[c.slip] | (0 if c.pivots else kernels.PIVOT_HELD)
+        row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = c.radius - tyre, tyre, c.to_radius
+        slip = "all" if c.name in system.sliding else c.slip
+        row["shift"], row["turn"] = SURFACES[c.on], SLIPS[slip] | (0 if c.pivots else kernels.PIVOT_HELD)
         what = ["displacement along the normal"] + ["displacement along y"] * (c.on == "line")
-        what += ["slip along"] * (c.slip != "all") + ["slip aside"] * (c.slip == "none" and c.on != "line")
+        what += ["slip along"] * (slip != "all") + ["slip aside"] * (slip == "none" and c.on != "line")
         what += [] if c.pivots else ["turning about the normal"]
         return row | {"count": self._named(c.name, *what)}
+
+    def _slide(self, system: System, c: Constraint, row: dict[str, Any]) -> dict[str, Any]:
+        """The last row becomes friction, toward where it slides; what couples speeds has no other row."""
+        x, toward, numbers = system.model.temporaries[c.name], system.sliding[c.name], row["numbers"]
+        if isinstance(c, Speed):
+            numbers[kernels.FRICTION] = -toward[0] * x.slips_at
+            self.what[-1] = "friction"
+        else:
+            numbers[kernels.FRICTION], numbers[kernels.TOWARD : kernels.TOWARD + 3] = x.friction, toward
+            row["count"] += self._named(c.name, "friction")
+        return row | {"drive": kernels.SLIDES}
+
+
+def has_friction(system: System, name: str) -> bool:
+    """Whether a contact sticks only as far as its friction goes."""
+    x = system.model.temporaries.get(name)
+    return x is not None and x.friction is not None
 
 
 def functions_of(system: System) -> list[Function]:

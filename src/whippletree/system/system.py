@@ -10,12 +10,14 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..kernels.layout import pack
 from ..model import JOINT_KINDS, Constraint, Model
+from ..model.pose import Vector
 from .constraints import SystemConstraints
 from .flexible import SystemFlexible
 from .forces import SystemForces
 from .topology import Topology, rigid_names
 
 NO_FLEXIBLE = np.zeros(0), 0, 0
+NONE: Mapping[str, Vector] = {}
 
 
 class System:
@@ -39,6 +41,7 @@ class System:
     packed : the same in one array, as kernels take them.
     forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
     held : constraints that are there, by name: all but those that are temporary, and open when a run begins.
+    sliding : those of them that slip against friction, and where to: see :meth:`holding`.
     constraints : loops, couplings and constraints as rows (:class:`whippletree.system.constraints.SystemConstraints`).
     """
 
@@ -50,6 +53,7 @@ class System:
         turn: np.ndarray,
         shift: np.ndarray,
         held: Mapping[str, Constraint] | None = None,
+        sliding: Mapping[str, Vector] = NONE,
     ) -> None:
         self.model, self.name, self.topology = model, model.name, topology
         self.nb, self.nc = len(arrays["parent"]), len(arrays["base"])
@@ -64,8 +68,9 @@ class System:
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
         self.held = dict(begin_held(model) if held is None else held)
+        self.sliding = dict(sliding)
         having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
-        having |= {"loops of nodes": topology.sideways, "constraints": self.held}
+        having |= {"loops of nodes": topology.sideways, "constraints": self.held, "friction": self.sliding}
         self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
@@ -158,11 +163,15 @@ class System:
         return f"System('{self.name}': {self.model.size} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __reduce__(self) -> Any:
-        return System, (self.model, self.topology, self.arrays, self._turn, self._shift, self.held)
+        return System, (self.model, self.topology, self.arrays, self._turn, self._shift, self.held, self.sliding)
 
-    def holding(self, held: Mapping[str, Constraint]) -> System:
-        """The same system with these constraints in the place of its own: the rows of q and u stay."""
-        return System(self.model, self.topology, self.arrays, self._turn, self._shift, held)
+    def holding(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector] = NONE) -> System:
+        """The same system with these constraints in the place of its own: the rows of q and u stay.
+
+        Those in ``sliding`` slip, with friction against the direction that is given, in axes of what they slip on; of a
+        ``speed`` the first number is the sign.
+        """
+        return System(self.model, self.topology, self.arrays, self._turn, self._shift, held, sliding)
 
 
 def begin_held(model: Model) -> dict[str, Constraint]:

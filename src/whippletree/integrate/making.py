@@ -1,0 +1,177 @@
+"""The moment at which a temporary constraint is made: what is open closes, speeds jump, and who cannot follow yields.
+
+What holds besides takes its share of the impulse. A contact that would have to pull lets go of it, one that would take
+more than friction holds slips, a clutch slips at once. Contacts reached at one moment do not push each other off.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..dynamics.constraint_rows import rows_of
+from ..dynamics.functions import kinematics
+from ..dynamics.impact import impact
+from ..dynamics.impulses import Impulse, contradicts, impulse
+from ..dynamics.joint_loads import wrenches_of
+from ..errors import ModelWarning
+from ..model import Constraint, Latch, Pose, Relative
+from ..model.pose import Vector, quaternion_from_matrix
+from ..result.records import Change
+from ..system.system import System
+from .friction import STILL
+from .project import project
+
+if TYPE_CHECKING:
+    from .bonds import Bonds
+
+REST = 1e-4  # m/s: impacts that would leave less do not bounce
+CLOSED = 1e-9  # m or rad: what may be left open by what has been made
+PULLS = 1e-9  # N or N s, against the largest of its kind: rounding of a force that is none
+
+
+class Jump(NamedTuple):
+    """What an impulse does."""
+
+    u: np.ndarray  # (nu)  after
+    system: System  # whose rows take the impulse
+    lam: np.ndarray  # (nr)  of each
+    wrenches: np.ndarray  # (nr, 2, 6)
+    own: np.ndarray  # (6)  on the body of what is made
+
+
+def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
+    """Close what is open and put speeds onto it; y changes in place. What contradicts the others is refused."""
+    if name in b.system.held:
+        return
+    (q, u), x = b.split(y), b.temporaries[name]
+    b.forget()
+    placed, slides = _placed(b, name, q, u), _slides(b, name, t, q, u)
+    new = _with(b, name, placed, slides)
+    q2, u2 = q.copy(), u.copy()
+    gap = 0.0 if x.one_sided else project(new, q2, u2, t)
+    rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
+    bounces = -x.restitution * rate > REST
+    over = np.zeros(new.constraints.count)
+    if bounces:
+        over[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate
+    found = impulse(new, q2, u, t, over)
+    if gap > CLOSED * max(1.0, new.constraints.size) or contradicts(found, u).any():
+        refuse(b, name, t, _why(name, new, found, gap))
+        return
+    while True:
+        if x.friction is not None and rate < -STILL:
+            jump = _strike(b, name, _with(b, name, placed, None), q2, u, t, x.restitution if bounces else 0.0)
+        else:
+            new = _with(b, name, placed, slides)
+            jump = _meet(b, name, new, q2, u, t, over[b.rows_in(new, name).start] if bounces else None)
+        if not _yields(b, name, t, q2, u, jump):
+            break
+    lost = b.take(y, q2, jump.u)
+    toward = None if bounces else _slides(b, name, t, q, u)
+    if not bounces:
+        new = _with(b, name, placed, toward)
+        b.hold(new.held, new.sliding)
+    here = placed if x.here else None
+    b.changes.append(Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward))
+
+
+def refuse(b: Bonds, name: str, t: float, why: str) -> None:
+    """Say so; the motion goes on without it."""
+    b.refused.add(name)
+    warnings.warn(f"temporary '{name}' is not made at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
+    b.changes.append(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
+
+
+def _why(name: str, new: System, found: Impulse, gap: float) -> str:
+    if gap > CLOSED * max(1.0, new.constraints.size):
+        return f"it stays open by {gap:.3g} m or rad"
+    rows = np.abs(found.left) > 0.1 * np.abs(found.left).max()
+    names = dict.fromkeys(o for o, w in zip(new.constraints.owner, rows, strict=True) if w and o != name)
+    return "it contradicts " + (", ".join(f"'{n}'" for n in names) or "the motions that are given")
+
+
+def _with(b: Bonds, name: str, placed: Constraint, toward: Vector | None) -> System:
+    """The system that holds one more."""
+    held = b.system.held
+    order = [n for n in b.whole.model.constraints if n in held or n == name]
+    sliding = b.system.sliding | ({} if toward is None else {name: toward})
+    return b.whole.holding({n: placed if n == name else held[n] for n in order}, sliding)
+
+
+def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vector | None:
+    """Where something that knows friction slips to, if it does."""
+    if name not in b.friction.names:
+        return None
+    b.forget()
+    slip = b.friction.slip(name, t, q, u)
+    size = np.linalg.norm(slip)
+    return None if size <= STILL else tuple((slip / size).tolist())
+
+
+def _meet(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, over: float | None) -> Jump:
+    """Onto all rows; of what bounces only the normal acts, beside all that hold, and is ``over`` (m/s) afterwards."""
+    own, left = b.rows_in(new, name), np.zeros(new.constraints.count)
+    if over is not None:
+        left[own.start] = over
+        left[own.start + 1 : own.stop] = rows_of(new, q, u, t, matrix=False).rate[own.start + 1 : own.stop]
+    found = impulse(new, q, u, t, left)
+    wrench = wrenches_of(new, q, u, found.rows.wrenches, found.lam)[name]
+    return Jump(found.u, new, found.lam, found.rows.wrenches, wrench)
+
+
+def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float) -> Jump:
+    """The impact of a contact with friction against all that hold; ``new`` has the rows that sticking takes."""
+    rows, own = rows_of(new, q, u, t), b.rows_in(new, name)
+    C, still, v = rows.C[own], rows_of(b.system, q, u, t, matrix=False).rate, rows.rate[own]
+    moved = np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
+    G, p, lam = C @ moved, np.zeros(len(C)), np.zeros(new.constraints.count)
+    guided = np.array([what == "displacement along y" for what in new.constraints.what[own]])  # of a line, both ways
+    a, g = np.flatnonzero(~guided), np.flatnonzero(guided)
+    back = np.linalg.solve(G[np.ix_(g, g)], np.column_stack([v[g], G[np.ix_(g, a)]]))
+    left = G[np.ix_(a, a)] - G[np.ix_(a, g)] @ back[:, 1:]
+    p[a] = impact(left, v[a] - G[np.ix_(a, g)] @ back[:, 0], b.temporaries[name].friction or 0.0, restitution)
+    p[g] = -back[:, 0] - back[:, 1:] @ p[a]
+    found = impulse(b.system, q, u, t, 0.0, p @ C)
+    lam[own] = p
+    wrench = wrenches_of(new, q, u, rows.wrenches, lam)[name]
+    return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench)
+
+
+def _yields(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
+    """Let one that cannot take its share go, or slip; the impulse is then another."""
+    least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
+    now = {c.name for c in b.changes if c.t == t and c.what == "made"}
+    for other in b.system.held:
+        x = b.temporaries.get(other)
+        if x is None or other == name:
+            continue
+        push = b.sign(other) * jump.lam[b.rows_in(jump.system, other).start]
+        if x.one_sided and other not in now and push < -least:
+            b.let_go(other, t)
+            return True
+        if other in b.friction.names and other not in b.system.sliding:
+            across, limit = b.friction.across(jump.system, other, q, u, jump.wrenches, jump.lam)
+            size = np.linalg.norm(across)
+            if size > (limit if x.friction is not None else 0.0) + least:
+                b.friction.slide(other, t, tuple((-across / size).tolist()))
+                return True
+    return False
+
+
+def _placed(b: Bonds, name: str, q: np.ndarray, u: np.ndarray) -> Constraint:
+    """The constraint, holding what it finds where it is meant to."""
+    c = b.whole.model.constraints[name]
+    if not b.temporaries[name].here:
+        return c
+    if isinstance(c, Relative):
+        return replace(c, position=float(q[b.whole.q_index(c.joint).start + c.freedom]))
+    assert isinstance(c, Latch)
+    k = kinematics(b.whole, q, u)
+    R, p = k.rotation(c.to).T, k.position(c.to)
+    turn = R @ k.rotation(c.body) @ c.at.rotation()
+    place = R @ (k.position(c.body) + k.rotation(c.body) @ np.array(c.at.position) - p)
+    return replace(c, to_at=Pose(tuple(place.tolist()), quaternion_from_matrix(turn)))
