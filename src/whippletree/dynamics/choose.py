@@ -34,6 +34,7 @@ ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict
 ALIASES |= {"hybrid": "subchains"}
 
 
+PIVOTED = {"couplings", "constraints", "loops of nodes"}  # multipliers pivot anew in every state, plans do not
 LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
 PROMISED = 1.25  # times as fast by typical rates, for which kernels are compiled and the host is measured
 CLEAR = 1.1  # times as fast on this host, for which another than the first is taken
@@ -97,6 +98,8 @@ def _decide(system: System, use: Use) -> Decision:
     able = able_to_solve(system)
     if not able:
         raise _refusal(system, "no algorithm yet", able)
+    if system.features & PIVOTED:
+        able.sort(key="reduction".__eq__)  # it is stable
     fit = [name for name in able if not use.among or name in use.among] or able
     first, others = fit[0], fit[1:]
     if not others:
@@ -171,5 +174,6 @@ def reason(system: System, algorithm: str) -> str:
     if algorithm == "subchains":
         return f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut"
     if algorithm == "reduction":
-        return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
+        of = "constraints" if system.features & PIVOTED else "loops"
+        return f"O(n + m): {system.nu} freedoms and {rows} rows of {of} in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"
