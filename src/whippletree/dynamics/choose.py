@@ -18,7 +18,7 @@ from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
-from .predict import IN_LANES, ON_THREADS, Use
+from .predict import IN_LANES, ON_THREADS, PIVOTED, Use
 from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {
@@ -34,7 +34,6 @@ ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict
 ALIASES |= {"hybrid": "subchains"}
 
 
-PIVOTED = {"couplings", "constraints", "loops of nodes"}  # multipliers pivot anew in every state, plans do not
 LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
 PROMISED = 1.25  # times as fast by typical rates, for which kernels are compiled and the host is measured
 CLEAR = 1.1  # times as fast on this host, for which another than the first is taken
