@@ -25,12 +25,10 @@ from ..kernels.disk import common_folder
 from ..kernels.lanes import LANES
 from ..model import Model
 from ..system.system import System
-from . import predict, reduction
+from . import predict
 from .division_options import Division
-from .loads import signals
-from .operations import of_reduction
 from .predict import BENDING, IN_LANES, ON_THREADS, TYPICAL, Rates
-from .tree_operations import of_articulated, of_composite, of_divide, of_kinematics
+from .tree_operations import of_articulated, of_composite, of_divide
 
 FILE = common_folder() / "rates.json"
 ROUNDS, SPEND = 25, 0.004  # turns of each call that is timed, and seconds of a turn
@@ -176,7 +174,7 @@ def _trees(
 
 def _reduction() -> tuple[float, float]:
     systems = [ladder(n).compile() for n in LOOPS]
-    return _line(fastest(*(Timed(s, "reduction") for s in systems)), [_of_reduction(s) for s in systems])
+    return _line(fastest(*(Timed(s, "reduction") for s in systems)), [predict.of_plan(s) for s in systems])
 
 
 def _with_rows(algorithm: str) -> tuple[float, float]:
@@ -185,10 +183,6 @@ def _with_rows(algorithm: str) -> tuple[float, float]:
     times = fastest(*(Timed(s, algorithm) for s in systems))
     behind = [t - sweep * of_articulated(s) for t, s in zip(times, systems, strict=True)]
     return _line(behind, [predict.constraint_operations(s, algorithm) for s in systems])
-
-
-def _of_reduction(system: System) -> int:
-    return of_kinematics(system) + of_reduction(reduction.plan_at(system, system.q0, signals(system, 0.0)))
 
 
 def _divide() -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
-from .predict import IN_LANES, ON_THREADS, Use
+from .predict import IN_LANES, ON_THREADS, PIVOTED, Use
 from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {
@@ -97,6 +97,8 @@ def _decide(system: System, use: Use) -> Decision:
     able = able_to_solve(system)
     if not able:
         raise _refusal(system, "no algorithm yet", able)
+    if system.features & PIVOTED:
+        able.sort(key="reduction".__eq__)  # it is stable
     fit = [name for name in able if not use.among or name in use.among] or able
     first, others = fit[0], fit[1:]
     if not others:
@@ -171,5 +173,6 @@ def reason(system: System, algorithm: str) -> str:
     if algorithm == "subchains":
         return f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut"
     if algorithm == "reduction":
-        return f"O(n + m): {system.nu} freedoms and {rows} rows of loops in one sweep in and one out"
+        of = "constraints" if system.features & PIVOTED else "loops"
+        return f"O(n + m): {system.nu} freedoms and {rows} rows of {of} in one sweep in and one out"
     return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

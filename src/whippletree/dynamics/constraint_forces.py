@@ -1,10 +1,11 @@
 """Forces that hold constraints in a state whose accelerations are known: C' lam is what motion needs beside the rest.
 
 Where rows are redundant lam is the shortest one, in N and N m, and the multipliers that move nothing, C' n = 0, are
-given too: what they change is not told by rigid bodies. Loops alone are swept, O(n + m), by reduction_loads.py: rows
-that nothing can move take nothing. Only where others are redundant too, or nearly so, up to ``DENSE`` of them are
-taken together, by singular values; beyond that lam is the one of the sweep, which holds as well but need not be the
-shortest, and what may be added is not known. Couplings and other constraints are always taken together.
+given too: what they change is not told by rigid bodies. Where there are loops all is swept, O(n + m), by
+reduction_loads.py: rows that nothing can move take nothing. Only where others are redundant too, or nearly so, up to
+``DENSE`` of them are taken together, by singular values; beyond that lam is the one of the sweep, which holds as well
+but need not be the shortest, and what may be added is not known. Without loops rows are few, and always taken
+together.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def multipliers_of(
     nr = system.constraints.count
     lam, left = np.zeros((*q.shape[:-1], nr)), rest.copy()
     together, idle = np.ones(q.shape[:-1], bool), np.zeros(0, int)
-    if nr and system.features <= reduction.SUPPORTS:
+    if "loops" in system.features and system.features <= reduction.SUPPORTS:
         live = live_rows(system)
         idle = np.setdiff1d(np.arange(nr), live.kept)
         lam, left, doubtful = loads_of(system, q, u, rest, signals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from ..kernels.layout import unpack
 from ..system.system import System
 from .evaluate import evaluate
 from .loads import tiled_signals
-
-if TYPE_CHECKING:
-    from ..system.constraints import SystemConstraints
-    from .live_rows import LiveRows
 
 
 class ConstraintRows(NamedTuple):
@@ -103,25 +99,3 @@ def rows_at(
     g, rate, given, gamma, w, C = np.split(out, [nr, 2 * nr, 3 * nr, 4 * nr, ROW_NUMBERS * nr], axis=-1)
     lead = out.shape[:-1]
     return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))
-
-
-class Table:
-    """The elements of constraints as loops: each ends on a body and is based on one of its ancestors."""
-
-    def __init__(self, c: SystemConstraints | LiveRows) -> None:
-        self.body, self.row = c.body, c.row
-        self.outer = np.maximum(c.body, c.to)
-        self.inner = np.minimum(c.body, c.to)
-        self.by_body: dict[int, list[int]] = {}
-        for e, i in enumerate(self.outer):
-            if self.count(e) and self.outer[e] != self.inner[e]:  # a joint of a body with itself holds nothing
-                self.by_body.setdefault(int(i), []).append(e)
-
-    def rows(self, e: int) -> slice:
-        return slice(int(self.row[e]), int(self.row[e + 1]))
-
-    def base(self, e: int) -> int:
-        return int(self.inner[e])
-
-    def count(self, e: int) -> int:
-        return int(self.row[e + 1] - self.row[e])

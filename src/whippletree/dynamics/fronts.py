@@ -4,6 +4,7 @@ A front lies at ``at`` in the work: A (21) and f (6) of the body's own accelerat
 variables B (m, 6), C (lower triangle), fr (m), zr (m); then open rows of loops, 7 + m numbers each, gamma last.
 """
 
+from ..kernels.constraint_layout import FIRST, NUMBERS, SECOND
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.spatial import (
     add,
@@ -101,8 +102,9 @@ def add_body(m, k, wrench, bias, w, i, at):
 
 
 @inline
-def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner):
-    """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma"""
+def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner, slack):
+    """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma; or of a constraint between two branches,
+    whose slack is a variable: w . x + s = gamma on one of them, w' . x' - s = 0 on the other"""
     for r in range(start, stop):
         own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
         put_at6(w, at, own)
@@ -110,11 +112,37 @@ def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner):
             put(w, at + 6 + n, 0.0)
         if key >= 0:
             put_at6(w, at + 6 + key, other)
-        gamma = get(x.gamma, r)
-        if given.shape[0] > 0:
-            gamma = gamma - dot(own, load6(given, outer)) - dot(other, load6(given, inner))
+        gamma = right_side(x, given, r, own, other, outer, inner, slack)
+        if slack != 0:
+            put(w, at + 5 + abs(slack) + r - start, 1.0 if slack > 0 else -1.0)
         put(w, at + 6 + rest, gamma)
         at += 7 + rest
+
+
+@inline
+def right_side(x, given, r, own, other, outer, inner, slack):
+    """What a row asks of the freedoms, beside what given motions do"""
+    gamma = get(x.gamma, r)
+    if slack < 0:
+        gamma = 0.0 * gamma
+    if given.shape[0] > 0:
+        gamma = gamma - dot(own, load6(given, outer))
+        if slack == 0:
+            gamma = gamma - dot(other, load6(given, inner))
+    return gamma
+
+
+@inline
+def couple(E, x, w, at, rest, r, first, second):
+    """A row in two variables, each -1 where its freedom is given"""
+    c = NUMBERS * E.element[r]
+    for n in range(6 + rest):
+        put(w, at + n, 0.0)
+    if first >= 0:
+        put(w, at + 6 + first, E.numbers[c + FIRST])
+    if second >= 0:
+        put(w, at + 6 + second, get(w, at + 6 + second) + E.numbers[c + SECOND])
+    put(w, at + 6 + rest, get(x.gamma, r))
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.system import System
-from .reduction_layout import ADD, BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, TAKE, Plan
+from .reduction_layout import ADD, BODY, CLOSE, COUPLED, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, TAKE, Plan
 
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
 # columns of a step: rows of a loop that ends, rows that move on, rows that give a freedom, all that are open there
@@ -26,6 +26,7 @@ def of_reduction(plan: Plan) -> int:
         BODY: np.full(len(op), OF_BODY - 27),
         ADD: np.full(len(op), OF_BODY - 21),
         CLOSE: 24 + ends * (29 + 12 * (steps[:, KEY] >= 0)),
+        COUPLED: np.full(len(op), 8),
         FREE: OF_FREEDOM + 28 * m + square,
         DEPENDENT: 234 + own * (13 + 2 * width) + open_ * (11 + 2 * width) + 44 * m + 2 * square,
         KEPT: 102 + 11 * m + 11 * open_,

@@ -12,9 +12,13 @@ from typing import NamedTuple
 from ..kernels.lanes import LANES
 from ..system.system import System
 from .division_options import Division
-from .operations import of_multipliers, of_nullspace, of_tree
-from .tree_operations import Divided, of_articulated, of_composite, of_divide
+from .loads import signals
+from .operations import of_multipliers, of_nullspace, of_reduction, of_tree
+from .reduction import plan_at
+from .tree_operations import Divided, of_articulated, of_composite, of_divide, of_kinematics
 
+# multipliers pivot anew in every state, plans do not: with these reduction is taken only where it is clearly faster
+PIVOTED = {"couplings", "constraints", "loops of nodes"}
 Rates = Mapping[str, tuple[float, ...]]
 
 IN_LANES, ON_THREADS, BENDING = "articulated in lanes", "divide on threads", "articulated, flexible"
@@ -51,7 +55,18 @@ def operations(system: System, algorithm: str, use: Use) -> float | None:
         return of_articulated(system) + constraint_operations(system, algorithm)
     if algorithm == "articulated" or (algorithm == "reduction" and not system.constraints.count):
         return of_articulated(system)
+    if algorithm == "reduction" and system.features & PIVOTED:
+        return of_plan(system)
     return None
+
+
+def of_plan(system: System) -> float:
+    """What ``reduction`` does with its plan for q = 0; a plan takes a while, and is counted once."""
+    known = system.found.get("operations of reduction")
+    if known is None:
+        known = of_kinematics(system) + of_reduction(plan_at(system, system.q0, signals(system, 0.0)))
+        system.found["operations of reduction"] = known
+    return known
 
 
 def constraint_operations(system: System, algorithm: str) -> float:

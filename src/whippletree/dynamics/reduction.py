@@ -1,14 +1,19 @@
-"""Recursive coordinate reduction, generalized: closed loops in O(n + m), for one state or a batch in lanes.
+"""Recursive coordinate reduction, generalized: closed loops and other constraints in O(n + m), for one state or a
+batch in lanes.
 
 Paper    [critchley2003] A generalized recursive coordinate reduction method for multibody system dynamics: RCR, eqs
-         (27)-(64); arbitrary coordinate selection, (65)-(92); general coupled loops, (93)-(111).
+         (27)-(64); arbitrary coordinate selection, (65)-(92); general coupled loops, (93)-(111). [kelly1987] eq. (9):
+         constraints B u = g, holonomic or not.
 Symbols  S = P, A = I^ and f = F^ of the paper; its A^ is x here. Rows are its R: a dependent freedom takes what it
          moves out of them, c = R S, Q = 1 / c.c, (28) and (34), d = Q R' c, and R - c d' is the next R, (30) and (36).
          beta - d.z is the dependent acceleration, (33); U, D and t of a free one are its (12), (59) and (64).
 Differs  one common frame, so its shifts S^k are 1. A dependent freedom is taken out of the quadratic form at once, by
          an update of rank two, A - V d' - d V' with V = U - (s/2) d; this gives the sums (53)-(55) over Y and Z without
          forming them. The base bodies of open loops are variables of a front beside the body's own acceleration, for
-         GCL, and so are independents between dependents, for ACS. The order of all this is data: reduction_plan.py.
+         GCL, and so are independents between dependents, for ACS. Whatever rolls, slides on a blade, or is held at a
+         distance is a row C u' = gamma like those of a loop, on its body and on the base. Where two branches are tied,
+         a row is split in two by a variable that both fronts have until they meet; freedoms that are coupled are
+         variables until then. No multipliers are solved for. The order of all this is data: reduction_plan.py.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from ..kernels.blocks import (
 )
 from ..kernels.compare import larger, smaller
 from ..kernels.constraint_layout import ROW_NUMBERS, take_rows, unpack_constraints
-from ..kernels.constraints import constrain
+from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import TINY, unpack_forces
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
@@ -40,17 +45,31 @@ from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import unpack
 from ..kernels.outside import MODAL as ADD_MODES
 from ..kernels.outside import call_flexible
-from ..kernels.spatial import dot, load6, load_at6
+from ..kernels.spatial import load6, load_at6
 from ..system.system import System
 from .evaluate import prepare
 from .front_variables import keep, merge, move_rows, release, take_kept
-from .fronts import add_body, along, begin_body, carry, close_loop, depend, free, hand_out, places
+from .fronts import (
+    add_body,
+    along,
+    begin_body,
+    carry,
+    close_loop,
+    couple,
+    depend,
+    free,
+    hand_out,
+    places,
+)
 from .live_rows import live_rows, loop_geometry
+from .missed_rows import allowed, inner_body, missed, missed_coupling
+from .multipliers import given_rate
 from .reduction_layout import (
     ADD,
     BODY,
     CLOSE,
     COLUMNS,
+    COUPLED,
     DEPENDENT,
     FREE,
     KEPT,
@@ -66,10 +85,8 @@ from .reduction_layout import (
 )
 from .reduction_plan import make_plan
 
-SUPPORTS = {"trees", "flexible", "loops", "lanes"}
+SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
-AMISS = 1e-7  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
-PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
 
 
 @kernel
@@ -95,7 +112,10 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
             worst = smaller(smaller(worst, plan.fall[n] * size), plan.rise[n] * Q)
         elif op == CLOSE:
             start, stop, side, key = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 7], plan.steps[s + 8]
-            close_loop(x, given, w, plan.steps[s + 6], rest, start, stop, side, key, i, inner_body(E, start))
+            inner, slack = inner_body(E, start), plan.steps[s + 9]
+            close_loop(x, given, w, plan.steps[s + 6], rest, start, stop, side, key, i, inner, slack)
+        elif op == COUPLED:
+            couple(E, x, w, plan.steps[s + 6], rest, plan.steps[s + 4], plan.steps[s + 7], plan.steps[s + 8])
         elif op == BODY:
             begin_body(m, k, wrench, bias, w, i, at, rest)
         elif op == MERGE:
@@ -118,15 +138,8 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
     return worst
 
 
-@inline
-def inner_body(E, r):
-    """The base of the loop that a row is of"""
-    e = E.element[r]
-    return min(E.body[e], E.to[e])
-
-
 @kernel
-def outward(m, k, E, plan, x, given, allowed, w, udot):
+def outward(m, k, E, plan, x, given, share, w, udot):
     """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared"""
     amiss, modal = 0.0 * get(k.v, 0), modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
@@ -140,7 +153,11 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
                 put(w, at + 27 + r, 0.0)
         elif op == CLOSE:
             i, stop, side, key = plan.steps[s + 1], store, plan.steps[s + 7], plan.steps[s + 8]
-            amiss = larger(amiss, missed(k, E, x, given, allowed, w, at, rest, j, stop, side, key, i))
+            slack = plan.steps[s + 9]
+            amiss = larger(amiss, missed(k, E, x, given, share, w, at, rest, j, stop, side, key, i, slack))
+        elif op == COUPLED:
+            first, second = plan.steps[s + 7], plan.steps[s + 8]
+            amiss = larger(amiss, missed_coupling(E, x, share, w, places(at, rest)[3], j, first, second))
         elif op == MERGE:
             hand_out(plan.maps, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
         elif op == KEPT:
@@ -162,34 +179,6 @@ def outward(m, k, E, plan, x, given, allowed, w, udot):
             else:
                 put(w, places(at, rest)[3] + var, a)
     return amiss
-
-
-@inline
-def missed(k, E, x, given, allowed, w, at, rest, start, stop, side, key, i):
-    """How far the rows of a loop are from holding, beyond a share of what they could be"""
-    z, zr = load_at6(w, at + 27), places(at, rest)[3]
-    b = load6(k.b, i)
-    large = dot(z, z) + dot(b, b)
-    worst = 0.0 * large
-    for r in range(start, stop):
-        own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
-        gamma = get(x.gamma, r)
-        left = gamma - dot(own, z)
-        if key >= 0:
-            left = left - dot(other, load_at6(w, zr + key))
-        if given.shape[0] > 0:
-            left = left - dot(own, load6(given, i)) - dot(other, load6(given, inner_body(E, r)))
-        worst = larger(worst, left * left - allowed * (dot(own, own) * large + gamma * gamma))
-    return worst
-
-
-@inline
-def gap(E, x, zero):
-    """The largest residual, squared, against the size of the mechanism"""
-    largest = zero
-    for r in range(E.nr):
-        largest = larger(largest, get(x.g, r) * get(x.g, r))
-    return largest * max(1.0, 1.0 / (E.size * E.size))
 
 
 class Reduced(NamedTuple):
@@ -220,8 +209,7 @@ def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
     worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
-    allowed = AMISS * AMISS + PER_GAP * PER_GAP * gap(E, own.x, get(k.v, 0))
-    amiss = outward(m, k, E, plan, own.x, own.given, allowed, own.w, udot)
+    amiss = outward(m, k, E, plan, own.x, own.given, allowed(E, own.x, get(k.v, 0)), own.w, udot)
     return smaller(worst, 1.0 - amiss / TINY)
 
 
@@ -231,6 +219,11 @@ def solve(m, F, E, k, plan, signals, q, u, tau, wrench, own, udot):
     constrain(m, E, k, signals, q, u, own.x)
     if F.ndriven > 0:
         spread_given(m, F, k, signals, own.given)
+        for r in range(E.nr):  # given motions of what is coupled
+            _, _, i, first, j, second = ends_of_row(E, r)
+            if first != 0.0:
+                done = first * given_rate(m, F, signals, i) + second * given_rate(m, F, signals, j)
+                put(own.x.gamma, r, get(own.x.gamma, r) - done)
     return sweeps(m, E, k, plan, own, tau, wrench, 1.0, udot)
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from ..kernels.lanes import inline, take
 from ..kernels.layout import take_integers
 
-ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL = range(12)  # operations
+ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED = range(13)  # operations
 COLUMNS = 11  # of an operation
 HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
 SPARE = 1  # where there is room for the variables of one front
 
-Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("freedom", j)
+Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("freedom", j), which may be the slack of a row
 
 
 class Plan(NamedTuple):
@@ -118,7 +118,7 @@ class Layout:
                     place = Place(_width(names), _slots(names), first=n)
                 self.places[i] = place
                 self.emit(op, i, place, n)
-            elif op == CLOSE:
+            elif op in (CLOSE, COUPLED):
                 if self.used_after(more[0], n):
                     self.emit(op, i, place, n, place.add(more[0], self.count_of(more[0])), *more)
             elif op in (DEPENDENT, TAKE):
@@ -207,10 +207,15 @@ class Layout:
             at, m = place.at, place.width
             step, pivot, bad = [op, i, at, m], 0.0, False
             if op == CLOSE:
-                start, e, outer, base = more
-                own = slices(e)
-                key = place.slots[("body", base)] if base else -1
-                step += [own.start, own.stop, at + place.row(start), outer, key]
+                start, group, side, base, slack = more
+                own = slices(group)
+                key = place.slots["body", base] if base and not slack else -1
+                step += [own.start, own.stop, at + place.row(start), side, key]
+                step.append((1 if slack > 0 else -1) * (1 + place.slots["freedom", abs(slack)]) if slack else 0)
+            elif op == COUPLED:
+                start, e, *freedoms = more
+                step += [slices(e).start, slices(e).stop, at + place.row(start)]
+                step += [place.slots["freedom", j] if j >= 0 else -1 for j in freedoms]
             elif op in (FREE, KEPT, RELEASE):
                 j, count, *column = more
                 of_node = column[0] if column else 0

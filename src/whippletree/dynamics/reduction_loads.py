@@ -23,6 +23,7 @@ from ..kernels.blocks import (
     unit_check,
 )
 from ..kernels.constraint_layout import unpack_constraints
+from ..kernels.constraints import ends_of_row
 from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take, view
@@ -34,7 +35,20 @@ from .live_rows import live_rows
 from .loads import project
 from .newton_euler import balance
 from .reduction import Planned, accelerations, solve, solve_planned, take_reduced
-from .reduction_layout import BODY, CLOSE, COLUMNS, DEPENDENT, KEPT, MERGE, MODAL, MOVE, ROOT, TAKE, unpack_plan
+from .reduction_layout import (
+    BODY,
+    CLOSE,
+    COLUMNS,
+    COUPLED,
+    DEPENDENT,
+    KEPT,
+    MERGE,
+    MODAL,
+    MOVE,
+    ROOT,
+    TAKE,
+    unpack_plan,
+)
 
 
 @kernel
@@ -104,7 +118,7 @@ def share_out(plan, w, lam):
             left = left / size
             for r in range(first, first + group):
                 put(w, rows + r * width, get(w, rows + r * width) + left * get(w, store + width + r))
-        elif op == CLOSE:
+        elif op in (CLOSE, COUPLED):
             start, here = plan.steps[s + 4], plan.steps[s + 6] + 6 + m
             for r in range(start, plan.steps[s + 5]):
                 put(lam, r, get(w, here))
@@ -135,9 +149,11 @@ def take_off(m, E, k, w, lam, f, r):
     for n in range(6 * m.nb):
         put(f, n, 0.0)
     for n in range(E.nr):
-        e = E.element[n]
-        for side, i in enumerate((E.body[e], E.to[e])):
-            store6(f, i, axpy(-get(lam, n), load6(w, 2 * n + side), load6(f, i)))
+        a, b, i, first, j, second = ends_of_row(E, n)
+        for side, body in enumerate((a, b)):
+            store6(f, body, axpy(-get(lam, n), load6(w, 2 * n + side), load6(f, body)))
+        put(r, i, get(r, i) - first * get(lam, n))
+        put(r, j, get(r, j) - second * get(lam, n))
     project(m, k, f, r)
 
 
@@ -149,6 +165,8 @@ def badly_held(E, plan):
         op = plan.steps[COLUMNS * n]
         if op in (DEPENDENT, TAKE) and plan.rise[n] == np.inf:
             count -= 1
+        elif op == CLOSE and plan.steps[COLUMNS * n + 9] < 0:  # the other end of rows between branches
+            count += plan.steps[COLUMNS * n + 5] - plan.steps[COLUMNS * n + 4]
     return count
 
 

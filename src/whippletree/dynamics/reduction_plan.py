@@ -10,6 +10,7 @@ still open travel along. At each freedom one of three things happens:
   equation of motion (arbitrary coordinate selection). Where rows are left that nothing else moves, they *take* it.
 
 Modes of a flexible body are kept from its nodes on, and released, or taken, once all that they move is in the front.
+So are freedoms that are coupled, and the variables of rows between two branches: see reduction_ends.py.
 
 The choice is made at one pose, by the rows as they are there once all freedoms outboard are eliminated. Rows that no
 freedom between the body and the base can move are redundant, and left behind.
@@ -28,9 +29,24 @@ import numpy as np
 
 from ..model import GROUND
 from ..system.system import System
-from .constraint_rows import Table
 from .live_rows import LoopGeometry, Spans, columns_of, live_rows
-from .reduction_layout import BODY, CLOSE, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, ROOT, TAKE, Layout, Plan
+from .reduction_ends import Ends
+from .reduction_layout import (
+    BODY,
+    CLOSE,
+    COUPLED,
+    DEPENDENT,
+    FREE,
+    KEPT,
+    MERGE,
+    MODAL,
+    MOVE,
+    RELEASE,
+    ROOT,
+    TAKE,
+    Layout,
+    Plan,
+)
 
 WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
 NEAR = 6  # freedoms: farther ones have longer levers
@@ -41,7 +57,7 @@ NOTHING = 1e-8  # of what a row could move by: it does not move at all
 class Group:
     """The open rows of one loop, over a body's own acceleration and other variables of its front."""
 
-    element: int
+    element: int  # or the other end of one: see Ends
     count: int  # rows
     base: int  # freedoms outboard of it may move the rows
     own: np.ndarray  # (count, 6)
@@ -74,8 +90,9 @@ def _sizes(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
 
 class Planner:
     def __init__(self, system: System, pose: LoopGeometry) -> None:
-        self.pose, self.nb = pose, system.nb
-        self.owner, self.table = live_rows(system).owner, Table(live_rows(system))
+        self.pose, self.nb, self.nu = pose, system.nb, system.nu
+        self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system))
+        self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
         self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
         self.places = system.flexible.column if system.flexible else []
@@ -92,6 +109,10 @@ class Planner:
 
     def can_move(self, group: Group, i: int, later: list[int]) -> bool:
         """Whether a freedom still to come, of this joint or farther inboard, moves the rows."""
+        if any(self.waits(name) and self.moves(group, name) for name in group.rest):
+            return True
+        if i <= group.base:
+            return False
         own = [j for j in later if j not in self.driven]
         if own and _sizes(group.own, self.pose.seen(own, i)).max() > NOTHING * group.scale:
             return True
@@ -105,6 +126,14 @@ class Planner:
         rows = self.pose.carried(rows, at, outer)
         return _size(rows @ self.spans.of(group.base, outer)) > NOTHING * _size(group.first)
 
+    def waits(self, name: tuple[str, int]) -> bool:
+        """Whether a variable is still to come into this front from elsewhere."""
+        return name in self.waiting or (name[0] == "freedom" and name[1] in self.ends.waiting)
+
+    def moves(self, group: Group, name: tuple[str, int]) -> bool:
+        """Whether a variable of the front has a part in the rows."""
+        return float(np.abs(group.rest[name]).max(initial=0.0)) > NOTHING * group.scale
+
     def plan(self) -> None:
         for i in range(self.nb - 1, 0, -1):
             self.body(i)
@@ -113,13 +142,43 @@ class Planner:
                 self.node(i, front)
             elif self.kinds[i] == "modes":
                 self.modes(i, front)
-                self.release(i, front)
-                self.merge(i, front)
-                continue
-            for j in range(self.dof[i + 1] - 1, self.dof[i] - 1, -1):
-                self.freedom(i, front, j, list(range(self.dof[i], j)))
+            else:
+                freedoms = range(self.dof[i], self.dof[i + 1])
+                self.meet(i, front, list(freedoms))
+                for j in reversed(freedoms):
+                    self.freedom(i, front, j, list(range(self.dof[i], j)))
+            self.meet(i, front, [])
             self.release(i, front)
             self.merge(i, front)
+        if 0 in self.begun:
+            self.meet(0, self.fronts[0], [])
+            self.release(0, self.fronts[0])
+            self.program.append((ROOT, 0))
+
+    def meet(self, i: int, front: Front, later: list[int]) -> None:
+        """Couplings, and rows of two branches, whose ends have come together; those of this joint once it is behind."""
+        couplings = self.ends.couplings.get(i, [])
+        if not self.ends.meets(i) or (later and any(i in c.at for c in couplings)):
+            return
+        self.ends.met(i)
+        for c in couplings:
+            rest: dict[tuple[str, int], np.ndarray] = {}
+            for j, f in zip(c.freedoms, c.factors, strict=True):
+                if j >= 0:
+                    rest["freedom", j] = rest.get(("freedom", j), 0.0) + np.array([[f]])
+            scale = max(map(abs, c.factors))
+            first = np.array([[scale, 0.0, 0.0, 0.0, 0.0, 0.0]])  # turning, the same about any point
+            front.groups.insert(0, Group(c.group, 1, i, np.zeros((1, 6)), rest, first, scale))
+            self.program.append((COUPLED, i, c.group, *c.freedoms))
+            self.dependents.setdefault(self.owner[self.ends.rows(c.group).start], [])
+        self.settle(i, front, later)
+
+    def settle(self, i: int, front: Front, later: list[int]) -> None:
+        """Rows that no freedom to come moves are done with."""
+        for group in list(front.groups):
+            if not self.can_move(group, i, later):
+                self.take(i, front, group)
+                front.groups.remove(group)
 
     def node(self, i: int, front: Front) -> None:
         """Its motion becomes that of its body's frame and modes."""
@@ -140,30 +199,33 @@ class Planner:
         self.waiting -= set(names)
         self.kept += range(first, first + count)
         self.program.append((MODAL, i, first, count))
-        for group in list(front.groups):
-            if not self.can_move(group, i, []):
-                self.take(i, front, group)
-                front.groups.remove(group)
+        self.settle(i, front, [])
 
     def body(self, i: int) -> None:
         """Its own inertia, and the rows of loops that end here."""
         if i not in self.begun:
             self.begun.add(i)
             self.program.append((BODY, i))
-        table = self.table
-        for e in table.by_body.get(i, ()):
-            rows, base = table.rows(e), table.base(e)
-            outer = 0 if table.body[e] == i else 1
-            own = self.pose.own[rows, outer]
-            rest = {("body", base): self.pose.own[rows, 1 - outer]} if base else {}
-            group = Group(e, rows.stop - rows.start, base, own, dict(rest), own)
-            freedoms = self.pose.seen(self.columns[i], i)
-            group.scale = _size(own) * float(np.sqrt((freedoms * freedoms).sum(axis=1).max()))
+        for end in self.ends.of_body.get(i, ()):
+            rows, base = self.ends.rows(end.group), end.base
+            own, count = self.pose.own[rows, end.side], rows.stop - rows.start
+            rest = {("body", base): self.pose.own[rows, 1 - end.side]} if base and not end.slack else {}
+            for n in range(count if end.slack else 0):
+                rest["freedom", abs(end.slack) + n] = np.sign(end.slack) * np.eye(count)[:, n : n + 1]
+            group = Group(end.group, count, base, own, dict(rest), own)
+            group.scale = _size(own) * (self.reach(i) or float(end.slack != 0))
             self.fronts[i].variables |= dict.fromkeys(rest)
             if group.scale > 0.0:
                 self.fronts[i].groups.append(group)
-                self.program.append((CLOSE, i, e, outer, base))
+                self.program.append((CLOSE, i, *end))
             self.dependents.setdefault(self.owner[rows.start], [])
+
+    def reach(self, i: int) -> float:
+        """How far a freedom of a body moves it; of a body without any, one of the body that carries it."""
+        while i and not self.columns[i]:
+            i = int(self.parent[i])
+        freedoms = self.pose.seen(self.columns[i], i)
+        return float(np.sqrt((freedoms * freedoms).sum(axis=1).max(initial=0.0)))
 
     def near(self, i: int, j: int, base: int) -> np.ndarray:
         """(n, 6) Freedom j of body i and the next few inboard of it, in the loop."""
@@ -176,7 +238,7 @@ class Planner:
         return self.pose.seen(found, i)
 
     def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
-        S, touched = self.pose.seen([j], i)[0], False
+        S, touched = self.pose.seen([j], i)[0], j in self.coupled
         chosen, most = None, 0.0
         for group in front.groups:
             moved = _size(group.own @ S)
@@ -184,7 +246,7 @@ class Planner:
                 continue
             touched = True
             share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
-            if share > most and (share >= WELL or not self.can_move(group, i, later)):
+            if share > most and j not in self.coupled and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
             self.program.append((FREE, i, j))
@@ -200,12 +262,8 @@ class Planner:
             could = _sizes(chosen.first, self.near(i, j, chosen.base)).max()
             self.program.append((DEPENDENT, i, j, chosen.element, pivot, pivot < (WELL * could) ** 2))
             self.substitute(front, chosen, lambda g: g.own @ S)
-            owner = self.owner[self.table.rows(chosen.element).start]
-            self.dependents[owner].append(j)
-        for group in list(front.groups):
-            if not self.can_move(group, i, later):
-                self.take(i, front, group)
-                front.groups.remove(group)
+            self.dependents[self.owner[self.ends.rows(chosen.element).start]].append(j)
+        self.settle(i, front, later)
 
     def take(self, i: int, front: Front, group: Group) -> None:
         """Rows that no freedom to come moves give kept freedoms."""
@@ -221,9 +279,9 @@ class Planner:
             poor = sizes[name] < WELL * group.scale
             self.program.append((TAKE, i, name[1], group.element, sizes[name] ** 2, poor))
             front.released.add(name)
-            self.kept.remove(name[1])
-            owner = self.owner[self.table.rows(group.element).start]
-            self.dependents[owner].append(name[1])
+            if name[1] < self.nu:
+                self.kept.remove(name[1])
+                self.dependents[self.owner[self.ends.rows(group.element).start]].append(name[1])
             self.substitute(front, group, partial(_column_of, name))
             for each in front.groups:
                 each.rest.pop(name, None)
@@ -246,19 +304,18 @@ class Planner:
         """Kept freedoms that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
-            if what == "freedom" and name not in front.released | self.waiting:
-                open_ = any(
-                    float(np.abs(g.rest[name]).max(initial=0.0)) > NOTHING * g.scale
-                    for g in front.groups
-                    if name in g.rest
-                )
-                if not open_:
-                    front.released.add(name)
-                    self.program.append((RELEASE, i, j))
+            if what != "freedom" or name in front.released or self.waits(name):
+                continue
+            if not any(name in g.rest and self.moves(g, name) for g in front.groups):
+                front.released.add(name)
+                self.program.append((RELEASE, i, j))
+                owner = self.dependents[self.owner[j - self.nu]] if j >= self.nu else []
+                if owner:  # both branches move as s does: one of their freedoms may go for it
+                    owner.pop()
 
     def merge(self, i: int, front: Front) -> None:
         p = int(self.parent[i])
-        if p == 0:
+        if p == 0 and not any(name not in front.released for name in front.variables):
             self.program.append((ROOT, i))
             return
         if p not in self.begun:
@@ -271,6 +328,7 @@ class Planner:
         for group in front.groups:
             keys = group.rest.pop(("body", p), None)
             own, first = self.pose.carried(group.own, i, p), self.pose.carried(group.first, i, p)
+            own = own if p else 0.0 * own  # ground stands still
             above.groups.append(replace(group, own=own if keys is None else own + keys, first=first))
             self.program.append((MOVE, i, p, group.element))
         self.program.append((MERGE, i, p))
@@ -280,5 +338,5 @@ def make_plan(system: System, pose: LoopGeometry) -> Plan:
     """For the live rows at one pose."""
     planner = Planner(system, pose)
     planner.plan()
-    layout = Layout(planner.program, planner.fronts, planner.table.count)
-    return layout.plan(planner.dependents, planner.kept, planner.table.rows)
+    layout = Layout(planner.program, planner.fronts, planner.ends.count)
+    return layout.plan(planner.dependents, planner.kept, planner.ends.rows)
