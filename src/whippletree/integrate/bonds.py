@@ -38,11 +38,18 @@ PULLS = 1e-9  # N or N s, against the largest of its kind: rounding of a force t
 class Bonds:
     """The temporary constraints of a system in motion; ``system`` is the one that moves now.
 
-    ``force(t, q, u)`` gives the joint forces that act beside those of the model. A state is y = (q, u, work).
+    ``force(t, q, u)`` gives the joint forces that act beside those of the model; ``dress`` puts other numbers into the
+    forces of a system that is about to move. A state is y = (q, u, work).
     """
 
-    def __init__(self, system: System, force: Callable[..., np.ndarray], algorithm: str) -> None:
-        self.whole, self.system, self.force, self.algorithm = system, system, force, algorithm
+    def __init__(
+        self,
+        system: System,
+        force: Callable[..., np.ndarray],
+        algorithm: str,
+        dress: Callable[[System], System] = lambda system: system,
+    ) -> None:
+        self.whole, self.system, self.force, self.algorithm, self.dress = system, system, force, algorithm, dress
         self.temporaries: dict[str, Temporary] = system.model.temporaries
         self.changes: list[Change] = []
         self.passed: set[tuple[str, str]] = set()  # times that have made or broken
@@ -111,6 +118,16 @@ class Bonds:
         some = [n for n, w in enumerate(what) if w.startswith(("displacement", "distance"))] or list(range(len(what)))
         g, rate = rows.g[..., own][..., some], rows.rate[..., own][..., some]
         return np.linalg.norm(g, axis=-1), np.linalg.norm(rate, axis=-1)
+
+    def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
+        """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
+        x, self._seen = self.temporaries[name], (None, None)
+        near, speed = (float(v) for v in self._apart(name, t, *self.split(y)))
+        if x.make_within is not None and near > x.make_within:
+            return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
+        if x.make_below is not None and speed > x.make_below:
+            return f"moving at {speed:.4g} m/s or rad/s, and {x.make_below:g} is slow enough"
+        return None
 
     def _approach(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far a one-sided constraint is from being reached, and the rate of that."""
@@ -195,7 +212,7 @@ class Bonds:
     def _break(self, name: str, t: float) -> None:
         if name not in self.system.held:
             return
-        self.system = self.whole.holding({n: c for n, c in self.system.held.items() if n != name})
+        self.system = self.dress(self.whole.holding({n: c for n, c in self.system.held.items() if n != name}))
         self.changes.append(Change(name, "broken", t, np.zeros(6), 0.0, None))
 
     def _make(self, name: str, t: float, y: np.ndarray) -> None:
@@ -229,7 +246,7 @@ class Bonds:
         q[:], u[:] = q2, found.u
         y[-1] -= lost
         if not bounces:
-            self.system = new
+            self.system = self.dress(new)
         here = placed if x.here else None
         self.changes.append(Change(name, "bounced" if bounces else "made", t, wrench, lost, here))
 
