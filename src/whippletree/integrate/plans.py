@@ -41,6 +41,7 @@ class Plans:
         self.pose = np.zeros(0)
         self.switches: list[Switch] = []
         self._memory = np.zeros(0) if self.planned else self._make()
+        self._aside = np.zeros(0), np.zeros(0)
 
     def _make(self) -> np.ndarray:
         task, division = self.task, self.division.memory if self.division else None
@@ -67,6 +68,15 @@ class Plans:
         """Other numbers into the packed forces, from the n-th on."""
         at = self.system.packed.size + n
         self._memory[at : at + values.size] = values
+
+    def aside(self) -> np.ndarray:
+        """Memory for single states between steps, with the forces there are now: a march counts on what it left."""
+        made_of, other = self._aside
+        if made_of is not self._memory:
+            self._aside = self._memory, (other := self._make())
+        packed = self.system.packed.size + self.system.forces.packed.size
+        other[:packed] = self._memory[:packed]
+        return other
 
     def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
         """A plan for the pose from which a run begins."""

@@ -161,7 +161,8 @@ class Course:
         udot = np.full(U.shape, np.nan)
         if self.steered:
             y, out = np.column_stack([Q, U, W]), np.empty(self.task.y.size)
-            memory, task = run.plans.memory(run.state[run.tail :]), run.task
+            run.plans.memory(run.state[run.tail :])  # of the pose that it is at
+            memory, task = run.plans.aside(), run.task
             with run.plans.at_work():
                 for n in range(len(rows)):
                     derivative(memory, task.tau, task.call, run.plans.code, float(t[n]), y[n], out)
