@@ -87,9 +87,20 @@ class Memory:
 
     def recent(self) -> tuple[np.ndarray, ...]:
         """t, q, u, work and udot of the rows there are, the oldest first."""
+        return self._rows(self.rows)
+
+    def latest(self, seconds: float) -> tuple[np.ndarray, ...]:
+        """The same of the last so many seconds of motion."""
+        count = int(self.head[ROWS])
+        ends = self.table[[(count - 1) % self.rows, (count - 2) % self.rows], 0] if count > 1 else np.array([1.0, 0.0])
+        spacing = max(1e-6, float(ends[0] - ends[1]))
+        return self._rows(min(self.rows, int(seconds / spacing) + 1))
+
+    def _rows(self, most: int) -> tuple[np.ndarray, ...]:
         count, nq, nu = int(self.head[ROWS]), self.system.nq, self.system.nu
-        rows = self.table[np.arange(max(0, count - self.rows), count) % self.rows].copy()
-        if int(self.head[ROWS]) - self.rows > max(0, count - self.rows):  # written over while they were read
-            rows = rows[int(self.head[ROWS]) - count :]
+        first = max(0, count - most)
+        rows = self.table[np.arange(first, count) % self.rows].copy()
+        if (over := int(self.head[ROWS]) - self.rows - first) > 0:  # written over while they were read
+            rows = rows[over:]
         t, q, u, work, udot = np.split(rows, [1, 1 + nq, 1 + nq + nu, 2 + nq + nu], axis=1)
         return t[:, 0], q, u, work[:, 0], udot
