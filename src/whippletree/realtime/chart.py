@@ -23,7 +23,7 @@ class Chart:
         self.gui, self.system, self.memory, self.plot = gui, system, memory, None  # type: Any, System, Memory, Any
         names = [f"{joint}.{letter}" for joint in system.joints for letter in "qu"]
         with gui.add_folder("Chart") as self.folder:
-            self.choice = gui.add_dropdown("of", (NOTHING, *names), names[0] if names else NOTHING)
+            self.choice = gui.add_dropdown("of", (NOTHING, *names), initial_value=names[0] if names else NOTHING)
         self.shown, self.seen = NOTHING, (-1.0, -1.0)
 
     def look(self) -> None:
@@ -51,7 +51,9 @@ class Chart:
             self.plot.data = columns
             return
         quantity = joint_quantity(self.system, joint, letter)
-        labels = [f"{label or self.shown} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)]
+        labels = [
+            f"{label or self.shown} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)
+        ]
         lines = [
             uplot.Series(label=label, stroke=f"rgb{COLORS[n % len(COLORS)]}", width=1.5)
             for n, label in enumerate(labels)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,8 @@ class Course:
     def __init__(
         self,
         system: System,
-        q: ArrayLike | dict[str, Any] | None,
-        u: ArrayLike | dict[str, Any] | None,
+        q: ArrayLike | Mapping[str, Any] | None,
+        u: ArrayLike | Mapping[str, Any] | None,
         step: float,
         integrator: str = "rk4",
         algorithm: str = "auto",
@@ -54,14 +54,17 @@ class Course:
         keep: Callable[[Rows], None] = lambda rows: None,
     ) -> None:
         if integrator not in ("rk4", "euler"):
-            raise ModelError(f"a live run does not go by '{integrator}'", expected="rk4 or euler: steps of equal length")
+            raise ModelError(
+                f"a live run does not go by '{integrator}'", expected="rk4 or euler: steps of equal length"
+            )
         self.system, self.step, self.spacing, self.keep = system, step, spacing, keep
         self.begin, self.integrator, self.algorithm = INTEGRATORS[integrator].begin, integrator, algorithm
         self.control = Control(controller, every, system.nu)
         self.inputs = Inputs(system)
         self.q0, self.u0, _ = one_state(system, q, u, None, "live")
         given_motion(system, 0.0, self.q0, self.u0)
-        consistent_start(system, self.q0, self.u0, u is None or isinstance(u, dict), u if isinstance(u, dict) else {})
+        some = u if isinstance(u, Mapping) else {}
+        consistent_start(system, self.q0, self.u0, u is None or isinstance(u, Mapping), some)
         self.reset()
 
     def reset(self) -> None:
@@ -307,6 +310,8 @@ def _raised(callback: Any, t: float) -> BaseException:
     error, callback.error = callback.error, None
     if not isinstance(error, Exception):
         return error
-    said = SimulationError(f"{callback.name} raised an error near t = {t:.6g} s", got=f"{type(error).__name__}: {error}")
+    said = SimulationError(
+        f"{callback.name} raised an error near t = {t:.6g} s", got=f"{type(error).__name__}: {error}"
+    )
     said.__cause__ = error
     return said

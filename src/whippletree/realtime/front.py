@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from .messages import Catalogue, answer, refusal
 from .port import Port
 from .session import Controls
 
+LAST_WORDS = 0.3  # s for answers to reach those who asked
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -129,6 +131,7 @@ def main() -> None:
         return
     relay.line.sendall(json.dumps(found).encode() + b"\n")
     relay.read()
+    time.sleep(LAST_WORDS)
     os._exit(0)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +84,9 @@ class Inputs:
 
     def on(self, system: System) -> System:
         """The same system with the forces as they are now."""
-        base = getattr(system.forces, "plain", system.forces)
+        base: Any = getattr(system.forces, "plain", system.forces)
         forces = copy.copy(base)
-        forces.plain = base  # type: ignore[attr-defined]
+        forces.plain = base
         arrays = dict(base.arrays) | _functions(system, base.arrays, self.pieces)
         if self.slots:
             arrays |= self._with_wrenches(system, base.arrays)

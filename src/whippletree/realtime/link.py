@@ -1,7 +1,7 @@
 """The loop's side of its front: another process that serves windows and ports, so that nothing of them can stop a step.
 
-Messages are lines of JSON over a pair of sockets; the state goes through memory that both have open. The System is handed
-over once, when the front begins.
+Messages are lines of JSON over a pair of sockets; the state goes through memory that both have open. The System is
+handed over once, when the front begins.
 """
 
 from __future__ import annotations

@@ -84,14 +84,15 @@ def live(
     by a "stop" command or by Ctrl-C.
 
     ``controller(t, q, u)`` returns joint forces (nu,) (N m or N), or ``controller(t, q, u, tau)`` writes them; it is
-    asked before every ``every``-th step and its answer holds until the next. One compiled by ``numba.njit`` that writes
-    tau stays in the compiled loop if ``every`` is not given, and is then asked in every stage, as :func:`simulate` does.
+    asked before every ``every``-th step and its answer holds until the next. One compiled by ``numba.njit`` that
+    writes tau stays in the compiled loop if ``every`` is not given, and is then asked in every stage, as in
+    :func:`simulate`.
 
-    ``commands`` are messages as docs/reference/live.md lists them, each with the time (s of motion) at which it is given:
+    ``commands`` are messages as docs/reference/live.md lists them, each with its time (s of motion):
     ``(1.0, {"do": "motor", "name": "elbow_motor", "position": 0.3})``. ``viewer`` opens a window for browsers,
     ``port`` one for lines of JSON over TCP, ``websocket`` the same over WebSocket (0: any that is free). They serve
-    ``host``, this machine unless told otherwise, and whoever connects to a port gives the ``token``, which is made up if it is
-    not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step; without
+    ``host``, this machine unless told otherwise, and whoever connects to a port gives the ``token``, which is made up
+    if it is not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step; without
     it they are printed. The save command writes into ``folder``.
 
     Every ``output_step`` (s) a row is kept, and of these the last ``rows``. With ``paused`` the run waits for a resume
@@ -118,6 +119,7 @@ def live(
     memory = Memory(system, len(controls_of(catalogue)), rows)
     course = Course(system, q, u, step, integrator, algorithm, controller, every, spacing, memory.keep)
     warm(course)
+    memory.q[:], memory.u[:] = course.q0, course.u0  # there before anybody looks
     front = None
     if viewer or port is not None or websocket is not None:
         made = token or secrets.token_urlsafe(12)

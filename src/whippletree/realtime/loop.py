@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import time
 import warnings
@@ -243,12 +244,15 @@ class Loop:
 
     def journal(self) -> dict[str, Any]:
         """Attributes of a Result: how it was made, what came and went, and what was asked for."""
-        import json
-
         course = self.course
         made = {"algorithm": course.task.algorithm, "integrator": course.integrator, "step": course.step}
         text = json.dumps([[t, m] for t, m in self.log])
-        return made | {"changes": Change.text(course.changes), "commands": text, "live": 1, "steered": int(course.steered)}
+        return made | {
+            "changes": Change.text(course.changes),
+            "commands": text,
+            "live": 1,
+            "steered": int(course.steered),
+        }
 
 
 @contextlib.contextmanager

@@ -15,9 +15,9 @@ import numpy as np
 from ..system.system import System
 
 (
-    COUNT, TIME, TICKS, PAUSED, SCALE, RATE, ON_TIME, WORST, LATE, USED, LATE_STEPS, SLIPPED, ENDED, ROWS, FAILED, RESETS,
-) = range(16)  # fmt: skip
-HEAD = 16
+    COUNT, TIME, TICKS, PAUSED, SCALE, RATE, ON_TIME, WORST, LATE_STEPS, SLIPPED, ENDED, ROWS, FAILED, RESETS,
+) = range(14)  # fmt: skip
+HEAD = 14
 MOST_ROWS = 100_000
 
 
@@ -43,7 +43,7 @@ class Memory:
         parts = (HEAD, len(system.model.temporaries), inputs, system.nq, system.nu)
         self.width = 2 + system.nq + 2 * system.nu
         size = 8 * (sum(parts) + rows * self.width)
-        self.file = file or tempfile.TemporaryFile()
+        self.file = file or tempfile.TemporaryFile()  # noqa: SIM115, as long as it is mapped
         if file is None:
             self.file.truncate(size)
         self.map = mmap.mmap(self.file.fileno(), size)

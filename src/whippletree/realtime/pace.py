@@ -7,6 +7,7 @@ late, by as much. What overruns either lets time slip, is caught up with, or end
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Lateness:
 
     def report(self) -> dict[str, Any]:
         """Numbers for people and files, times in seconds."""
-        labels = [f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True)]
+        labels = [f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in pairwise(EDGES.tolist())]
         labels[-1] = f"over {EDGES[-2] * 1e3:g} ms"
         return {
             "steps": self.steps,

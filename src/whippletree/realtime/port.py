@@ -128,7 +128,9 @@ class Port:
         self.open += 1
         box: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING)
         self.outboxes.add(box)
-        tasks = [asyncio.ensure_future(x) for x in (self._listen(session, receive, box), self._speak(session, send, box))]
+        tasks = [
+            asyncio.ensure_future(x) for x in (self._listen(session, receive, box), self._speak(session, send, box))
+        ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if tasks[0].done() and not tasks[1].done():  # last words
@@ -164,7 +166,10 @@ class Port:
                 return
 
     def _teller(self, box: asyncio.Queue[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
-        return lambda answer: self.loop.call_soon_threadsafe(_put, box, answer) and None
+        def tell(answer: dict[str, Any]) -> None:
+            self.loop.call_soon_threadsafe(_put, box, answer)
+
+        return tell
 
     async def _speak(self, session: Session, send: Send, box: asyncio.Queue[dict[str, Any]]) -> None:
         """Answers as they come, and the state so many times a second: the one that is then, and none twice."""
@@ -183,6 +188,8 @@ class Port:
                 continue
             now = self.memory.read()
             if now.head[ENDED]:
+                await asyncio.sleep(0.1)
+                await asyncio.wait_for(self._empty(box, send), PATIENCE)
                 return
             if now.head[0] != tick:
                 tick = now.head[0]
@@ -203,5 +210,3 @@ def _put(box: asyncio.Queue[dict[str, Any]], message: dict[str, Any]) -> bool:
 
 def _text(message: dict[str, Any]) -> str:
     return json.dumps(message, separators=(",", ":"))
-
-

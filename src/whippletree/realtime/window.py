@@ -1,7 +1,7 @@
 """The window of a live run, in any number of browsers: the mechanism as it moves, and a panel that steers it.
 
-All browsers show the same panel, and are one to the controls. Sliders set motors and motions, keys move one of them at a
-time, a body that is dragged follows on a spring.
+All browsers show the same panel, and are one to the controls. Sliders set motors and motions, keys move one of them at
+a time, a body that is dragged follows on a spring.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Window:
             gui.add_button("Step", hint="one step, while paused").on_click(lambda e: self.do({"do": "step"}, e))
             gui.add_button("Reset", hint="to the start").on_click(lambda e: self.do({"do": "reset"}, e))
             gui.add_button("Save", hint="the rows there are, to a file").on_click(lambda e: self.do({"do": "save"}, e))
-            self.scale = gui.add_dropdown("time scale", SCALES, "1")
+            self.scale = gui.add_dropdown("time scale", SCALES, initial_value="1")
             self.scale.on_update(lambda e: self._scaled(e))
             self.hands = gui.add_button("Take the controls", hint="from whoever has them")
             self.hands.on_click(lambda e: self._hands())
@@ -92,7 +92,7 @@ class Window:
         low, high = self._reach(name, part)
         value = float(np.clip(Inputs(self.system).now(name, part, 0.0)[0], low, high))
         slider = self.server.gui.add_slider(name, low, high, (high - low) / 1000.0, value, hint=part)
-        slider.on_update(lambda e: e.client is not None and self._set(n, float(slider.value), e))
+        slider.on_update(lambda e: self._set(n, float(slider.value), e) if e.client is not None else None)
         return slider
 
     def _reach(self, name: str, part: str) -> tuple[float, float]:
