@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
     from .modes import Modes, Structure, beam, nastran, solid, structure
+    from .realtime.live import Live, live
     from .result.result import Occurrence, Result, load_result
     from .system.system import System
 
@@ -77,6 +78,7 @@ _HOME = {
     "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
     "modes": ("Modes", "Structure", "beam", "nastran", "solid", "structure"),
+    "realtime.live": ("Live", "live"),
     "result.result": ("Occurrence", "Result", "load_result"),
     "system.system": ("System",),
 }  # fmt: skip
@@ -84,12 +86,12 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
+    "Linear", "Live", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
     "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "Verification",
     "WhippletreeError", "advance", "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates",
     "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian",
-    "kinematics", "linearize", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh",
-    "mobility", "momentum", "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate",
+    "kinematics", "linearize", "live", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse",
+    "mesh", "mobility", "momentum", "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate",
     "simulate_on_ranks", "solid", "solve_mass", "sphere", "structure", "sweep", "verify",
 ]  # fmt: skip
 

@@ -34,11 +34,14 @@ Loads = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
 class Bonds:
     """The temporary constraints of a system in motion; ``system`` is the one that moves now.
 
-    ``force(t, q, u)`` gives the joint forces that act beside those of the model. A state is y = (q, u, work).
+    ``force(t, q, u)`` gives the joint forces that act beside those of the model; ``dress`` puts other numbers into the
+    forces of a system that is about to move. A state is y = (q, u, work).
     """
 
-    def __init__(self, system: System, force: Callable[..., np.ndarray], algorithm: str) -> None:
-        self.whole, self.system, self.force, self.algorithm = system, system, force, algorithm
+    def __init__(
+        self, system: System, force: Callable[..., np.ndarray], algorithm: str, dress: Callable[[System], System]
+    ) -> None:
+        self.whole, self.system, self.force, self.algorithm, self.dress = system, system, force, algorithm, dress
         self.temporaries: dict[str, Temporary] = system.model.temporaries
         self.changes: list[Change] = []
         self.passed: set[tuple[str, str]] = set()  # times that have made or broken
@@ -53,7 +56,7 @@ class Bonds:
 
     def hold(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector]) -> None:
         """From now on these."""
-        self.system = self.whole.holding(held, sliding)
+        self.system = self.dress(self.whole.holding(held, sliding))
         self.forget()
 
     def take(self, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> float:
@@ -140,6 +143,17 @@ class Bonds:
         some = [n for n, w in enumerate(what) if w.startswith(("displacement", "distance"))] or list(range(len(what)))
         g, rate = rows.g[..., own][..., some], rows.rate[..., own][..., some]
         return np.linalg.norm(g, axis=-1), np.linalg.norm(rate, axis=-1)
+
+    def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
+        """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
+        x = self.temporaries[name]
+        self.forget()
+        near, speed = (float(v) for v in self._apart(name, t, *self.split(y)))
+        if x.make_within is not None and near > x.make_within:
+            return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
+        if x.make_below is not None and speed > x.make_below:
+            return f"moving at {speed:.4g} m/s or rad/s, and {x.make_below:g} is slow enough"
+        return None
 
     def approach(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far a one-sided constraint is from being reached, and the rate of that."""

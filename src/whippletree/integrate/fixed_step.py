@@ -100,7 +100,7 @@ class Run:
 
     def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
-        self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
+        self.every, self.h = steps_between(task.step, float(task.t[-1] - task.t[0]) / (task.t.size - 1))
         self.plans = Plans(task, rows)
         self.trail = np.zeros((0, 1 + task.y.size))  # time and y after each of the last steps, if there is room
         self.tail = HEAD + 2 * task.y.size + more
@@ -129,6 +129,8 @@ class Run:
 
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step: a shorter step from where that began."""
+        if t == self.time:
+            return self.state[HEAD : HEAD + self.task.y.size].copy()
         state = self.rewound()
         if t == self.since:
             return state[HEAD : HEAD + self.task.y.size]

@@ -20,6 +20,7 @@ from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
 from ..dynamics.reduction_layout import Plan
 from ..result.result import Switch
+from ..system.system import System
 from .accelerate import mechanism_memory
 from .closed import code_of
 from .task import Task
@@ -40,6 +41,7 @@ class Plans:
         self.pose = np.zeros(0)
         self.switches: list[Switch] = []
         self._memory = np.zeros(0) if self.planned else self._make()
+        self._aside = np.zeros(0), np.zeros(0)
 
     def _make(self) -> np.ndarray:
         task, division = self.task, self.division.memory if self.division else None
@@ -56,6 +58,25 @@ class Plans:
             self.plan = plan_at(self.system, tail[1:], signals(self.system, float(tail[0])))
             self._memory = self._make()
         return self._memory
+
+    def take_forces(self, system: System) -> None:
+        """Go on with a system that differs in the numbers of its forces alone."""
+        self.system, packed = system, system.forces.packed
+        self._memory[system.packed.size : system.packed.size + packed.size] = packed
+
+    def put(self, n: int, values: np.ndarray) -> None:
+        """Other numbers into the packed forces, from the n-th on."""
+        at = self.system.packed.size + n
+        self._memory[at : at + values.size] = values
+
+    def aside(self) -> np.ndarray:
+        """Memory for single states between steps, with the forces there are now: a march counts on what it left."""
+        made_of, other = self._aside
+        if made_of is not self._memory:
+            self._aside = self._memory, (other := self._make())
+        packed = self.system.packed.size + self.system.forces.packed.size
+        other[:packed] = self._memory[:packed]
+        return other
 
     def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
         """A plan for the pose from which a run begins."""

@@ -24,11 +24,18 @@ class Switching:
     interpolates = False
 
     def __init__(
-        self, task: Task, begin: Callable[[Task], Any], tau: Any, events: Iterable[Event], algorithm: str, use: Use
+        self,
+        task: Task,
+        begin: Callable[[Task], Any],
+        tau: Any,
+        events: Iterable[Event],
+        algorithm: str,
+        use: Use,
+        dress: Callable[[System], System] = lambda system: system,
     ) -> None:
         self.task, self.begin, self.tau, self.events = task, begin, tau, tuple(events)
         self.algorithm, self.use = algorithm, use
-        self.bonds = Bonds(task.system, self._force, algorithm)
+        self.bonds = Bonds(task.system, self._force, algorithm, dress)
         self.occurrences: list[Any] = []
         self._able(task.system)
         names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken", "slips", "turns")}
@@ -127,8 +134,11 @@ class Switching:
     def _settle(self, t: float, y: np.ndarray) -> None:
         """Then a new part, unless nothing has happened yet."""
         self.bonds.settle(t, y)
-        if t == self.task.start and not self.changes:
-            return
+        if t != self.task.start or self.changes:
+            self.again(t, y)
+
+    def again(self, t: float, y: np.ndarray) -> None:
+        """Go on from y at t, with the constraints that hold now."""
         first = int(np.searchsorted(self.part.t, t, side="right"))
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)

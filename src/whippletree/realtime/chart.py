@@ -1,0 +1,68 @@
+"""Live plots: chosen channels over the last seconds, from the rows that the loop keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..result.columns import joint_quantity
+from ..system.system import System
+from ..view.pieces import COLORS
+from .memory import RESETS, ROWS, Memory
+
+SECONDS = 10.0  # shown
+MOST_POINTS = 400
+NOTHING = "nothing"
+
+
+class Chart:
+    """Coordinates or speeds of a joint, as they come."""
+
+    def __init__(self, gui: Any, system: System, memory: Memory) -> None:
+        self.gui, self.system, self.memory, self.plot = gui, system, memory, None  # type: Any, System, Memory, Any
+        names = [f"{joint}.{letter}" for joint in system.joints for letter in "qu"]
+        with gui.add_folder("Chart") as self.folder:
+            self.choice = gui.add_dropdown("of", (NOTHING, *names), initial_value=names[0] if names else NOTHING)
+        self.shown, self.seen = NOTHING, (-1.0, -1.0)
+
+    def look(self) -> None:
+        """Draw what has come, if it is new."""
+        seen = float(self.memory.head[ROWS]), float(self.memory.head[RESETS])
+        if self.choice.value == self.shown and seen == self.seen:
+            return
+        if self.choice.value != self.shown and self.plot is not None:
+            self.plot.remove()
+            self.plot = None
+        self.shown, self.seen = self.choice.value, seen
+        if self.shown != NOTHING and seen[0] > 1:
+            self._draw()
+
+    def _draw(self) -> None:
+        from viser import uplot
+
+        t, q, u, _, _ = self.memory.latest(SECONDS)
+        joint, _, letter = self.shown.rpartition(".")
+        index = self.system.q_index(joint) if letter == "q" else self.system.u_index(joint)
+        values = (q if letter == "q" else u)[:, index]
+        some = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_POINTS)).astype(int))
+        columns = (t[some], *(np.ascontiguousarray(values[some, n]) for n in range(values.shape[1])))
+        if self.plot is not None:
+            self.plot.data = columns
+            return
+        quantity = joint_quantity(self.system, joint, letter)
+        labels = [
+            f"{label or self.shown} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)
+        ]
+        lines = [
+            uplot.Series(label=label, stroke=f"rgb{COLORS[n % len(COLORS)]}", width=1.5)
+            for n, label in enumerate(labels)
+        ]
+        with self.folder:
+            self.plot = self.gui.add_uplot(
+                columns,
+                (uplot.Series(label="t (s)"), *lines),
+                scales={"x": uplot.Scale(time=False)},
+                title=self.shown,
+                aspect=1.6,
+            )
