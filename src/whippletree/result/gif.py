@@ -39,22 +39,22 @@ def write_gif(
     for k, picture in enumerate(_frames(run, moments, speed, title, size)):
         pictures.append(picture)
         progress((k + 1) / len(moments))
-    colors = _palette(pictures)
+    colors = palette(pictures, INKS)
     pictures = [picture.quantize(palette=colors, dither=0) for picture in pictures]
     with whole_file(path, "the animation") as part:
         options: Any = {"save_all": True, "append_images": pictures[1:], "loop": 0, "duration": round(1e3 * frame_time)}
         pictures[0].save(part, format="GIF", **options)
 
 
-def _palette(pictures: list[Any]) -> Any:
-    """The colours that serve some of the frames best."""
+def palette(pictures: list[Any], count: int) -> Any:
+    """So many colours, which serve some of the frames best."""
     from PIL import Image
 
     few = pictures[:: max(1, len(pictures) // 6)]
     together = Image.new("RGB", (few[0].width, few[0].height * len(few)))
     for k, picture in enumerate(few):
         together.paste(picture, (0, k * picture.height))
-    return together.quantize(INKS)
+    return together.quantize(count)
 
 
 def frame_moments(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.ndarray, float, float]:

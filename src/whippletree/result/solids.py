@@ -55,7 +55,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     ends, owners = stick_ends(run, moments)
     reach = view_of(ends.reshape(-1, 3), run.system.gravity).reach
     lengths = np.linalg.norm(ends[:, 1, 0] - ends[:, 0, 0], axis=1)
-    thick = min(BAR * reach, THICK * float(np.median(lengths))) if len(lengths) else BAR * reach
+    thick = min(BAR * reach, THICK * float(np.quantile(lengths, 0.8))) if len(lengths) else BAR * reach
     shaped = {name for name, body in model.bodies.items() if any(v.shape != "mesh" for v in body.visuals)}
     bars, radii, colors, faces, face_colors, face_owners = [], [], [], [], [], []
     shapes = count(1)
