@@ -18,8 +18,8 @@ from .result import Result
 def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """World points (sticks, 2, moments, 3), and the body of each stick.
 
-    Sticks go from where a body is held to its other joints, frames and mass centre, and along slides. A flexible body is a line through
-    its nodes, or from its inboard node to each where it is no beam.
+    Sticks go from where a body is held to its other joints, frames and mass centre, and along slides. A flexible body
+    is a line through its nodes, or from its inboard node to each where it is no beam.
     """
     model = run.system.model
     held: dict[str, Any] = {}
