@@ -3,18 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/whippletree
-MODEL ?= models/whippletree.toml
-START ?= --q hook=0.3 --q left_pin=0.7 --q right_pin=-0.9
-UNTIL ?= 3
+NAME ?= whippletree
 FAMILY ?= chain
 
-.PHONY: demo test coverage lint bench docs clean
+.PHONY: demo test coverage lint bench docs pages pictures clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/.core                ## simulate a model: plots, NetCDF file and HTML report in demo/
-	@mkdir -p demo
-	$(RUN) run $(MODEL) --until $(UNTIL) $(START) -o demo/demo.nc --plot demo/demo.svg --plot demo/demo.png --report demo/demo.html --animate demo/moving.html
-	@echo "look at demo/demo.html (report), demo/moving.html (animation), demo/demo.png and demo/demo.svg (plot), demo/demo.nc (numbers)"
+demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, report and moving picture in demo/
+	$(RUN) demo $(NAME) -o demo
 
 test: lint $(VENV)/.test           ## all the checks
 	$(BIN)/pytest -n 2 --dist loadfile
@@ -31,8 +27,17 @@ bench: $(VENV)/.peers              ## time against other engines: make bench FAM
 	$(RUN) bench $(FAMILY) --against pinocchio,mujoco,drake,exudyn
 
 docs: $(VENV)/.docs                ## the documentation as a site in site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
+
+pages: $(VENV)/.core               ## pages of the documentation that are made from the code
+	$(BIN)/python docs/site/errors.py
+	$(BIN)/python docs/site/benchmarks.py
+	$(BIN)/python docs/site/notebooks.py
+	$(BIN)/python docs/site/gallery.py --page
+
+pictures: $(VENV)/.core            ## the moving pictures of the gallery, in some minutes
+	$(BIN)/python docs/site/gallery.py
 
 clean:
 	rm -rf $(VENV) site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from loop_reference import constraint_rows
 from reference import Reference, matrix, relative
-from whippletree.model import JOINT_KINDS, Joint, Model, Pose, Sine
+from whippletree.model import JOINT_KINDS, Joint, Model, Pose, Sine, Visual
 from whippletree.model.pose import quaternion_from_matrix
 from whippletree.reproduce.loop_problems import (
     andrews,
@@ -76,7 +76,8 @@ STEWART_HEIGHT = 0.9
 def stewart_model():
     """A platform on six legs: universal joints on ground, slides, balls at the platform. q0 is level and closed."""
     model = Model("stewart")
-    model.body("platform", mass=20.0, inertia=(0.6, 0.6, 1.2))
+    plate = Visual("cylinder", (0.3, 0.03))
+    model.body("platform", mass=20.0, inertia=(0.6, 0.6, 1.2), visuals=[plate])
     for i in range(6):
         side = 1 if i % 2 else -1
         low = np.deg2rad(120 * (i // 2) + 50 * side)

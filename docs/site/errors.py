@@ -1,4 +1,4 @@
-"""Writes docs/reference/errors.md: every message that the library can raise, found in its source, by what one was doing.
+"""Writes docs/reference/errors.md: every message the library can raise, found in its source, by what one was doing.
 
 python docs/site/errors.py
 """
@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,15 +29,16 @@ class Message(NamedTuple):
     hint: str
 
 
+@cache
 def messages() -> list[Message]:
     """All of them, in the order of the source; those that pass on what another one said are that other one."""
-    found = []
+    found: list[Message] = []
     for path in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))]:
             for call in _own_calls(scope):
                 found += _read(path.relative_to(SOURCE).as_posix(), call, scope)
-    return sorted(set(found), key=lambda m: (m.file, m.line))
+    return sorted(set(found), key=lambda m: (m.file, m.line, m.what))
 
 
 def _own_calls(scope: ast.AST) -> Iterator[ast.Call]:

@@ -11,12 +11,12 @@ from PIL import Image
 
 from whippletree.gallery import Motion, gallery
 from whippletree.result.deformation import exaggerated
-from whippletree.result.gif import write_gif
+from whippletree.result.gif import palette, write_gif
 
 DOCS = Path(__file__).parents[1]
 PICTURES = DOCS / "images" / "gallery"
-SIZE, FRAMES = 300, 90  # dots and frames of a picture: small enough for a page with all of them
-FIRST = ("whippletree", "stewart", "rolling_disc", "space_manipulator")  # on the first page
+SIZE, FRAMES = 300, 75  # dots and frames of a picture: small enough for a page with all of them
+FIRST = ("whippletree", "stewart", "andrews", "space_manipulator")  # on the first page
 FIRST_SIZE, FIRST_FRAMES = 230, 60
 GROUPS = {
     "Trees": "whippletree double_pendulum arm7 ten_link long_chain suspension satellite",
@@ -35,8 +35,8 @@ Each of these is a model that comes with the package. `whippletree demo` lists t
 $ whippletree demo four_bar -o demo
 ```
 
-runs one and leaves in `demo/` its numbers (NetCDF), a plot, a report, and a moving picture that you can turn and scrub; `--view`
-opens that in the browser. It also prints the `whippletree run` that does the same.
+runs one and leaves in `demo/` its numbers (NetCDF), a plot, a report, and a moving picture that you can turn and scrub;
+`--view` opens that in the browser. It also prints the `whippletree run` that does the same.
 """
 
 
@@ -75,7 +75,7 @@ def draw_first() -> None:
                 (place * FIRST_SIZE, 0),
             )
         frames.append(strip)
-    colors = frames[FIRST_FRAMES // 2].quantize(64)
+    colors = palette(frames, 128)
     frames = [frame.quantize(palette=colors, dither=0) for frame in frames]
     target = DOCS / "images" / "first_look.gif"
     frames[0].save(target, save_all=True, append_images=frames[1:], loop=0, duration=80)

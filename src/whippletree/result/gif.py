@@ -39,22 +39,22 @@ def write_gif(
     for k, picture in enumerate(_frames(run, moments, speed, title, size)):
         pictures.append(picture)
         progress((k + 1) / len(moments))
-    colors = _palette(pictures)
+    colors = palette(pictures, INKS)
     pictures = [picture.quantize(palette=colors, dither=0) for picture in pictures]
     with whole_file(path, "the animation") as part:
         options: Any = {"save_all": True, "append_images": pictures[1:], "loop": 0, "duration": round(1e3 * frame_time)}
         pictures[0].save(part, format="GIF", **options)
 
 
-def _palette(pictures: list[Any]) -> Any:
-    """The colours that serve some of the frames best."""
+def palette(pictures: list[Any], count: int) -> Any:
+    """So many colours, which serve some of the frames best."""
     from PIL import Image
 
     few = pictures[:: max(1, len(pictures) // 6)]
     together = Image.new("RGB", (few[0].width, few[0].height * len(few)))
     for k, picture in enumerate(few):
         together.paste(picture, (0, k * picture.height))
-    return together.quantize(INKS)
+    return together.quantize(count)
 
 
 def frame_moments(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.ndarray, float, float]:
@@ -71,7 +71,7 @@ def frame_moments(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.nda
 class Camera:
     """Turns points of the world into dots of a picture in which all of a motion fits."""
 
-    def __init__(self, view: View, points: np.ndarray, reach: np.ndarray, size: int) -> None:
+    def __init__(self, view: View, points: np.ndarray, reach: float, size: int) -> None:
         seen = view.seen(points)[..., :2].reshape(-1, 2)
         low, high = (seen - reach).min(axis=0), (seen + reach).max(axis=0)
         room = size * np.array([1 - 2 * MARGIN, 1 - MARGIN - HEAD - 0.02])
@@ -93,7 +93,7 @@ def _frames(run: Result, moments: np.ndarray, speed: float, title: str, size: in
     points = drawn.points
     view = view_of(points.reshape(-1, 3), run.system.gravity)
     fine = size * FINER
-    camera = Camera(view, points, max(drawn.radii, default=0.0), fine)
+    camera = Camera(view, points, float(drawn.radii.max(initial=0.0)), fine)
     path = camera(_trail(run))[:, :2]
     ground = _Ground(run, drawn, view) if run.system.gravity.any() else None
     words = _Words(title, speed, fine)

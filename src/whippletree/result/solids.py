@@ -23,7 +23,10 @@ MANY = 16  # bodies; more take turns in two colours, which shows a chain as one 
 BAR, BALL = 0.02, 0.05  # radii, as parts of half the size of what is shown
 THICK = 0.1  # of the usual length of bars, beyond which they would be clumsy
 SIDES = 28  # of a cylinder that is wide enough to show them
-SLENDER = 0.06  # radius of a cylinder, as a part of its length, up to which its round ends do not show
+SLENDER, SMALL = (
+    0.06,
+    0.015,
+)  # radius of a cylinder, of its length or of all that is shown, whose round ends do not show
 
 
 @dataclass
@@ -55,7 +58,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     ends, owners = stick_ends(run, moments)
     reach = view_of(ends.reshape(-1, 3), run.system.gravity).reach
     lengths = np.linalg.norm(ends[:, 1, 0] - ends[:, 0, 0], axis=1)
-    thick = min(BAR * reach, THICK * float(np.median(lengths))) if len(lengths) else BAR * reach
+    thick = min(BAR * reach, THICK * float(np.quantile(lengths, 0.8))) if len(lengths) else BAR * reach
     shaped = {name for name, body in model.bodies.items() if any(v.shape != "mesh" for v in body.visuals)}
     bars, radii, colors, faces, face_colors, face_owners = [], [], [], [], [], []
     shapes = count(1)
@@ -80,7 +83,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
         for visual in body.visuals:
             shape = next(shapes)
             ink = inks[name] if visual.color is None else 255 * np.array(visual.color[:3])
-            for corners, radius in _pieces(visual):
+            for corners, radius in _pieces(visual, SMALL * reach):
                 own = np.asarray(visual.at.position) + corners @ visual.at.rotation().T
                 world = place + np.einsum("tij,nj->nti", turn, own)
                 if radius is None:
@@ -96,7 +99,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     return Solids(ends, np.array(radii), bar_inks, faces, face_inks, face_owners)
 
 
-def _pieces(visual: Visual) -> list[tuple[np.ndarray, float | None]]:
+def _pieces(visual: Visual, small: float) -> list[tuple[np.ndarray, float | None]]:
     """Corners of faces, or the ends of a round bar with its radius, in the axes of the shape."""
     if visual.shape == "sphere":
         return [(np.zeros((2, 3)), visual.size[0])]
@@ -105,7 +108,7 @@ def _pieces(visual: Visual) -> list[tuple[np.ndarray, float | None]]:
     if visual.shape != "cylinder":
         return []
     radius, length = visual.size
-    if radius <= SLENDER * length:
+    if radius <= max(SLENDER * length, min(small, length / 2)):
         return [(np.array([[0, 0, -length / 2], [0, 0, length / 2]]), radius)]
     angle = np.arange(SIDES) * 2 * np.pi / SIDES
     ring = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(SIDES, length / 2)], axis=1)

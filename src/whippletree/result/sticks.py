@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..model import Flexible
+from ..model.parts import GROUND
 from ..system.system import System
 from .deformation import node_positions
 from .result import Result
@@ -17,8 +18,8 @@ from .result import Result
 def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """World points (sticks, 2, moments, 3), and the body of each stick.
 
-    Sticks go from where a body is held to its other joints, frames and mass centre. A flexible body is a line through
-    its nodes, or from its inboard node to each where it is no beam.
+    Sticks go from where a body is held to its other joints, frames and mass centre, and along slides. A flexible body
+    is a line through its nodes, or from its inboard node to each where it is no beam.
     """
     model = run.system.model
     held: dict[str, Any] = {}
@@ -38,6 +39,11 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
             if end != start:
                 sticks.append([_world(run, name, start, moments), _world(run, name, end, moments)])
                 owners.append(name)
+    for joint in model.joints.values():
+        if joint.kind in ("prismatic", "cylindrical") and GROUND not in (joint.parent, joint.child):  # a telescope
+            ends = ((joint.parent, joint.at), (joint.child, joint.child_at))
+            sticks.append([_world(run, body, place.position, moments) for body, place in ends])
+            owners.append(joint.child)
     for flexible in model.flexibles.values():
         lines = _lines(run, flexible, moments)
         sticks += lines
