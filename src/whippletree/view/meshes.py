@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra, ModelWarning
+from ..errors import MissingExtra, ModelError, ModelWarning
 from ..model import Model, Visual
 from ..model.shapes import LARGEST_MESH
 from . import collada
@@ -34,6 +34,9 @@ class Surfaces:
 
     def drawable(self, model: Model, visuals: Mapping[str, Sequence[Visual]] | None) -> dict[str, tuple[Visual, ...]]:
         """The shapes of each body, ``visuals`` before those of the model, without meshes that cannot be read."""
+        if visuals is not None and not visuals.keys() & model.bodies.keys():
+            expected = ", ".join([*model.bodies][:4])
+            raise ModelError(f"there are no shapes for the bodies of '{model.name}'", expected=expected)
         given = {name: (visuals or {}).get(name, body.visuals) for name, body in model.bodies.items()}
         return {name: tuple(v for v in some if v.shape != "mesh" or self._load(v.path)) for name, some in given.items()}
 
