@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,33 +106,44 @@ def view(
     whippletree view run.nc --html run.html --screenshot run.png --at 1.5
     whippletree view models/four_bar.toml
     """
-    from .files.whole_file import writable
-    from .view.export import named, write_page, write_picture
-    from .view.replay import check_follow
-    from .view.replay import view as show
-
-    outputs = (html, (".html",), "a page"), (screenshot, (".png",), "a picture")
-    for path, endings, what in outputs:
-        if path is not None:
-            writable(named(path, endings, what), what)
-    run = _shown(file, base, packages)
-    check_follow(run, follow)
-    options: dict[str, Any] = {"scale": scale, "visuals": _visuals(run, model, packages)}
-    with notes():
-        if html is not None:
-            with Bar(f"drawing {file.stem}", 1.0) as bar:
-                write_page(run, html, speed=speed, progress=bar, **options)
-        if screenshot is not None:
-            write_picture(run, screenshot, at=at, **options)
-    written = [str(path) for path in (html, screenshot) if path is not None]
-    if written:
-        say(f"wrote {', '.join(written)}")
+    run = partial(_shown, file, base, packages)
+    if html is not None or screenshot is not None:
+        _write(run, html, screenshot, at, speed, scale=scale, visuals=_visuals(model, packages))
         return
-    options |= {"follow": follow, "speed": speed, "say": say}
+    if not _openable(file):
+        run()  # complains
+    from .view.window import view as show
+
+    options: dict[str, Any] = {"scale": scale, "visuals": _visuals(model, packages), "follow": follow, "speed": speed}
     with notes():
-        replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, **options)
+        replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, say=say, **options)
     with terminated_in_order():
         replay.wait()
+
+
+def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed: float, **options: Any) -> None:
+    from .files.whole_file import writable
+    from .view.export import named, write_page, write_picture
+
+    for path, ending, what in ((html, ".html", "a page"), (screenshot, ".png", "a picture")):
+        if path is not None:
+            writable(named(path, ending, what), what)
+    with notes():
+        result = run()
+        if html is not None:
+            with Bar(f"drawing {html.stem}", 1.0) as bar:
+                write_page(result, html, speed=speed, progress=bar, **options)
+        if screenshot is not None:
+            write_picture(result, screenshot, at=at, **options)
+    say(f"wrote {', '.join(str(path) for path in (html, screenshot) if path is not None)}")
+
+
+def _openable(file: Path) -> bool:
+    """Whether it looks like something to show: a window opens before it is read."""
+    if not file.is_file() or file.suffix.lower() in SUFFIXES:
+        return file.is_file()
+    with file.open("rb") as content:
+        return content.read(8) == b"\x89HDF\r\n\x1a\n"
 
 
 def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:
@@ -152,16 +164,12 @@ def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:
     return wt.Result(system, [0.0], [q], [u])
 
 
-def _visuals(run: Result, model: Path | None, packages: list[Path]) -> Any:
-    """What another model draws on bodies of the same names."""
+def _visuals(model: Path | None, packages: list[Path]) -> Any:
+    """What another model draws on its bodies."""
     if model is None:
         return None
     import whippletree as wt
 
     with notes():
         bodies = wt.load(model, packages=packages).bodies
-    found = {name: bodies[name].visuals for name in run.system.model.bodies if name in bodies and bodies[name].visuals}
-    if not found:
-        expected = ", ".join(list(run.system.model.bodies)[:4])
-        raise ModelError(f"'{model}' has no shapes for the bodies of '{run.system.name}'", expected=expected)
-    return found
+    return {name: body.visuals for name, body in bodies.items() if body.visuals}

@@ -318,8 +318,8 @@ class Result:
         animate(self, path, progress, scale)
 
     def view(self, **options: Any) -> Any:
-        """Show the run in the browser until Ctrl-C: see :func:`whippletree.view.replay.view` for the options."""
-        from ..view.replay import view
+        """Show the run in the browser until Ctrl-C: see :func:`whippletree.view.window.view` for the options."""
+        from ..view.window import view
 
         return view(self, **options)
 

@@ -56,7 +56,7 @@ def write_page(
     progress: Callable[[float], None] | None = None,
 ) -> None:
     """Write one page that plays the run: no server, no network. ``speed`` is that of its clock."""
-    target = named(path, (".html",), "a page")
+    target = named(path, ".html", "a page")
     speed = number(speed, "speed", low=1e-6)
     track = Track(run.system, run.t, run.q)
     seconds = (track.end - track.begin) / speed
@@ -90,7 +90,7 @@ def write_picture(
     prepare: Callable[[Scene], None] | None = None,
 ) -> None:
     """Write a PNG of the moment ``at`` (s; the start), ``size`` pixels wide and high, drawn by Chromium or Chrome."""
-    target = named(path, (".png",), "a picture")
+    target = named(path, ".png", "a picture")
     track = Track(run.system, run.t, run.q)
     moment = track.begin if at is None else number(at, "the time of the picture")
     if not track.begin <= moment <= track.end:
@@ -129,10 +129,10 @@ def find_browser() -> str:
     )
 
 
-def named(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
+def named(path: str | os.PathLike[str], ending: str, what: str) -> Path:
     """The path, if its ending is right."""
-    if Path(path).suffix.lower() not in endings:
-        raise ModelError(f"'{path}' is not the name of {what}", expected="a name ending in " + " or ".join(endings))
+    if Path(path).suffix.lower() != ending:
+        raise ModelError(f"'{path}' is not the name of {what}", expected=f"a name ending in {ending}")
     return Path(path)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra, ModelWarning
+from ..errors import MissingExtra, ModelError, ModelWarning
+from ..model import Model, Visual
 from ..model.shapes import LARGEST_MESH
 from . import collada
 from .pieces import Color, Piece
@@ -31,12 +32,18 @@ class Surfaces:
         path, part = key
         return self._files[path][part][0]
 
+    def drawable(self, model: Model, visuals: Mapping[str, Sequence[Visual]] | None) -> dict[str, tuple[Visual, ...]]:
+        """The shapes of each body, ``visuals`` before those of the model, without meshes that cannot be read."""
+        if visuals is not None and not visuals.keys() & model.bodies.keys():
+            expected = ", ".join([*model.bodies][:4])
+            raise ModelError(f"there are no shapes for the bodies of '{model.name}'", expected=expected)
+        given = {name: (visuals or {}).get(name, body.visuals) for name, body in model.bodies.items()}
+        return {name: tuple(v for v in some if v.shape != "mesh" or self._load(v.path)) for name, some in given.items()}
+
     def parts(self, piece: Piece) -> Iterator[tuple[Key, Piece]]:
         """The parts of a mesh, each of one colour. A file that cannot be read has none."""
         path = piece.path or ""
-        if path not in self._files:
-            self._files[path] = self._read(path)
-        for n, (_, color) in enumerate(self._files[path]):
+        for n, (_, color) in enumerate(self._load(path)):
             yield (path, n), replace(piece, color=piece.color or color)
 
     def bounds(self, piece: Piece) -> np.ndarray:
@@ -55,6 +62,12 @@ class Surfaces:
             more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
             warnings.warn(f"meshes not drawn: {first} ({why}){more}", ModelWarning, stacklevel=3)
             self._missing = {}
+
+    def _load(self, path: str | None) -> list[tuple[Surface, Color | None]]:
+        name = path or ""
+        if name not in self._files:
+            self._files[name] = self._read(name)
+        return self._files[name]
 
     def _read(self, name: str) -> list[tuple[Surface, Color | None]]:
         path = Path(name)

@@ -52,24 +52,26 @@ def body_colors(system: System) -> dict[str, Color]:
     return {name: COLORS[n % len(COLORS)] for n, name in enumerate([*model.bodies, *model.flexibles])}
 
 
-def pieces_of(system: System, length: float, visuals: Mapping[str, Sequence[Visual]] | None = None) -> list[Piece]:
+def pieces_of(system: System, length: float, visuals: Mapping[str, Sequence[Visual]]) -> list[Piece]:
     """All that is drawn of rigid bodies and joints; ``length`` is the usual distance between joints, m.
 
-    ``visuals`` take the place of those of the model.
+    ``visuals`` are the shapes of bodies, by name. A body without any is derived, unless others have meshes: the bodies
+    of robots that have none are frames and sensors, and their joints are inside the meshes.
     """
     model, colors, radius = system.model, body_colors(system), THICK * length
-    shown = {name: tuple((visuals or {}).get(name, body.visuals)) for name, body in model.bodies.items()}
+    meshes = any(v.shape == "mesh" for given in visuals.values() for v in given)
     places = _places(model)
     found: list[Piece] = []
-    for body in model.bodies.values():
-        if shown[body.name]:
-            found += [_shown(body.name, v, colors[body.name]) for v in shown[body.name]]
-        else:
-            found += _derived(body, places[body.name], colors[body.name], radius)
-    meshes = any(v.shape == "mesh" for given in shown.values() for v in given)
+    for name, body in model.bodies.items():
+        if visuals.get(name):
+            found += [_shown(name, v, colors[name]) for v in visuals[name]]
+        elif not meshes:
+            found += _derived(body, places[name], colors[name], radius)
+    if meshes:
+        return found
     bars = [piece.size[0] for piece in found if piece.shape == "cylinder"]
     pin = min(radius, 1.1 * float(np.median(bars))) if bars else radius
-    return found if meshes else found + [p for j in model.joints.values() for p in _pin(j, pin)]
+    return found + [p for joint in model.joints.values() for p in _pin(joint, pin)]
 
 
 def usual_length(system: System) -> float:

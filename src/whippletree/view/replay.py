@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ from ..result.result import Result
 from .channels import Chart, happenings
 from .loads import RunLoads
 from .scene import Scene
-from .server import HOST, address, serve, stop
+from .server import stop
 from .track import Track
 
 if TYPE_CHECKING:
@@ -246,30 +244,3 @@ def check_follow(run: Result, body: str | None) -> None:
     known = run.system.bodies[1:]
     if body is not None and body not in known:
         raise ModelError(f"there is no body '{body}' to follow in '{run.system.name}'", hint=nearest(str(body), known))
-
-
-def view(
-    run: Result,
-    *,
-    host: str = HOST,
-    port: int | None = None,
-    open_browser: bool = True,
-    wait: bool = True,
-    play: bool = True,
-    say: Callable[[str], None] | None = None,
-    **options: Any,
-) -> Replay:
-    """Show a run in the browser; with ``wait`` until Ctrl-C. ``options`` are those of :class:`Replay`."""
-    check_follow(run, options.get("follow"))
-    replay = Replay(serve(host, port, run.system.name), run, **options)
-    replay.play(play)
-    (say or _say)(f"{run.system.name}: {address(replay.server)}")
-    if open_browser:
-        webbrowser.open(address(replay.server))
-    if wait:
-        replay.wait()
-    return replay
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

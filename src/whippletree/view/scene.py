@@ -60,7 +60,7 @@ class Scene:
         self._poses = Poses.of(system, system.bodies)
         self._q = np.array(system.q0)
         self._surfaces = Surfaces()
-        self.pieces = pieces_of(system, self.length, visuals)
+        self.pieces = pieces_of(system, self.length, self._surfaces.drawable(system.model, visuals))
         motion = np.atleast_2d(np.asarray(system.q0 if q is None else q, float))
         self.view = view_of(self._extent(motion), system.gravity)
         api = server.scene

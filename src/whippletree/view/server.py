@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -25,6 +26,7 @@ def serve(host: str = HOST, port: int | None = None, title: str = "whippletree")
     except ImportError:
         raise MissingExtra("viser", "view", "the view in the browser") from None
     chosen = free_port(host, port)
+    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that turns back is no error
     with redirect_stdout(StringIO()):  # viser greets on stdout, which is for data
         server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
