@@ -153,9 +153,9 @@ def _measured(page: Page, result: BenchResult) -> None:
     page.text(
         "Errors of accelerations against extended precision, relative to the largest. The paper says that the accuracy "
         f"of DCA is significantly worse than that of O(n) in chains above 1000. Here, at {longest.label}, it is "
-        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) sweep. That one "
-        "refers all quantities to one point at the base, and so rounds the more the longer the chain; handles stay near their "
-        "bodies."
+        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) sweep. That "
+        "one refers all quantities to one point at the base, and so rounds the more the longer the chain; handles "
+        "stay near their bodies."
     )
     for r in (r for r in result.rows if r.question == "share"):
         found = {float(w.split()[1].removesuffix("%")): s for w, s in r.seconds.items() if w != OURS}
