@@ -341,6 +341,7 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
-    from . import cli_bench, cli_gallery, cli_results, cli_studies, cli_sweep  # noqa: F401, their commands add themselves
+    # their commands add themselves
+    from . import cli_bench, cli_gallery, cli_reproduce, cli_results, cli_studies, cli_sweep  # noqa: F401
 
     app(prog_name="whippletree")

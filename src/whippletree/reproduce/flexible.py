@@ -134,8 +134,8 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     tell("counts and lemmas")
     page.text(
         f"[{KEY}] writes the dynamics of flexible bodies with the spatial operators of rigid ones, and so gets an "
-        "inverse, a composite-body and an articulated-body algorithm. Modes are eliminated before the hinge of their body. "
-        "Here it is `dynamics/flexible.py` and `dynamics/operators.py` ([concept](../concepts/flexible.md)).",
+        "inverse, a composite-body and an articulated-body algorithm. Modes are eliminated before the hinge of their "
+        "body. Here it is `dynamics/flexible.py` and `dynamics/operators.py` ([concept](../concepts/flexible.md)).",
         "## What agrees",
     )
     page.statements(statements(lemmas()))
@@ -210,6 +210,6 @@ def _measured(page: Page, result: BenchResult) -> None:
     words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]} to {s[1]}" for name, s in grown if s)
     page.text(
         f"Time of the articulated-body algorithm grows as follows. {words}. The paper says O(N n_m²): sizes are still "
-        "small enough for lower powers to count. Measured ratios need not be those counted: operations of the two do not "
-        "run at the same rate."
+        "small enough for lower powers to count. Measured ratios need not be those counted: operations of the two do "
+        "not run at the same rate."
     )
