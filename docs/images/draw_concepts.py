@@ -59,8 +59,11 @@ def tree(panel):
 def articulated():
     figure, panels = canvas(8.6, 4.0, 3)
     titles = ("1. outward", "2. inward", "3. outward")
-    notes = ("where bodies are,\nand how they move: $v$, $c$", "what a body feels like with all\nthat hangs on it: $I^A$, $p^A$",
-             "joint after joint: $\\dot u$, $a$")  # fmt: skip
+    notes = (
+        "where bodies are,\nand how they move: $v$, $c$",
+        "what a body feels like with all\nthat hangs on it: $I^A$, $p^A$",
+        "joint after joint: $\\dot u$, $a$",
+    )
     for panel, title, note, colour, inward in zip(panels, titles, notes, (GREY, BLUE, ORANGE), (0, 1, 0), strict=True):
         tree(panel)
         for child, parent in PARENT.items():
@@ -133,9 +136,13 @@ def flexible():
     words(left, (2.0, 1.25), "nodes with mass", BLUE, 9.5)
     words(left, (2.0, -0.35), "as it was", GREY, 9.5)
     left.set(xlim=(-0.6, 4.7), ylim=(-1.0, 1.9))
-    steps = (("$P^+_R$ of the bodies outside", "#ffffff"), ("shift to the node; add $M_m$", "#ffffff"),
-             ("eliminate modes:  $D_f$, $g$, $\\nu_f$", "#d7e8f3"), ("eliminate the hinge:  $D_R$, $G_R$, $\\nu_R$", "#fbe3d3"),
-             ("$P^+_R$ for the body inside", "#ffffff"))  # fmt: skip
+    steps = (
+        ("$P^+_R$ of the bodies outside", "#ffffff"),
+        ("shift to the node; add $M_m$", "#ffffff"),
+        ("eliminate modes:  $D_f$, $g$, $\\nu_f$", "#d7e8f3"),
+        ("eliminate the hinge:  $D_R$, $G_R$, $\\nu_R$", "#fbe3d3"),
+        ("$P^+_R$ for the body inside", "#ffffff"),
+    )
     for k, (text, fill) in enumerate(steps):
         box(right, (0, -k), (4.4, 0.62), text, fill=fill)
         if k:
