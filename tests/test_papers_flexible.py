@@ -4,20 +4,12 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.reproduce.flexible_problems import hub_and_beam, p10, turned_at
+from whippletree.reproduce.flexible_problems import hub_and_beam, p10
 from whippletree.reproduce.problems import case
+from whippletree.reproduce.validate_flexible import turning_frequencies
 
 P10 = case("P10")
 REF, TOLERANCE = P10["reference"], P10["tolerance"]
-UNIT = np.sqrt(1.2 * 10.0**4 / 14000.0)  # s: frequencies of tables are in its inverse
-
-
-def test_clamped_beam():
-    m = wt.Model("clamped", gravity=(0, 0, 0))
-    m.flexible("arm", p10(5))
-    m.joint("root", "fixed", m.ground, "arm")
-    found = wt.eigenmodes(m.compile()).frequencies
-    np.testing.assert_allclose(found, np.array(REF["clamped_free"]["omega"], float), rtol=TOLERANCE["modes_rel"])
 
 
 # the error of the first frequency with 5 modes, by P10's own values
@@ -61,37 +53,7 @@ def test_step_torque_on_the_hub():
     assert run["energy.elastic"][-1] == pytest.approx(0.5 * (run["arm.q"][-1] ** 2) @ p10(3).frequencies ** 2, rel=1e-6)
 
 
-def test_linear_response_to_a_step_torque_is_that_of_the_exact_beam():
-    """Linearized, so that more modes cost no steps: ten of them"""
-    system = hub_and_beam(10).compile()
-    linear = wt.linearize(system, inputs=["pivot"], outputs=["pivot.q", "end.position"])
-    times = np.linspace(0.0, 5.0, 501)
-    found = linear.response(times, [0.1])
-    for t, (theta, y) in REF["hub_step_torque_0p1Nm"]["exact_theta_hub_and_tip_y"].items():
-        k = round(100 * float(t))
-        # P10's own beam has 80 elements, which err by 2e-6; the modes that are left out add 1e-6
-        np.testing.assert_allclose(found[k, [0, 2]], [theta, y], rtol=5e-6)
-
-
 # ---- a beam that turns
-
-
-def turning_frequencies(speed, fidelity, plane, count=14):
-    """Of small motions about steady rotation; complex where they grow"""
-    linear = wt.linearize(turned_at(speed / UNIT, count, fidelity, plane).compile())
-    poles = linear.poles * UNIT
-    return np.sort(poles.imag[poles.imag > 1e-6]), float(poles.real.max())
-
-
-@pytest.mark.parametrize("speed", ["1", "4", "12"])
-def test_a_stiffened_beam_that_turns_swings_as_published(speed):
-    for plane, table in (("bending_z", "flap"), ("bending_y", "chord")):
-        found, _ = turning_frequencies(float(speed), "stiffened", plane)
-        want = REF["rotating_cantilever"][table][speed]
-        np.testing.assert_allclose(found[:3], want, rtol=TOLERANCE["rotating_rel"])
-    found, _ = turning_frequencies(float(speed), "stiffened", "bending_z")
-    # four decimals, and the tolerance of P10 beside them
-    assert found[0] == pytest.approx(REF["rotating_cantilever"]["published_flap_first"][speed], rel=1e-4, abs=5e-5)
 
 
 def test_without_stiffening_a_beam_that_turns_is_too_soft():

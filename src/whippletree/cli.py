@@ -342,6 +342,6 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 def main() -> None:
     """The entry point ``whippletree``."""
     # their commands add themselves
-    from . import cli_bench, cli_gallery, cli_live, cli_results, cli_studies, cli_sweep  # noqa: F401
+    from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_studies, cli_sweep  # noqa: F401
 
     app(prog_name="whippletree")

@@ -70,7 +70,7 @@ def _whole(
     import whippletree
 
     row = Row("forward", str(size), size, system.nu, pieces=1)
-    ways = {OURS: "auto"} | {way: way for way in OTHERS if way != "dca" or size <= DCA_UP_TO}
+    ways = {OURS: "articulated"} | {way: way for way in OTHERS if way != "dca" or size <= DCA_UP_TO}
     calls = []
     for way, algorithm in ways.items():
         solve = partial(whippletree.forward_dynamics, system, algorithm=algorithm)

@@ -146,17 +146,17 @@ def _measured(page: Page, result: BenchResult) -> None:
         ["bodies", *(NAMES[w] for w in MEASURED)],
         [[r.label, *(digits(r.seconds[w] * 1e6) if w in r.seconds else "-" for w in MEASURED)] for r in rows],
     )
-    ways = (OURS, "lanes", "dca", PLAIN)
-    head = ["bodies", "articulated", "divide (DCAe)", "DCA, pivoted", "DCA as the paper writes it"]
-    page.table(head, [[r.label, *(small(r.differences[w]) if w in r.differences else "-" for w in ways)] for r in rows])
     longest = rows[-1]
     page.text(
         "Errors of accelerations against extended precision, relative to the largest. The paper says that the accuracy "
         f"of DCA is significantly worse than that of O(n) in chains above 1000. Here, at {longest.label}, it is "
-        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) sweep. That one "
-        "refers all quantities to one point at the base, and so rounds the more the longer the chain; handles stay near their "
-        "bodies."
+        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) sweep. That "
+        "one refers all quantities to one point at the base, and so rounds the more the longer the chain; handles "
+        "stay near their bodies."
     )
+    ways = (OURS, "lanes", "dca", PLAIN)
+    head = ["bodies", "articulated", "divide (DCAe)", "DCA, pivoted", "DCA as the paper writes it"]
+    page.table(head, [[r.label, *(small(r.differences[w]) if w in r.differences else "-" for w in ways)] for r in rows])
     for r in (r for r in result.rows if r.question == "share"):
         found = {float(w.split()[1].removesuffix("%")): s for w, s in r.seconds.items() if w != OURS}
         best = min(found, key=found.__getitem__)

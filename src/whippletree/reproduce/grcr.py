@@ -25,9 +25,9 @@ from .problems import table
 KEY = "critchley2003"
 TITLE = "Generalized recursive coordinate reduction (Critchley and Anderson 2003)"
 UNTIL, APART = 3.0, 0.05  # s
-FINE: dict[str, float] = {"rtol": 1e-10, "atol": 1e-12}
-COARSE: dict[str, float] = {"rtol": 1e-6, "atol": 1e-8}  # what a run in a hurry takes
-WAYS: dict[str, dict[str, str]] = {
+FINE: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12}
+COARSE: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8}  # what a run in a hurry takes
+WAYS: dict[str, dict[str, Any]] = {
     "reduction": {"algorithm": "reduction"},
     "multipliers, projected": {"algorithm": "multipliers"},
     "multipliers, Baumgarte": {"algorithm": "multipliers", "stabilization": "baumgarte"},
@@ -59,12 +59,11 @@ def dependent_sets(variant: str, q: np.ndarray | None = None) -> dict[tuple[int,
     return {s: float(np.linalg.svd(J[:, [k - 1 for k in s]], compute_uv=False)[-1]) for s in sets}
 
 
-def five_bar_runs(variant: str, tolerances: dict[str, float]) -> dict[str, Result]:
+def five_bar_runs(variant: str, tolerances: dict[str, Any]) -> dict[str, Result]:
     """The same start by every way to keep the loop closed."""
     system, q, u = five_bar(variant)
     return {
-        name: simulate(system, UNTIL, q=q, u=u, output_step=APART, **tolerances, **how)
-        for name, how in WAYS.items()  # type: ignore[arg-type]
+        name: simulate(system, UNTIL, q=q, u=u, output_step=APART, **tolerances, **how) for name, how in WAYS.items()
     }
 
 
@@ -241,8 +240,8 @@ def _counts(page: Page, counts: dict[str, list[tuple[int, dict[str, int], Any]]]
         for panel, algorithm in zip(figure.subplots(1, 3, sharey=True), ALGORITHMS, strict=True):
             for (family, found), colour, marker in zip(counts.items(), COLOURS, "os^v", strict=True):
                 label = f"{family}: {growth(found, algorithm):.2f}"
-                n, took = [f[0] for f in found], [f[1][algorithm] for f in found]
-                panel.plot(n, took, color=colour, marker=marker, markersize=4, label=label)
+                n, count = [f[0] for f in found], [f[1][algorithm] for f in found]
+                panel.plot(n, count, color=colour, marker=marker, markersize=4, label=label)
             panel.set(xscale="log", yscale="log", xlabel="loops", title=algorithm)
             plain(panel)
             panel.legend(frameon=False, fontsize=8, title="power", loc="upper left")

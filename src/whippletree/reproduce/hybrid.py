@@ -209,7 +209,8 @@ def _figure_6(page: Page, tell: Callable[[str], None]) -> None:
         "## Figure 6: comparison of approaches",
         "The paper draws curves without numbers: what can be compared is their order. O(n³) is the composite-body "
         f"count of [jain1992], O(n^{theory.QUASI}) has the power of the paper and a factor that makes it O(n) at one "
-        "body, O(log n) is the last table. The hybrid algorithm is a schedule of table 3, one iteration, without messages.",
+        "body, O(log n) is the last table. The hybrid algorithm is a schedule of table 3, one iteration, without "
+        "messages.",
     )
     with page.figure(
         "hybrid_comparison", "Figure 6: operations in turn against the number of bodies", (6.4, 4.2)

@@ -27,9 +27,9 @@ class Page:
         """Paragraphs, or headings, as they are."""
         self.parts += paragraphs
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """The first column is left, numbers are right."""
-        marks = ["---", *("--:" for _ in head[1:])]
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> None:
+        """The first columns are ``words``, to the left; numbers are to the right."""
+        marks = ["---" if k < words else "--:" for k in range(len(head))]
         lines = ["| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)]
         self.parts.append("\n".join(lines))
 
@@ -69,7 +69,7 @@ def digits(x: float, count: int = 3) -> str:
     if x == 0.0 or not math.isfinite(x):
         return f"{x:g}"
     if not 1e-3 <= abs(x) < 1e9:
-        return f"{x:.{count - 1}e}".replace("e-0", "e-").replace("e+0", "e")
+        return _short(f"{x:.{count - 1}e}")
     return f"{x:,.{max(0, count - 1 - math.floor(math.log10(abs(x))))}f}"
 
 
@@ -80,4 +80,10 @@ def whole(x: float) -> str:
 
 def small(x: float) -> str:
     """A difference: one digit and its power of ten."""
-    return "0" if x == 0.0 else f"{x:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    return "0" if x == 0.0 else _short(f"{x:.0e}")
+
+
+def _short(number: str) -> str:
+    """1e+05 as 1e5."""
+    mantissa, _, power = number.partition("e")
+    return f"{mantissa}e{int(power)}"

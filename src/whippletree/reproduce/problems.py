@@ -49,7 +49,7 @@ def heavy_top() -> Start:
     model.body("top", com=given["model"]["com_body"], **solid)
     model.joint("ball", "spherical", "ground", "top")
     system = model.compile()
-    return system, system.q0, np.array(given["initial"]["omega"])
+    return system, system.q0.copy(), np.array(given["initial"]["omega"])
 
 
 def puma560(rotors: bool = True) -> Model:
@@ -147,7 +147,7 @@ def sleigh() -> Start:
     model.joint("ice", "planar", "ground", "sleigh", axis="z")
     model.constraint("blade", "knife_edge", body="sleigh")
     system = model.compile()
-    return system, system.q0, np.array([given["initial"]["v"], 0.0, given["initial"]["omega"]])
+    return system, system.q0.copy(), np.array([given["initial"]["v"], 0.0, given["initial"]["omega"]])
 
 
 def sleigh_solution(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +176,7 @@ def docking(latch: str = "fixed", **options: Any) -> Model:
     return model
 
 
-def docking_start() -> dict[str, dict[str, tuple[float, ...]]]:
+def docking_start() -> dict[str, Any]:
     """q and u of P11 by joint, as :func:`simulate` takes them."""
     start = case("P11")["initial"]
     q = {f"flight_{n}": (*start[f"r{n}"], 1.0, 0.0, 0.0, 0.0) for n in "AB"}

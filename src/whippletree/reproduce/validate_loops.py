@@ -14,7 +14,7 @@ from .loop_problems import ANDREWS, andrews, andrews_angles, bricard, five_bar, 
 from .problems import case, columns, table
 
 LADDERS = (1, 2, 10)  # four-bars side by side
-SECONDS, APART = 100.0, 0.25  # s: of their motion, and between rows of it
+SECONDS, APART = 100.0, 0.05  # s: of their motion, and between rows of it
 
 
 def energy_drift(run: Result) -> float:
