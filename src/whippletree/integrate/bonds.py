@@ -197,7 +197,7 @@ class Bonds:
         elif action == "turn":
             self.friction.turn(name, t, y)
         elif action == "slip":
-            self.friction.begin(name, t, y)
+            self.friction.decide(t, y, release=name)
         elif not self.temporaries[name].one_sided or self._reached(name, t, *self.split(y)):
             make(self, name, t, y)
         elif name not in self.system.held:
@@ -246,6 +246,7 @@ class Bonds:
                 make(self, name, t, y)
                 return True
         made = [name for name in sided if name in self.system.held]
+        self.friction.require_free(t, q, u)
         if made:
             lam = self.loads(t, q, u)[0]
             worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
