@@ -200,9 +200,12 @@ class Bonds:
             self.friction.decide(t, y, release=name)
         elif not self.temporaries[name].one_sided or self._reached(name, t, *self.split(y)):
             make(self, name, t, y)
-        elif name not in self.system.held:
-            gap, rate = self.approach(name, t, *self.split(y))
-            refuse(self, name, t, f"it is not reached: {gap:.3g} m away, at {rate:.3g} m/s")
+
+    def answer(self, name: str, t: float, y: np.ndarray) -> None:
+        """Of something one-sided that was to be made: refuse it where its two sides do not meet."""
+        self.forget()
+        gap, rate = self.approach(name, t, *self.split(y))
+        refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
 
     def settle(self, t: float, y: np.ndarray) -> None:
         """Whatever follows at the same moment: what is reached, or pulls."""
