@@ -249,13 +249,6 @@ def test_nothing_is_said_where_all_is_well():
         wt.simulate(arm(make_at=0.1, break_at=0.2).compile(), 0.3, u={"hinge": 1.0})
 
 
-def test_runs_do_not_resume(tmp_path):
-    with pytest.raises(ModelError, match="a run with temporary constraints cannot go on from a file"):
-        wt.simulate(arm(make_at=0.1).compile(), 0.2, output=tmp_path / "a.nc", resume=True)
-    kept = wt.simulate(arm(make_at=0.1).compile(), 0.2, u={"hinge": 1.0}, output=tmp_path / "a.nc")
-    assert len(wt.load_result(tmp_path / "a.nc").changes) == len(kept.changes) == 1
-
-
 @pytest.mark.parametrize("name", ["docking", "newtons_cradle"])
 def test_our_models(name):
     system = wt.load(Path(__file__).parents[1] / "models" / f"{name}.toml").compile()

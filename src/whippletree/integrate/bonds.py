@@ -197,12 +197,15 @@ class Bonds:
         elif action == "turn":
             self.friction.turn(name, t, y)
         elif action == "slip":
-            self.friction.begin(name, t, y)
+            self.friction.decide(t, y, release=name)
         elif not self.temporaries[name].one_sided or self._reached(name, t, *self.split(y)):
             make(self, name, t, y)
-        elif name not in self.system.held:
-            gap, rate = self.approach(name, t, *self.split(y))
-            refuse(self, name, t, f"it is not reached: {gap:.3g} m away, at {rate:.3g} m/s")
+
+    def answer(self, name: str, t: float, y: np.ndarray) -> None:
+        """Of something one-sided that was to be made: refuse it where its two sides do not meet."""
+        self.forget()
+        gap, rate = self.approach(name, t, *self.split(y))
+        refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
 
     def settle(self, t: float, y: np.ndarray) -> None:
         """Whatever follows at the same moment: what is reached, or pulls."""
@@ -246,6 +249,7 @@ class Bonds:
                 make(self, name, t, y)
                 return True
         made = [name for name in sided if name in self.system.held]
+        self.friction.require_free(t, q, u)
         if made:
             lam = self.loads(t, q, u)[0]
             worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])

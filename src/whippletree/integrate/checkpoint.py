@@ -16,10 +16,12 @@ from ..dynamics.inputs import body_of
 from ..errors import ModelError, WhippletreeError
 from ..model.forces import Custom
 from ..result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
+from ..result.records import Change
 from ..result.result import Result
 from .events import Event, Watch
 from .quasi_static import rows_named
 from .task import Task
+from .temporary import Switching
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -73,6 +75,7 @@ class Checkpoint:
         self.state: np.ndarray | None = None
         self.before: np.ndarray | None = None  # what events compare with
         self.happened = 0  # events up to the state
+        self.memo: str | None = None  # of a run whose constraints come and go
         self.mark()
         self.next = clock.perf_counter() + every
 
@@ -81,7 +84,10 @@ class Checkpoint:
         run = self.run
         if run.state is not None:
             self.state = run.state.copy()
-        if isinstance(run, Watch):
+        if isinstance(run, Switching):
+            self.before, self.happened = run.watch.before, len(run.occurrences)
+            self.memo = json.dumps(run.memo(), allow_nan=False)
+        elif isinstance(run, Watch):
             self.before, self.happened = run.before, len(run.occurrences)
 
     def save_if_due(self) -> None:
@@ -100,6 +106,8 @@ class Checkpoint:
         if self.state is not None:
             data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
             data.attrs["state_events"] = self.happened
+            if self.memo is not None:
+                data.attrs["state_memo"] = self.memo
         if self.before is not None:
             data["state_outputs"] = ("state_output", self.before, {"long_name": "outputs of events at that state"})
         self._write(data, packed=False)
@@ -139,23 +147,37 @@ class Checkpoint:
         if kept.attrs["complete"]:
             return as_result(task.system, kept)
         state, rows = arrays.get("state"), arrays["time"].size
+        if state is not None and isinstance(run, Switching):
+            self._recall_parts(kept, run)
         if state is None or state.shape != run.state.shape or not np.isfinite(state).all():
             raise self._not_this_run("holds no state to go on from", None, None)
         run.state[:] = state
-        inner = run.run if isinstance(run, Watch) else run
+        watch = run.watch if isinstance(run, Switching) else run
+        inner = watch.run if isinstance(watch, Watch) else watch
         inner.plans.recall(kept.attrs, inner.time)
         whole = [("q", task.Q), ("u", task.U), ("work", task.W)]
         fits = all(arrays[name].shape == (rows, *into.shape[1:]) for name, into in whole)
         same = rows <= task.t.size and np.array_equal(arrays["time"], task.t[:rows])
         if not (same and fits and 1 <= inner.row <= rows):
             raise self._not_this_run("does not fit together", None, None)
-        if isinstance(run, Watch):
+        if isinstance(run, Switching):
+            run.watch.seen = inner.row
+        elif isinstance(run, Watch):
             run.recall(arrays.get("state_outputs"), kept.events[: kept.attrs["state_events"]])
         for name, into in whole:
             into[:rows] = arrays[name]
         self.mark()
         self.until = float(task.t[rows - 1])
         return None
+
+    def _recall_parts(self, kept: Kept, run: Switching) -> None:
+        """Put a run whose constraints come and go into the part that the file's run was in."""
+        try:
+            changes = Change.parse(kept.attrs["changes"], self.task.system.model)
+            memo, events = json.loads(kept.attrs["state_memo"]), kept.events[: kept.attrs["state_events"]]
+            run.recall(memo, changes, kept.arrays.get("state_outputs"), events)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise self._not_this_run("does not tell which of its constraints held", None, None) from None
 
     def _refuse_another_run(self, kept: Kept) -> None:
         """Refuse a file that another version, model, start or other settings have made."""

@@ -111,20 +111,11 @@ class Friction:
 
     def turn(self, name: str, t: float, y: np.ndarray) -> None:
         """A slip has ended, or goes elsewhere."""
-        q, u = self.bonds.split(y)
-        slip = self.slip(name, t, q, u)
+        slip = self.slip(name, t, *self.bonds.split(y))
         if np.linalg.norm(slip) > STILL:
             self.slide(name, t, _unit(slip))
         else:
-            self._come_to_rest(t, y)
-
-    def begin(self, name: str, t: float, y: np.ndarray) -> None:
-        """What sticks lets go."""
-        q, u = self.bonds.split(y)
-        lam, _, wrenches = self.bonds.loads(t, q, u)
-        across, _ = self.across(self.bonds.system, name, q, u, wrenches, lam)
-        self.decided[name] = t
-        self.slide(name, t, self._away(self.bonds.system, name, t, q, u, _unit(-across)))
+            self.decide(t, y)
 
     def slide(self, name: str, t: float, toward: Vector) -> None:
         """From now on it slips; what slips already, another way."""
@@ -139,33 +130,23 @@ class Friction:
         for name in self.names:
             if name not in b.system.held:
                 continue
-            speed = float(np.linalg.norm(self.slip(name, t, q, u)))
-            if name not in b.system.sliding:
-                if speed > STILL:
-                    self.turn(name, t, y)
-                    return True
-                if self.excess(name, t, q, u) > self._slack(name, t) * np.abs(b.loads(t, q, u)[0]).max():
-                    self.begin(name, t, y)
-                    return True
-            elif speed > STILL:
-                if self.turning(name, t, q, u) < 0.0:
-                    self.turn(name, t, y)
-                    return True
-            elif self._undecided(name, t, q, u):
-                self._come_to_rest(t, y)
+            moves, slides = float(np.linalg.norm(self.slip(name, t, q, u))) > STILL, name in b.system.sliding
+            if moves and (not slides or self.turning(name, t, q, u) < 0.0):
+                self.turn(name, t, y)
                 return True
-        self.require_free(t, q, u)
+            if not moves and (self._undecided(name, t, q, u) if slides else self._lets_go(name, t, q, u)):
+                self.decide(t, y)
+                return True
         return False
 
-    def _slack(self, name: str, t: float) -> float:
-        """What is at its limit as another begins to slip does so too."""
-        return -SLACK if t in self.decided.values() and self.decided.get(name) != t else SLACK
+    def _lets_go(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        return bool(self.excess(name, t, q, u) > SLACK * np.abs(self.bonds.loads(t, q, u)[0]).max())
 
     def _undecided(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
         """Whether something that slides is at rest, and may stick, or would go back, since something else changed."""
         if self.decided.get(name) != t:
             return True
-        rate = self._slip_rate(self.bonds.system, name, t, q, u)
+        rate = self._slip_rates(self.bonds.system, (name,), t, q, u)[name]
         return float(rate @ np.array(self.bonds.system.sliding[name])) < -STILL
 
     def require_free(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
@@ -181,52 +162,62 @@ class Friction:
                     hint="the more it is pressed, the more friction presses it (Painlevé): take less friction",
                 )
 
-    def _come_to_rest(self, t: float, y: np.ndarray) -> None:
-        """All that has come to rest sticks together, but for what takes more than friction holds: that slips away."""
+    def decide(self, t: float, y: np.ndarray, release: str = "") -> None:
+        """All that is at rest sticks together, but for what takes more than friction holds: that slips away.
+
+        What is to be released slips, and with it all that is at its limit.
+        """
         b, (q, u) = self.bonds, self.bonds.split(y)
-        rest = [n for n in b.system.sliding if np.linalg.norm(self.slip(n, t, q, u)) <= STILL]
-        rest = [n for n in rest if self._undecided(n, t, q, u)]
-        sliding = {n: d for n, d in b.system.sliding.items() if n not in rest}
-        found = impulse(b.whole.holding(b.system.held, sliding), q, u, t)
+        held, before = b.system.held, dict(b.system.sliding)
+        rest = [n for n in self.names if n in held and np.linalg.norm(self.slip(n, t, q, u)) <= STILL]
+        moving = {n: d for n, d in before.items() if n not in rest}
+        found = impulse(b.whole.holding(held, moving), q, u, t)
         ways: dict[str, Vector] = {}
+        slack = -SLACK if release else SLACK
         while True:
-            stuck = b.whole.holding(b.system.held, sliding | ways)
-            lam, _, wrenches = b.loads_in(stuck, t, q, found.u)
-            loads = {n: self.across(stuck, n, q, u, wrenches, lam) for n in rest if n not in ways}
-            beyond = {n: float(np.linalg.norm(across) - limit) for n, (across, limit) in loads.items()}
-            worst = max(beyond, key=beyond.__getitem__, default="")
-            if not worst or beyond[worst] <= SLACK * np.abs(lam).max():
+            now = b.whole.holding(held, moving | ways)
+            lam, _, wrenches = b.loads_in(now, t, q, found.u)
+            loads = {n: self.across(now, n, q, u, wrenches, lam) for n in rest if n not in ways}
+            least = slack * np.abs(lam).max()
+            new = {n: _unit(-a) for n, (a, limit) in loads.items() if n == release or np.linalg.norm(a) - limit > least}
+            if not new:
                 break
-            ways[worst] = self._away(stuck, worst, t, q, u, _unit(-loads[worst][0]))
-        self.decided |= dict.fromkeys(rest, t)
-        for name, toward in ways.items():
-            self.slide(name, t, toward)
+            ways, slack, release = self._ways(moving, ways | new, t, q, u), SLACK, ""
         lost = b.take(y, q.copy(), found.u)
-        b.hold(stuck.held, stuck.sliding)
-        for n, name in enumerate(loads):
-            b.changes.append(Change(name, "sticks", t, np.zeros(6), 0.0 if n else lost, None))
+        b.hold(now.held, now.sliding)
+        self.decided |= dict.fromkeys(rest, t)
+        for name in rest:
+            toward = ways.get(name)
+            if toward != before.get(name):
+                what = "sticks" if toward is None else "slips"
+                b.changes.append(Change(name, what, t, np.zeros(6), lost, None, toward))
+                lost = 0.0
 
-    def _away(self, system: System, name: str, t: float, q: np.ndarray, u: np.ndarray, toward: Vector) -> Vector:
-        """Where something at rest begins to slip: to where its friction, against that, lets it accelerate."""
-        if isinstance(self.bonds.whole.model.constraints[name], Speed):
-            return toward
-        for _ in range(MOST):
-            sliding = self.bonds.whole.holding(system.held, system.sliding | {name: toward})
-            rate = self._slip_rate(sliding, name, t, q, u)
-            if not np.linalg.norm(rate) > STILL:
+    def _ways(
+        self, moving: dict[str, Vector], ways: dict[str, Vector], t: float, q: np.ndarray, u: np.ndarray
+    ) -> dict[str, Vector]:
+        """Where all that leaves its rest slips to: where its friction, against that, lets it accelerate."""
+        for n in range(MOST):
+            system = self.bonds.whole.holding(self.bonds.system.held, moving | ways)
+            rates, off = self._slip_rates(system, tuple(ways), t, q, u), 0.0
+            for name, rate in rates.items():
+                if np.linalg.norm(rate) > STILL:
+                    step = _unit(rate) if n < MOST // 4 else _unit(np.add(_unit(rate), ways[name]))
+                    off = max(off, float(np.linalg.norm(np.subtract(step, ways[name]))))
+                    ways = ways | {name: step}
+            if off < 1e-12:
                 break
-            new = _unit(rate)
-            if np.linalg.norm(np.subtract(new, toward)) < 1e-12:
-                break
-            toward = new
-        return toward
+        return ways
 
-    def _slip_rate(self, system: System, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """(3) How fast the slip grows."""
+    def _slip_rates(
+        self, system: System, names: tuple[str, ...], t: float, q: np.ndarray, u: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """(3) How fast each slip grows."""
         b = self.bonds
         udot = forward_dynamics(system, q, u, b.force(t, q, u), t=t, algorithm=b.algorithm)
         rows = rows_of(b.everything, q, u, t)
-        return self._across(b.everything, name, q, u, rows.wrenches, rows.C @ udot - rows.gamma)
+        rate = rows.C @ udot - rows.gamma
+        return {name: self._across(b.everything, name, q, u, rows.wrenches, rate) for name in names}
 
 
 def rubbing(system: System) -> tuple[str, ...]:

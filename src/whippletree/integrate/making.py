@@ -55,10 +55,10 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     gap = 0.0 if x.one_sided else project(new, q2, u2, t)
     rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
     bounces = -x.restitution * rate > REST
-    over = np.zeros(new.constraints.count)
-    if bounces:
-        over[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate
-    found = impulse(new, q2, u, t, over)
+    after = -b.sign(name) * x.restitution * rate if bounces else None
+    left = np.zeros(new.constraints.count)
+    left[b.rows_in(new, name).start] = after or 0.0
+    found = impulse(new, q2, u, t, left)
     if gap > CLOSED * max(1.0, new.constraints.size) or contradicts(found, u).any():
         refuse(b, name, t, _why(name, new, found, gap))
         return
@@ -66,8 +66,7 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
         if x.friction is not None and rate < -STILL:
             jump = _strike(b, name, _with(b, name, placed, None), q2, u, t, x.restitution if bounces else 0.0)
         else:
-            new = _with(b, name, placed, slides)
-            jump = _meet(b, name, new, q2, u, t, over[b.rows_in(new, name).start] if bounces else None)
+            jump = _meet(b, name, _with(b, name, placed, slides), q2, u, t, after)
         if not _yields(b, name, t, q2, u, jump):
             break
     lost = b.take(y, q2, jump.u)

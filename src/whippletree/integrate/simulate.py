@@ -163,8 +163,6 @@ def simulate(
             raise ModelError("resume needs the file to go on from", hint="name it as output")
         return _to_the_end(task, run, tau, progress, users, None)
     path, every = result_path(output), positive(save_every, "save_every", SAVE_EVERY)
-    if resume and system.model.temporaries:
-        raise ModelError("a run with temporary constraints cannot go on from a file", hint="leave out resume")
     if resume and run.state is None:
         raise _cannot_resume(integrator)
     with only_writer(path, RESULT):

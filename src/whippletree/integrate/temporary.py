@@ -12,6 +12,7 @@ from ..dynamics.choose import choose
 from ..dynamics.predict import Use
 from ..errors import ModelError, nearest
 from ..result.records import Change
+from ..result.spans import system_after
 from ..system.system import System
 from .bonds import Bonds
 from .events import Event, Watch
@@ -67,7 +68,34 @@ class Switching:
     def changes(self) -> list[Change]:
         return self.bonds.changes
 
-    state = None
+    @property
+    def state(self) -> Any:
+        """Of the part that is under way."""
+        return self.watch.run.state
+
+    def memo(self) -> dict[str, Any]:
+        """All that decides how the run goes on from its state, as JSON can hold it."""
+        b, part = self.bonds, self.part
+        return {
+            "changes": len(self.changes),
+            "passed": sorted(b.passed),
+            "refused": sorted(b.refused),
+            "decided": b.friction.decided,
+            "part": [part.start, part.first, part.y.tolist()],
+            "also": list(self.watch.also),
+        }
+
+    def recall(self, memo: dict[str, Any], changes: list[Change], before: Any, occurrences: list[Any]) -> None:
+        """Begin the part in which another run was that left this memo; the state is still to be put there."""
+        b, (start, first, y) = self.bonds, memo["part"]
+        b.changes[:] = changes[: memo["changes"]]
+        b.passed, b.refused = {(name, action) for name, action in memo["passed"]}, set(memo["refused"])
+        b.friction.decided = {name: float(t) for name, t in memo["decided"].items()}
+        moved = system_after(self.task.system, b.changes)
+        b.hold(moved.held, moved.sliding)
+        self._go_on(float(start), np.array(y, float), int(first))
+        self.watch.also, self.occurrences = tuple(memo["also"]), occurrences
+        self.watch.before = before
 
     def attrs(self) -> dict[str, Any]:
         return self.watch.attrs() | {"changes": Change.text(self.changes)}
@@ -90,8 +118,10 @@ class Switching:
             raise ModelError(f"temporary constraint '{name}' is not known", hint=hint)
         if action not in ("make", "break"):
             raise ModelError(f"a temporary constraint knows no '{action}'", expected="make or break")
-        before = len(self.changes)
-        self._change(name, action, self.time, self.watch.run.at(self.time))
+        before, t, y = len(self.changes), self.time, self.watch.run.at(self.time)
+        self._change(name, action, t, y)
+        if action == "make" and name not in self.bonds.system.held | {c.name: c for c in self.changes[before:]}:
+            self.bonds.answer(name, t, y)
         return self.changes[before:]
 
     # ---------------------------------------------------------------- parts
@@ -139,8 +169,10 @@ class Switching:
 
     def again(self, t: float, y: np.ndarray) -> None:
         """Go on from y at t, with the constraints that hold now."""
-        first = int(np.searchsorted(self.part.t, t, side="right"))
+        self._go_on(t, y, int(np.searchsorted(self.part.t, t, side="right")))
+        self.watch.also = self.bonds.returns(t, y)
+
+    def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)
         self._part(self.part._replace(system=system, algorithm=algorithm, start=t, y=y, first=first))
-        self.watch.also = self.bonds.returns(t, y)

@@ -43,14 +43,29 @@ def parts(system: System, t: np.ndarray, changes: Sequence[Change]) -> list[tupl
         if row > first:
             found.append((slice(first, row), _now(system, held, sliding) if found else system))
             first = row
-        sliding.pop(change.name, None)
-        if change.toward is not None:
-            sliding[change.name] = change.toward
-        if change.what == "broken":
-            held.pop(change.name, None)
-        elif change.what == "made":
-            held[change.name] = change.here or system.model.constraints[change.name]
+        _apply(change, system, held, sliding)
     return [*found, (slice(first, t.size), _now(system, held, sliding) if found else system)]
+
+
+def system_after(system: System, changes: Sequence[Change]) -> System:
+    """The system that moves once all of these have happened."""
+    held, sliding = dict(system.held), dict(system.sliding)
+    for change in changes:
+        _apply(change, system, held, sliding)
+    return _now(system, held, sliding)
+
+
+def _apply(change: Change, system: System, held: dict[str, Constraint], sliding: dict[str, Vector]) -> None:
+    """What holds and what slides, after a change."""
+    if change.what in ("bounced", "refused"):
+        return
+    sliding.pop(change.name, None)
+    if change.toward is not None:
+        sliding[change.name] = change.toward
+    if change.what == "broken":
+        held.pop(change.name, None)
+    elif change.what == "made":
+        held[change.name] = change.here or system.model.constraints[change.name]
 
 
 def _now(system: System, held: dict[str, Constraint], sliding: dict[str, Vector]) -> System:
