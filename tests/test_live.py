@@ -342,6 +342,10 @@ class Client:
         self.send(message)
         return self.get()
 
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
 
 @pytest.fixture(scope="module")
 def running(system, tmp_path_factory):
@@ -366,8 +370,7 @@ def running(system, tmp_path_factory):
     with contextlib.suppress(OSError):
         last = Client(about["port"], about["token"])
         last.get()
-        while not last.ask({"do": "stop"})["ok"]:
-            time.sleep(0.1)
+        eventually(lambda: last.ask({"do": "stop"})["ok"])
     thread.join(20)
     assert ended.get(timeout=5).ended == "stopped"
 
@@ -400,7 +403,7 @@ def test_port_says_what_there_is_and_steers(running):
     assert json.loads(loaded.attrs["commands"])[0][1]["name"] == "drive"
     assert client.ask({"do": "reset"})["ok"]
     assert client.ask({"do": "resume"})["ok"]
-    client.socket.close()
+    client.close()
 
 
 def test_port_refuses_strangers_and_nonsense(running):
@@ -421,12 +424,12 @@ def test_one_writer_at_a_time(running):
     refused = two.ask({"do": "pause"})
     assert "arm" in refused["error"]["got"]
     assert two.ask({"do": "statistics"})["ok"]
-    one.socket.close()  # and gives them back
+    one.close()  # and gives them back
     until = time.monotonic() + 10
     while not (ok := two.ask({"do": "control"})["ok"]) and time.monotonic() < until:
         time.sleep(0.05)
     assert ok
-    two.socket.close()
+    two.close()
 
 
 def test_who_does_not_read_is_dropped(running):
@@ -445,7 +448,7 @@ def test_who_does_not_read_is_dropped(running):
     with contextlib.suppress(ConnectionError):
         while lazy.recv(65536):
             pass
-    client.socket.close()
+    client.close()
 
 
 def test_websocket(running):
@@ -482,7 +485,7 @@ def test_window(running):
         assert eventually(lambda: state(watcher)["held"] == [])
         page.get_by_text("Release the controls").click(timeout=10_000)
         browser.close()
-    watcher.socket.close()
+    watcher.close()
 
 
 def state(client):
