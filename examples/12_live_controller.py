@@ -1,4 +1,4 @@
-"""A hand on the controls: a program steers the arm of a spacecraft live, lets a satellite drift into the hand, and folds."""
+"""A program at the controls: the arm of a spacecraft takes a satellite, turns it aside, and lets it go."""
 
 import matplotlib
 

@@ -65,7 +65,7 @@ def _paced(system: System, length: int) -> dict[str, Any]:
     def ready(about: dict[str, Any]) -> None:
         threading.Thread(target=_browse, args=(about["url"], float(length), looks), daemon=True).start()
 
-    run = live(system, u=DRIFT, rate=RATE, until=float(length), viewer=True, window_port=None, ready=ready)
+    run = live(system, u=DRIFT, rate=RATE, until=float(length), viewer=True, ready=ready)
     return run.statistics | {"browser": looks[0] if looks else "none"}
 
 

@@ -27,7 +27,8 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """How long paced steps took; writes ``path`` as .svg and as .png."""
-    counts: dict[str, int] = next(iter((result.scaling or {}).values()), {}).get("histogram", {})
+    paced = list((result.scaling or {}).values())
+    counts: dict[str, int] = paced[0]["histogram"] if paced else {}
     with picture(path, (5.2, 3.4)) as (figure, files):
         panel = figure.subplots()
         panel.barh(list(counts), [max(n, 0) for n in counts.values()], color="#D55E00")

@@ -62,7 +62,7 @@ def live(
     realtime: bool = True,
     commands: Iterable[tuple[float, Mapping[str, Any]]] = (),
     viewer: bool = False,
-    window_port: int = 8080,
+    window_port: int | None = None,
     port: int | None = None,
     websocket: int | None = None,
     host: str = "127.0.0.1",
