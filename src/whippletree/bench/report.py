@@ -19,6 +19,7 @@ from . import (
     choice_report,
     divided_report,
     flexible_report,
+    live_report,
     loop_report,
     mpi_report,
     subchains_report,
@@ -37,6 +38,7 @@ REPORTS: dict[str, Any] = dict.fromkeys(LOOPS, loop_report) | {
     "flexible": flexible_report,
     "choose": choice_report,
     "theory": theory_report,
+    "live": live_report,
 }
 
 QUESTIONS = {
@@ -46,7 +48,7 @@ QUESTIONS = {
     "rollout": "rollout",
     "simulate": "simulation",
 }
-PER = {"rollout": "step of a state", "simulate": "run", "flexible": "state or motion"}  # else: state
+PER = {"rollout": "step of a state", "live": "step", "simulate": "run", "flexible": "state or motion"}  # else: state
 
 # Okabe and Ito's colours, told apart by all; ours is the strongest
 STYLES = {

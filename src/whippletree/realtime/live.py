@@ -62,7 +62,7 @@ def live(
     realtime: bool = True,
     commands: Iterable[tuple[float, Mapping[str, Any]]] = (),
     viewer: bool = False,
-    window_port: int = 8080,
+    window_port: int | None = None,
     port: int | None = None,
     websocket: int | None = None,
     host: str = "127.0.0.1",
@@ -92,8 +92,8 @@ def live(
     ``(1.0, {"do": "motor", "name": "elbow_motor", "position": 0.3})``. ``viewer`` opens a window for browsers,
     ``port`` one for lines of JSON over TCP, ``websocket`` the same over WebSocket (0: any that is free). They serve
     ``host``, this machine unless told otherwise, and whoever connects to a port gives the ``token``, which is made up
-    if it is not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step; without
-    it they are printed. The save command writes into ``folder``.
+    if it is not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step;
+    without it they are printed. The save command writes into ``folder``.
 
     Every ``output_step`` (s) a row is kept, and of these the last ``rows``. With ``paused`` the run waits for a resume
     command. A motion that fails ends with a SimulationError that has the ``partial`` Result; with a window or a

@@ -133,9 +133,8 @@ class Port:
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if tasks[0].done() and not tasks[1].done():  # last words
-                with contextlib.suppress(Exception):
-                    await asyncio.wait_for(self._empty(box, send), PATIENCE)
+            session.over = True
+            await asyncio.wait(tasks[1:], timeout=PATIENCE)  # last words
         finally:
             for task in tasks:
                 task.cancel()
@@ -174,7 +173,7 @@ class Port:
     async def _speak(self, session: Session, send: Send, box: asyncio.Queue[dict[str, Any]]) -> None:
         """Answers as they come, and the state so many times a second: the one that is then, and none twice."""
         last, tick = 0.0, -1.0
-        while True:
+        while not (session.over and box.empty()):
             pause = 1.0 / session.stream if session.greeted and session.stream > 0.0 else 0.1
             try:
                 message = await asyncio.wait_for(box.get(), max(0.0, last + pause - time.monotonic()))
@@ -188,16 +187,12 @@ class Port:
                 continue
             now = self.memory.read()
             if now.head[ENDED]:
-                await asyncio.sleep(0.1)
-                await asyncio.wait_for(self._empty(box, send), PATIENCE)
-                return
+                await asyncio.sleep(0.1)  # for the answer to what has ended it
+                session.over = True
+                continue
             if now.head[0] != tick:
                 tick = now.head[0]
                 await asyncio.wait_for(send(_text(state_of(now, self.catalogue.temporaries))), PATIENCE)
-
-    async def _empty(self, box: asyncio.Queue[dict[str, Any]], send: Send) -> None:
-        while not box.empty():
-            await send(_text(box.get_nowait()))
 
 
 def _put(box: asyncio.Queue[dict[str, Any]], message: dict[str, Any]) -> bool:

@@ -52,7 +52,7 @@ class Session:
         self, who: str, token: str, controls: Controls, catalogue: Catalogue, about: dict[str, Any], now: float
     ) -> None:
         self.who, self.token, self.controls, self.catalogue, self.about = who, token, controls, catalogue, about
-        self.greeted, self.stream = False, 0.0
+        self.greeted, self.over, self.stream = False, False, 0.0
         self.strikes, self.left, self.at = 0, BURST, now
 
     def receive(self, data: bytes | str, now: float) -> Outcome:

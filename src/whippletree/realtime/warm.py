@@ -29,5 +29,6 @@ def warm(course: Course) -> None:
                     course.advance(1)
                     course.run.change(name, "break")
                     course.advance(1)
-    course.keep, course.control.sampled, course.steered = keep, sampled, steered
+    course.control.sampled = sampled
     course.reset()
+    course.keep, course.steered = keep, steered

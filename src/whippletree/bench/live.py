@@ -1,0 +1,86 @@
+"""Real time: steps per second without a clock, free and latched, and how late steps are with one and a window open."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from ..files import load
+from ..realtime.course import Course
+from ..realtime.live import live
+from ..realtime.warm import warm
+from ..system.system import System
+from .result import OURS, BenchResult, Row
+
+MODEL = Path("models/space_manipulator.toml")
+DRIFT = {"drift": (0.0, 0.0, 0.01, -0.06, 0.0, 0.0)}  # the satellite comes to the hand after 3.7 s
+RATE = 1000.0  # steps for a second of motion
+FREE, HELD = 3000, 5000  # steps: before the latch, and those after it that are left out
+LATCHED = 8000  # steps until the arm begins to fold
+METHODS = ("rk4", "euler")
+
+
+def measure(result: BenchResult, seconds: Iterable[int], progress: Callable[[str], None]) -> None:
+    """Without a clock by each method, then so many seconds with it."""
+    if not MODEL.exists():
+        raise ModelError(f"'{MODEL}' is not here", hint="call it in a clone of the project")
+    system = load(MODEL).compile()
+    result.note("free and latched: time of a step without a clock, conditions of temporary constraints watched")
+    result.note(
+        "paced: share of steps that were done before the next was due, with a window open in this process's care"
+    )
+    for method in METHODS:
+        progress(f"{system.name} by {method}")
+        for question, taken in _unpaced(system, method, result.rounds).items():
+            result.rows.append(Row(question, method, system.nb - 1, system.nu, seconds={OURS: taken}))
+    result.scaling = {}
+    for length in seconds:
+        progress(f"{length} s at {RATE:g} steps per second")
+        result.scaling[str(length)] = _paced(system, length)
+
+
+def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:
+    """Seconds of a step while the satellite drifts, and while the hand holds it; the best of some rounds."""
+    course = Course(system, None, DRIFT, 1.0 / RATE, method)
+    warm(course)
+    best = {"free": float("inf"), "latched": float("inf")}
+    for _ in range(min(rounds, 5)):
+        course.reset()
+        for question, skipped, steps in (("free", 0, FREE), ("latched", HELD - FREE, LATCHED - HELD)):
+            course.advance(skipped)
+            begun = time.perf_counter()
+            course.advance(steps)
+            best[question] = min(best[question], (time.perf_counter() - begun) / steps)
+    return best
+
+
+def _paced(system: System, length: int) -> dict[str, Any]:
+    """Statistics of a run with a window, in a browser where there is one."""
+    looks: list[str] = []
+
+    def ready(about: dict[str, Any]) -> None:
+        threading.Thread(target=_browse, args=(about["url"], float(length), looks), daemon=True).start()
+
+    run = live(system, u=DRIFT, rate=RATE, until=float(length), viewer=True, ready=ready)
+    return run.statistics | {"browser": looks[0] if looks else "none"}
+
+
+def _browse(url: str, length: float, looks: list[str]) -> None:
+    """A program of its own looks at the window: this one must not be disturbed."""
+    import shutil
+    import subprocess
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        return
+    flags = ["--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    flags += ["--disable-background-networking", "--no-first-run", "--window-size=640,480", "--remote-debugging-port=0"]
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([program, *flags, url], **quiet) as browser:
+        looks.append(Path(program).name)
+        time.sleep(length + 2.0)
+        browser.terminate()

@@ -1,0 +1,528 @@
+"""Real time: the loop against simulate, its clock, commands and refusals, the port by real sockets, the window."""
+
+import contextlib
+import json
+import math
+import queue
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import whippletree as wt
+from live_model import carts
+from whippletree.realtime import messages, session
+from whippletree.realtime.inputs import quintic
+from whippletree.realtime.memory import Memory
+from whippletree.realtime.pace import EDGES, Lateness, Pacer
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+
+
+@pytest.fixture(scope="module")
+def system():
+    return carts()
+
+
+@pytest.fixture(scope="module")
+def catalogue(system):
+    return messages.Catalogue(system)
+
+
+def fast(system, until=0.5, **options):
+    return wt.live(system, until=until, realtime=False, **options)
+
+
+# ---------------------------------------------------------------- the loop
+
+
+def test_a_run_without_commands_is_that_of_simulate(system):
+    u = {"siding": -0.4}
+    run = fast(system, 2.2, u=u)
+    ref = wt.simulate(system, 2.2, u=u, integrator="rk4", step=1e-3, output_step=0.01)
+    assert [c.what for c in run.result.changes] == ["made"]  # the wagon reaches the hook at 2 s
+    assert run.result.changes[0].t == pytest.approx(ref.changes[0].t, abs=1e-12)
+    # times are multiples of the step here and sums of rows there: they differ by rounding
+    np.testing.assert_allclose(run.result.t, ref.t, atol=1e-13)
+    np.testing.assert_allclose(run.result.q, ref.q, atol=1e-12)
+    np.testing.assert_allclose(run.result.u, ref.u, atol=1e-12)
+
+
+def test_a_motor_that_is_commanded_moves_as_one_that_was_told_before(system):
+    model = carts().model
+    model.forces["drive"].position = wt.Step(after=0.3, start=0.1, rise=0.2)
+    model.forces["turn"].position = wt.Step(after=1.0, start=0.2, rise=0.25)
+    ref = wt.simulate(model.compile(), 0.5, integrator="rk4", step=1e-3, output_step=0.01)
+    run = fast(system, commands=[
+        (0.1, {"do": "motor", "name": "drive", "position": 0.3, "rise": 0.2}),
+        (0.2, {"do": "motion", "name": "turn", "position": 1.0, "rise": 0.25}),
+    ])  # fmt: skip
+    assert all(a["ok"] for a in run.answers)
+    np.testing.assert_allclose(run.result.q, ref.q, atol=1e-12)  # rounding of the polynomial of the rise
+    np.testing.assert_allclose(run.result.u, ref.u, atol=1e-11)
+    np.testing.assert_allclose(run.result["track.udot"], ref["track.udot"], atol=1e-9)
+    assert np.abs(run.result["energy.balance"]).max() < 1e-6  # of the method at this step, of 2 J
+
+
+def test_motions_change_without_a_jump():
+    c = np.polynomial.Polynomial(quintic((0.3, -1.0, 2.0), 1.5, 0.4))
+    assert [c(0.0), c.deriv()(0.0), c.deriv(2)(0.0)] == pytest.approx([0.3, -1.0, 2.0])
+    assert [c(0.4), c.deriv()(0.4), c.deriv(2)(0.4)] == pytest.approx([1.5, 0.0, 0.0], abs=1e-10)
+
+
+def test_forces_and_wrenches_do_what_they_should(system):
+    push = {"do": "wrench", "body": "wagon", "force": [6.0, 0, 0]}
+    run = fast(system, 1.0, commands=[(0.0, push), (0.5, {"do": "wrench", "body": "wagon"})])
+    # 6 N on 3 kg for half a second, then nothing
+    assert run.result["siding.u"][-1] == pytest.approx(1.0, rel=1e-12)
+    assert run.result["siding.q"][-1] == pytest.approx(0.75, rel=1e-12)
+    assert run.result["siding.udot"][20] == pytest.approx(2.0)
+    force = fast(system, 1.0, commands=[(0.0, {"do": "force", "joint": "siding", "values": [3.0]})])
+    assert force.result["siding.q"][-1] == pytest.approx(0.5, rel=1e-12)
+    pull = fast(system, 8.0, commands=[(0.0, {"do": "pull", "body": "wagon", "to": [1.5, 0.0, 0.0]})])
+    assert pull.result["siding.q"][-1] == pytest.approx(0.5, abs=1e-4)  # critically damped, 4 rad/s
+    assert np.abs(pull.result["energy.balance"]).max() < 1e-9
+    most = [(0.0, {"do": "wrench", "body": b, "force": [1, 0, 0]}) for b in ("engine", "wagon", "wheel")]
+    assert all(a["ok"] for a in fast(system, 0.01, commands=most).answers)
+
+
+def test_latches_by_command(system):
+    def command(t, do, name="hook"):
+        return t, {"do": do, "name": name}
+
+    q, u = {"siding": -0.9}, {"siding": 0.6}
+    # near at the start: the condition makes it when it is crossed, and a command at any time
+    run = fast(system, q=q, u=u, commands=[command(0.05, "make"), command(0.3, "break"), command(0.4, "break")])
+    made, broken, again = run.answers
+    assert made["ok"]
+    assert made["held"] == ["hook"]
+    assert broken["ok"]
+    assert not again["ok"]
+    assert "already" in again["error"]["what"]
+    assert [(c.what, c.t) for c in run.result.changes] == [("made", 0.05), ("broken", 0.3)]
+    # 2 and 3 kg, one at rest: 1.2 kg * 0.6 m/s, and half of that times 0.6 m/s is lost
+    assert made["impulse"][3] == pytest.approx(-0.72, rel=1e-9)
+    assert made["lost"] == pytest.approx(0.216, rel=1e-9)
+    assert np.abs(run.result["energy.balance"]).max() < 1e-7
+
+
+def test_what_cannot_be_made_is_refused_and_changes_nothing(system):
+    far = fast(system, commands=[(0.1, {"do": "make", "name": "hook"})])
+    assert "out of reach" in far.answers[0]["error"]["what"]
+    assert "1 m or rad away" in far.answers[0]["error"]["got"]
+    near = {"siding": -0.9}
+    both = [(0.1, {"do": "make", "name": "hook"}), (0.2, {"do": "make", "name": "clamp"})]
+    run, ref = fast(system, q=near, commands=both), fast(system, q=near, commands=both[:1])
+    assert run.answers[0]["ok"]
+    assert not run.answers[1]["ok"]
+    assert "clamp" in run.answers[1]["error"]["what"]
+    assert "hook" in run.answers[1]["error"]["got"] or "open" in run.answers[1]["error"]["got"]
+    np.testing.assert_allclose(run.result.q, ref.result.q, atol=1e-12)  # projection leaves rounding
+
+
+def test_pause_step_reset(system):
+    run = fast(system, 0.3, commands=[(0.1, {"do": "motor", "name": "drive", "position": 1.0}), (0.2, {"do": "reset"})])
+    assert run.answers[1]["ok"]
+    assert run.result.t[0] == 0.0
+    assert np.abs(run.result["track.q"]).max() == 0.0  # as the model has it
+    stepped = fast(system, 0.05, commands=[(0.01, {"do": "step"}), (0.01, {"do": "time_scale", "value": 2.0})])
+    assert "not paused" in stepped.answers[0]["error"]["what"]
+    assert "no time scale" in stepped.answers[1]["error"]["what"]
+
+
+def test_a_long_run_keeps_the_last_rows(system):
+    run = fast(
+        system, 3.0, rows=50, output_step=0.02, commands=[(0.5, {"do": "motor", "name": "drive", "torque": 1.0})]
+    )
+    assert run.result.t.size == 50
+    np.testing.assert_allclose(run.result.t, 3.0 - 0.02 * np.arange(49, -1, -1), atol=1e-12)
+    assert json.loads(run.result.attrs["commands"])[0][1]["torque"] == 1.0
+
+
+# ---------------------------------------------------------------- controllers
+
+
+def returned(t, q, u):
+    return np.array([0.0, 3.0 * math.cos(t), 0.0])
+
+
+@numba.njit
+def written(t, q, u, tau):
+    tau[1] = 3.0 * math.cos(t)
+
+
+def test_controllers(system):
+    ref = wt.simulate(system, 0.4, tau=written, integrator="rk4", step=1e-3, output_step=0.01)
+    compiled = fast(system, 0.4, controller=written)
+    np.testing.assert_allclose(compiled.result.q, ref.q, atol=1e-12)
+    asked = []
+
+    def counted(t, q, u):
+        asked.append(t)
+        return returned(t, q, u)
+
+    sampled = fast(system, 0.4, controller=counted, every=4)
+    np.testing.assert_allclose(asked, np.arange(100) * 4e-3, atol=1e-12)
+    # held for 4 ms: half a sample late
+    assert np.abs(sampled.result.q - ref.q).max() < 3.0 / 3.0 * 0.4 * 4e-3
+    with pytest.raises(wt.SimulationError, match="the controller 'broken' raised") as e:
+        fast(system, 0.4, controller=broken)
+    assert e.value.partial.t[-1] == pytest.approx(0.1, abs=0.011)
+
+
+def broken(t, q, u):
+    if t > 0.1:
+        raise ZeroDivisionError("no")
+
+
+# ---------------------------------------------------------------- the clock
+
+
+def test_lateness_is_counted():
+    late = Lateness(1e-3)
+    assert late.note(5e-4, 1e-3) == 0.0
+    assert late.note(3e-3, 1e-3) == pytest.approx(2e-3)
+    told = late.report()
+    assert told["on_time"] == 0.5
+    assert told["worst_lateness"] == pytest.approx(2e-3)
+    assert told["longest_step"] == 3e-3
+    assert told["histogram"]["2 to 5 ms"] == 1
+    assert len(told["histogram"]) == len(EDGES) - 1
+
+
+@pytest.mark.parametrize(("overrun", "slips"), [("slow", 0.03), ("catch up", 0.0)])
+def test_overruns(overrun, slips):
+    pacer = Pacer(0.01, 1.0, overrun)
+    pacer.begin()
+    first = pacer.due
+    pacer.wait()
+    time.sleep(0.04)  # four periods for one step
+    assert pacer.done()
+    assert pacer.lateness.slipped >= slips
+    assert pacer.due - first == pytest.approx(0.01 + pacer.lateness.slipped, abs=1e-9)
+    pacer.rescale(2.0)
+    assert pacer.period == 0.005
+
+
+def test_a_late_step_may_end_the_run(system):
+    def slow(t, q, u):
+        time.sleep(0.03 * (t > 0.05))
+
+    run = wt.live(system, rate=100.0, until=1.0, controller=slow, overrun="stop")
+    assert run.ended == "late"
+    assert run.statistics["late_steps"] == 1
+
+
+def test_it_keeps_pace_with_the_clock(system):
+    run = wt.live(system, rate=100.0, until=0.6, time_scale=2.0)
+    assert run.statistics["steps"] == 60
+    assert sum(run.statistics["histogram"].values()) == 60
+    assert 0.29 <= run.statistics["seconds"] <= 0.31 + run.statistics["slipped"] + 0.1
+
+
+def test_readers_see_whole_states(system):
+    memory = Memory(system, 2, 10)
+    for n in range(13):
+        t = np.array([float(n)])
+        memory.keep((t, np.full((1, system.nq), n), np.full((1, system.nu), n), t, np.full((1, system.nu), n)))
+    t, q, _, work, _ = memory.recent()
+    np.testing.assert_array_equal(t, np.arange(3, 13))
+    np.testing.assert_array_equal(q[:, 0], work)
+    np.testing.assert_array_equal(memory.latest(4.0)[0], np.arange(8, 13))
+
+
+# ---------------------------------------------------------------- messages
+
+REFUSED = [
+    ("{", "not JSON"),
+    ("[1]", "not an object"),
+    (b"\xff\xfe", "not text"),
+    ('{"do": 3}', "what to do"),
+    ('{"do": "dance"}', "not something to do"),
+    ('{"do": "motor", "name": "dirve", "position": 1}', "'dirve' is not known"),
+    ('{"do": "motor", "name": "drive"}', "nothing is asked"),
+    ('{"do": "motor", "name": "drive", "velocity": 1}', "takes no velocity"),
+    ('{"do": "motor", "name": "drive", "position": NaN}', "not JSON"),
+    ('{"do": "motor", "name": "drive", "position": 1e400}', "out of bounds"),
+    ('{"do": "motor", "name": "drive", "position": true}', "not a number"),
+    ('{"do": "motor", "name": "drive", "position": 1, "speed": 2}', "does not take 'speed'"),
+    ('{"do": "motion", "name": "turn", "position": 1, "rise": 0}', "rise is out of bounds"),
+    ('{"do": "motion", "name": "drive", "position": 1}', "'drive' is not known"),
+    ('{"do": "force", "joint": "track", "values": [1, 2]}', "wrong shape"),
+    ('{"do": "force", "joint": "nowhere", "values": [1]}', "'nowhere' is not known"),
+    ('{"do": "wrench", "body": "ground", "force": [1, 0, 0]}', "'ground' is not known"),
+    ('{"do": "wrench", "body": "wagon", "force": [1, 0]}', "wrong shape"),
+    ('{"do": "pull", "body": "wagon", "to": "there"}', "wrong shape"),
+    ('{"do": "make", "name": ["hook"]}', "not a name"),
+    ('{"do": "step", "steps": 0}', "not a count"),
+    ('{"do": "time_scale", "value": 0}', "out of bounds"),
+    ("[" * 1000, "nested too deep"),
+    (" " * (messages.LONGEST + 1), "too long"),
+    ('{"do": "' + "x" * 500 + '"}', "not something to do"),
+]
+
+
+@pytest.mark.parametrize(("text", "what"), REFUSED, ids=[w for _, w in REFUSED])
+def test_messages_that_are_refused(catalogue, text, what):
+    with pytest.raises(wt.ModelError) as e:
+        messages.parse(messages.decode(text), catalogue)
+    assert what in e.value.what
+    assert len(json.dumps(messages.refusal(e.value))) < 1000  # an answer is short, whatever was asked
+
+
+def test_brackets_in_texts_are_no_depth(catalogue):
+    assert messages.decode('{"do": "[[[[[[[[[[\\"[["}')["do"].startswith("[")
+
+
+def test_sessions(catalogue):
+    controls = session.Controls()
+    a, b = (session.Session(who, "secret", controls, catalogue, {}, 0.0) for who in "ab")
+    assert a.receive('{"do": "pause"}', 0.0).close  # no hello
+    wrong = a.receive('{"do": "hello", "token": "guess"}', 0.0)
+    assert wrong.close
+    assert "token" in wrong.replies[0]["error"]["what"]
+    for one in (a, b):
+        assert one.receive('{"do": "hello", "token": "secret"}', 0.0).replies[0]["ok"]
+    assert a.receive('{"do": "pause"}', 0.0).forward == {"do": "pause"}
+    refused = b.receive('{"do": "pause", "id": 5}', 0.0)
+    assert refused.forward is None
+    assert refused.replies[0]["id"] == 5
+    assert "taken" in refused.replies[0]["error"]["what"]
+    assert not refused.close
+    assert b.receive('{"do": "statistics"}', 0.0).forward
+    a.receive('{"do": "release"}', 0.0)
+    assert b.receive('{"do": "resume"}', 0.0).forward
+    told = []
+    controls.told["b"] = told.append
+    controls.take_over("a")
+    assert told == ["a"]
+    assert b.receive(" " * (messages.LONGEST + 1), 1.0).close
+    ends = [b.receive("nonsense", 1.0) for _ in range(session.STRIKES)]
+    assert [x.close for x in ends] == [False] * (session.STRIKES - 1) + [True]
+    flood = [a.receive('{"do": "statistics"}', 2.0) for _ in range(int(session.BURST) + 5)]
+    assert "too many" in flood[-1].replies[0]["error"]["what"]
+
+
+# ---------------------------------------------------------------- the port and the window
+
+
+class Client:
+    def __init__(self, port, token, **hello):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.file = self.socket.makefile("rb")
+        self.send({"do": "hello", "token": token, "stream": 0} | hello)
+
+    def send(self, message):
+        text = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.socket.sendall(text + b"\n")
+
+    def get(self, key="answer"):
+        while line := self.file.readline():
+            message = json.loads(line)
+            if key in message:
+                return message
+        return None
+
+    def ask(self, message):
+        self.send(message)
+        return self.get()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+@pytest.fixture(scope="module")
+def running(system, tmp_path_factory):
+    """A run with a port and, where there is viser, a window; paced slowly, since many tests run beside it."""
+    folder, told, ended = tmp_path_factory.mktemp("live"), queue.Queue(), queue.Queue()
+    viewer = pytest.importorskip("viser") is not None
+
+    def go():
+        try:
+            ended.put(wt.live(system, q={"siding": -0.9}, rate=200.0, port=0, websocket=0, viewer=viewer,
+                              window_port=None, folder=folder, ready=told.put))  # fmt: skip
+        except BaseException as e:
+            told.put(e)
+            raise
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    about = told.get(timeout=120)
+    if isinstance(about, BaseException):
+        raise about
+    yield about | {"folder": folder, "ended": ended}
+    with contextlib.suppress(OSError):
+        last = Client(about["port"], about["token"])
+        last.get()
+        eventually(lambda: last.ask({"do": "stop"})["ok"])
+    thread.join(20)
+    assert ended.get(timeout=5).ended == "stopped"
+
+
+def connect(running, **hello):
+    client = Client(running["port"], running["token"], **hello)
+    return client, client.get()
+
+
+def test_port_says_what_there_is_and_steers(running):
+    client, hello = connect(running, stream=100)
+    assert hello["model"] == "two carts"
+    assert hello["motors"] == {"drive": ["torque", "position"]}
+    assert hello["joints"]["siding"] == {"kind": "prismatic", "q": [1, 2], "u": [1, 2]}
+    first = client.get("state")["state"]
+    assert client.ask({"do": "motor", "name": "drive", "position": 0.05, "rise": 0.1, "id": "go"})["id"] == "go"
+    for _ in range(2000):
+        state = client.get("state")["state"]
+        if state["q"][0] > 0.01:
+            break
+    assert state["q"][0] > 0.01
+    assert state["t"] > first["t"]
+    assert client.ask({"do": "pause"})["ok"]
+    before = client.ask({"do": "statistics"})["time"]
+    assert client.ask({"do": "step", "steps": 3})["time"] == pytest.approx(before + 3 / 200)
+    saved = client.ask({"do": "save"})
+    assert saved["ok"]
+    loaded = wt.load_result(saved["file"])
+    assert loaded.t[-1] == pytest.approx(before, abs=0.06)
+    assert json.loads(loaded.attrs["commands"])[0][1]["name"] == "drive"
+    assert client.ask({"do": "reset"})["ok"]
+    assert client.ask({"do": "resume"})["ok"]
+    client.close()
+
+
+def test_port_refuses_strangers_and_nonsense(running):
+    stranger = Client(running["port"], "guess")
+    assert "token" in stranger.get()["error"]["what"]
+    assert stranger.get() is None  # closed
+    client, _ = connect(running)
+    assert "not JSON" in client.ask(b'{"do": ')["error"]["what"]
+    assert "too deep" in client.ask(b"[" * 5000)["error"]["what"]
+    client.send(b"x" * (messages.LONGEST + 10))
+    assert "too long" in client.get()["error"]["what"]
+    assert client.get() is None
+
+
+def test_one_writer_at_a_time(running):
+    (one, _), (two, _) = connect(running, name="arm"), connect(running)
+    assert one.ask({"do": "control"})["ok"]
+    refused = two.ask({"do": "pause"})
+    assert "arm" in refused["error"]["got"]
+    assert two.ask({"do": "statistics"})["ok"]
+    one.close()  # and gives them back
+    until = time.monotonic() + 10
+    while not (ok := two.ask({"do": "control"})["ok"]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert ok
+    two.close()
+
+
+def test_who_does_not_read_is_dropped(running):
+    lazy = socket.socket()
+    lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    lazy.connect(("127.0.0.1", running["port"]))
+    hello = {"do": "hello", "token": running["token"], "stream": 0}
+    lazy.sendall(json.dumps(hello).encode() + b"\n")
+    with contextlib.suppress(OSError):  # answers that nobody reads, until the other side has had enough
+        lazy.settimeout(15)
+        for _ in range(2000):
+            lazy.sendall(b'{"do": "describe"}\n' * 10)
+            time.sleep(0.005)
+    client, _ = connect(running)
+    assert client.ask({"do": "statistics"})["ok"]
+    with contextlib.suppress(ConnectionError):
+        while lazy.recv(65536):
+            pass
+    client.close()
+
+
+def test_websocket(running):
+    sync = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import ConnectionClosed
+
+    with sync.connect(f"ws://127.0.0.1:{running['websocket']}") as line:
+        line.send(json.dumps({"do": "hello", "token": running["token"], "stream": 50}))
+        assert json.loads(line.recv(timeout=10))["ok"]
+        assert "state" in json.loads(line.recv(timeout=10))
+        line.send("x" * (messages.LONGEST + 10))
+        with pytest.raises(ConnectionClosed, match="1009"):  # noqa: PT012, too big
+            for _ in range(1000):
+                line.recv(timeout=10)
+
+
+def test_window(running):
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium here")
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here")
+    watcher, _ = connect(running)
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        page = browser.new_page(viewport={"width": 700, "height": 600})
+        page.goto(running["url"])
+        press(page, "Take the controls")
+        field = page.locator("input:visible[value='0']").first  # the number beside the slider of the motor
+        field.fill("0.04")
+        field.press("Enter")
+        assert eventually(lambda: state(watcher)["q"][0] > 0.02), "the slider moves the joint"
+        press(page, "Latch hook")
+        assert eventually(lambda: state(watcher)["held"] == ["hook"]), "the button latches"
+        press(page, "Release hook")
+        assert eventually(lambda: state(watcher)["held"] == [])
+        press(page, "Release the controls")
+        browser.close()
+    watcher.close()
+
+
+def press(page, label):
+    """A button, as soon as it is there: a click of Playwright's own waits for a picture that stands still."""
+    page.get_by_role("button", name=label, exact=True).dispatch_event("click", timeout=30_000)
+
+
+def state(client):
+    client.send({"do": "stream", "rate": 50})
+    found = client.get("state")["state"]
+    return found
+
+
+def eventually(true, within=15.0):
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# ---------------------------------------------------------------- the user's mistakes
+
+
+def test_arguments_are_checked(system):
+    for options, what in (
+        ({"rate": 0.0}, "rate is out of bounds"),
+        ({"until": -1.0}, "until must lie after"),
+        ({"time_scale": 0.0}, "time_scale is out of bounds"),
+        ({"overrun": "hurry"}, "overrun 'hurry' is not known"),
+        ({"integrator": "dopri5"}, "does not go by 'dopri5'"),
+        ({"every": 0}, "every is not a count"),
+        ({"controller": 3}, "controller is not a function"),
+        ({"commands": [(0.0, {"do": "motor", "name": "x", "position": 1.0})]}, "'x' is not known"),
+    ):
+        with pytest.raises(wt.ModelError, match=what):
+            wt.live(system, until=0.1, **{"realtime": False} | options) if "until" not in options else wt.live(
+                system, realtime=False, **options
+            )
