@@ -145,7 +145,9 @@ def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[s
                 raise ModelError("the file is too large", expected=f"at most {LARGEST} bytes", got=size, where=where)
             return {m.filename.removesuffix(".npy"): _array(archive, m, where) for m in members}
     except FileNotFoundError:
-        raise ModelError(f"'{Path(path).name}': there is no such file", where=where) from None
+        raise ModelError(
+            f"'{Path(path).name}': there is no such file", where=where, hint="paths begin in the folder of the model"
+        ) from None
     except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:  # and ways to compress that are not known
         raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
 
