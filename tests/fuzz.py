@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fuzz_readers
+from fuzz_mutations import mutated_bytes
 from fuzz_readers import READERS
 from whippletree.errors import WhippletreeError
 
@@ -184,7 +185,10 @@ def _led(name: str, cases: int, until: float, corpus: Path, send: int) -> None:
         chance = Random(seed)
         if chance.random() < 0.2:
             return atheris.Mutate(data, most)
-        return reader.mutate(bytes(data), chance, reader.seeds)[:most]
+        try:
+            return reader.mutate(bytes(data), chance, reader.seeds)[:most]
+        except Exception:  # no longer a file whose parts can be changed
+            return mutated_bytes(bytes(data), chance, reader.seeds)[:most]
 
     quiet = os.open(corpus.parent / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
