@@ -6,6 +6,7 @@ reach new lines are kept and changed further; without, every case is made of a v
 """
 
 import argparse
+import faulthandler
 import json
 import mmap
 import os
@@ -98,6 +99,7 @@ def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: i
         quiet = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(quiet, stream)
+        faulthandler.disable()  # whoever forked us may have switched it on
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + 4 * LARGEST,) * 2)  # so that the machine survives

@@ -148,7 +148,9 @@ def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[s
         raise ModelError(
             f"'{Path(path).name}': there is no such file", where=where, hint="paths begin in the folder of the model"
         ) from None
-    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:  # and ways to compress that are not known
+    except ModelError:
+        raise
+    except Exception as error:  # what an archive can be wrong in has no end
         raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
 
 
