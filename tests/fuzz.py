@@ -6,6 +6,7 @@ reach new lines are kept and changed further; without, every case is made of a v
 """
 
 import argparse
+import faulthandler
 import json
 import mmap
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fuzz_readers
+from fuzz_mutations import mutated_bytes
 from fuzz_readers import READERS
 from whippletree.errors import WhippletreeError
 
@@ -97,6 +99,7 @@ def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: i
         quiet = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(quiet, stream)
+        faulthandler.disable()  # whoever forked us may have switched it on
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + 4 * LARGEST,) * 2)  # so that the machine survives
@@ -184,7 +187,10 @@ def _led(name: str, cases: int, until: float, corpus: Path, send: int) -> None:
         chance = Random(seed)
         if chance.random() < 0.2:
             return atheris.Mutate(data, most)
-        return reader.mutate(bytes(data), chance, reader.seeds)[:most]
+        try:
+            return reader.mutate(bytes(data), chance, reader.seeds)[:most]
+        except Exception:  # no longer a file whose parts can be changed
+            return mutated_bytes(bytes(data), chance, reader.seeds)[:most]
 
     quiet = os.open(corpus.parent / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):

@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import nullcontext
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -341,6 +342,9 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is no reason to fail
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # their commands add themselves
     from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_studies, cli_sweep  # noqa: F401
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import ModelError
 from ..model import Model, check
+from ..model.check_sense import sense
 from . import mjcf, toml, urdf, xml
 from .text import SUFFIXES, text_of
 from .whole_file import whole_file
@@ -59,6 +60,7 @@ def load(
         model = urdf.loads(text, str(file), base, packages)
     model.passive = model.passive or bool(passive)
     check.whole(model)
+    sense(model)
     return model
 
 

@@ -7,7 +7,6 @@ quaternion, and a free joint the pose relative to the one in the file. See docs/
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import numpy as np
 from ..errors import MissingExtra, ModelError, ModelWarning
 from ..model import GROUND, Limits, Model, Pose
 from ..model.pose import IDENTITY
+from .mjcf_refusals import complaint
 from .mjcf_source import Source, prepare
 from .mjcf_visuals import visuals
 
@@ -46,7 +46,7 @@ def loads(text: str, source: str, packages: Sequence[str | os.PathLike[str]] = (
         except (ValueError, RuntimeError, mujoco.FatalError) as error:
             if isinstance(error, ModelError):
                 raise
-            raise _complaint(str(error), given, source) from None
+            raise complaint(str(error), given, source) from None
     return _Tree(mujoco, spec, compiled, given, source, heard).model
 
 
@@ -62,22 +62,6 @@ def _quiet(mujoco: Any, heard: list[str]) -> Iterator[None]:
         heard += [str(w.message) for w in caught]
     finally:
         mujoco.set_mju_user_warning(before)
-
-
-def _complaint(said: str, given: Source, source: str) -> ModelError:
-    """What MuJoCo says, without its prefixes, about the element it says it of."""
-    first = re.sub(r"^((XML )?(Error: |parse error \d+:\s*)|Schema violation: )+", "", said).splitlines()[0]
-    for asked, mesh in zip(given.assets, (n for n in given.meshes if n not in given.missing), strict=True):
-        first = first.replace(f"'{asked}'", f"'{given.meshes[mesh]}'")
-    element = given.element(said)
-    if element is None:
-        return ModelError(f"MuJoCo refuses the model: {first}", where=source)
-    name = element.attributes.get("name")
-    return ModelError(
-        f"MuJoCo refuses the model: {first}",
-        got=f"<{element.tag}>" + (f" '{name}'" if name else ""),
-        where=element.where,
-    )
 
 
 def _without_missing_files(mujoco: Any, spec: Any, given: Source, source: str) -> None:

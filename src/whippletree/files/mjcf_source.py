@@ -131,7 +131,8 @@ class _Writer:
         name = element.text("file", "include")
         path = self._find(name, "", "include", element, "file")
         if path is None or not os.path.isfile(path):
-            raise ModelError(f"the included file '{name[:120]}' is not there", where=element.where)
+            hint = "paths begin in the folder of the model"
+            raise ModelError(f"the included file '{name[:120]}' is not there", where=element.where, hint=hint)
         if path in self.included:
             raise ModelError(
                 f"the file '{name[:120]}' is included twice", where=element.where, hint="MJCF includes a file only once"

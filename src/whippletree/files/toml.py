@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import ModelError, nearest
 from ..model import TREES, Limits, Model, Visual, check
+from ..model.check_sense import material
 from .lines import KeyPath, Lines
 from .paths import Roots
 from .toml_flexible import FORMS, modes_of
@@ -47,7 +48,10 @@ LONG_KEY = re.compile(
 SLIPS = {
     "Invalid value": "a text needs quotes, and a list needs brackets",
     "Cannot overwrite a value": "the key stands twice",
+    "Cannot declare": "give each a name of its own",
+    "Expected newline": "one key on a line; numbers have a point, not a comma",
 }
+SYNTAX = "tables are [in.brackets], then each line is key = value"
 EXPECTED = {
     "string_type": "a text in quotes",
     "bool_type": "true or false",
@@ -71,6 +75,7 @@ class _Reader:
     def model(self) -> Model:
         top = self._table((), self.data, FileTable, "the file")
         tree = check.known(top.tree, TREES, "tree", self._where(("tree",)))
+        check.text(top.name, "model name", self._where(("name",)))
         model = Model(top.name, top.gravity, top.passive, tree, where=self._where(("gravity",)))
         model.where = self._where(())
         sections = {"bodies": self._body, "flexible": self._flexible, "joints": self._joint, "frames": self._frame}
@@ -128,7 +133,9 @@ class _Reader:
             modes = modes_of(table, label, lambda file: self.roots.find(file, label, where, "modes"))
         except ModelError as error:
             what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
-            raise _moved(error, what, error.where or where) from None
+            place = where if error.where in (None, where) else f"{where}, in {error.where}"
+            raise _moved(error, what, place) from None
+        material(table, label, where)
         model.flexible(name, modes, where=where)
 
     def _visual(self, t: Any, label: str, path: KeyPath) -> Visual:
@@ -210,7 +217,8 @@ class _Reader:
             known, key = _fields(schema, inner[:-1]), key[:80]
             raise ModelError(f"{label}: key '{key}' is not known", where=where, hint=nearest(str(inner[-1]), known))
         if worst["type"] == "missing":
-            raise ModelError(f"{label}: key '{key}' is missing", where=where)
+            known = ", ".join(_fields(schema, inner[:-1]))
+            raise ModelError(f"{label}: key '{key}' is missing", expected=f"{key} = ...", where=where, hint=f"known: {known}")
         expected = EXPECTED.get(worst["type"], worst["msg"])
         if schema is FileTable and worst["type"] == "dict_type":
             expected = f"tables with names, as [{inner[0]}.a]"
@@ -252,7 +260,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
         raise ModelError(
             f"the file is not valid TOML: {what or error}",
             where=f"{source}:{line}" + (f", column {column}" if column else ", the end of the file"),
-            hint=SLIPS.get(what),
+            hint=next((hint for said, hint in SLIPS.items() if what.startswith(said)), SYNTAX),
         ) from None
     except ValueError:  # int() takes no more than some thousand digits
         digits = re.search(r"\d[\d_]{4000}", text)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning
 from ..model import GROUND, Limits, Model, Pose, Visual, check
+from ..model.check_sense import radians
 from ..model.pose import IDENTITY, quaternion_from_rpy
 from .paths import Roots
 from .xml import Element, parse
@@ -98,20 +99,20 @@ class _Robot:
             mass=mass,
             com=at.position,
             inertia=inertia.tolist(),
-            idealized=self._idealized(name, mass, inertia),
+            idealized=self._idealized(name, mass, inertia, matrix.where),
             visuals=visuals,
             where=inertial.where,
         )
 
-    def _idealized(self, name: str, mass: float, inertia: np.ndarray) -> bool:
+    def _idealized(self, name: str, mass: float, inertia: np.ndarray, where: str) -> bool:
         """Whether the link has what no solid has, but robots in use do; noted, and taken as it is."""
         low, middle, high = np.linalg.eigvalsh(inertia)
         if mass == 0.0:
             if high > 0.0:
-                self._note("inertia without mass, taken as it is", name)
+                self._note("inertia without mass, taken as it is", name, where)
             return True
         if high > low + middle + 1e-9 * high + 1e-12 * mass:  # as model/check.py has it
-            self._note("inertia that breaks the triangle inequality, taken as it is", name)
+            self._note("inertia that breaks the triangle inequality, taken as it is", name, where)
             return True
         return False
 
@@ -119,7 +120,9 @@ class _Robot:
         label = f"body '{link}': visual"
         geometry = visual.child("geometry", label)
         if not geometry.children:
-            raise ModelError(f"{label}: <geometry> is empty", where=geometry.where)
+            raise ModelError(
+                f"{label}: <geometry> is empty", expected="<box>, <sphere>, <cylinder> or <mesh>", where=geometry.where
+            )
         shape, at, material = geometry.children[0], _origin(visual, label), visual.first("material")
         color = None
         if material is not None:
@@ -136,15 +139,19 @@ class _Robot:
         self._note(f"a visual <{shape.tag}>, which will not be drawn", link)
         return None
 
-    def _note(self, what: str, name: str) -> None:
-        self.notes.setdefault(what, []).append(name)
+    def _note(self, what: str, name: str, where: str | None = None) -> None:
+        """Of a link, and the line of what is noted."""
+        line = "" if where is None else f" (line {where.rpartition(':')[2]})"
+        self.notes.setdefault(what, []).append(f"'{name}'{line}")
 
     def _report(self) -> None:
         """One warning that holds all notes."""
         notes = [f"{what}: {_some(names)}" for what, names in self.notes.items()]
+        if any(what.startswith("inertia") for what in self.notes):
+            notes.append("hint: inertia is about the centre of mass, in the axes of its <origin>, in kg m^2")
         if self.roots.missing:
             packages = {path.partition("://")[2].strip("/").split("/")[0] for path in self.roots.missing}
-            names = _some(sorted(packages))
+            names = _some([f"'{name}'" for name in sorted(packages)])
             notes.append(f"mesh files not found: {len(self.roots.missing)}; packages=[...] takes the folder of {names}")
         if notes:
             warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
@@ -204,6 +211,7 @@ def _origin(element: Element, label: str) -> Pose:
     if origin is None:
         return IDENTITY
     xyz, rpy = (origin.vector(key, label, (0.0, 0.0, 0.0)) for key in ("xyz", "rpy"))
+    radians(rpy, f"{label}: rpy", origin.where)
     return Pose(xyz, quaternion_from_rpy(rpy)) if any(rpy) else Pose(xyz)
 
 
@@ -213,7 +221,8 @@ def _body(link: str) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:3])
+    """The first few."""
+    shown = ", ".join(names[:3])
     return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -238,7 +247,7 @@ def _root_link(model: Model, joints: Iterable[Element]) -> str:
         raise ModelError(
             f"the robot has {len(tops)} root links",
             expected="one link that is no joint's child",
-            got=_some(tops),
+            got=_some([f"'{name}'" for name in tops]),
             where=model.bodies[tops[1]].where,
             hint="join them, or remove the links that are in no joint",
         )

@@ -40,14 +40,17 @@ class Element:
         """The first child of that name, which must be there; ``label`` is the part that messages name."""
         found = self.first(tag)
         if found is None:
-            raise ModelError(f"{label}: <{self.tag}> has no <{tag}>", where=self.where)
+            raise ModelError(f"{label}: <{self.tag}> has no <{tag}>", expected=f"<{tag} .../>", where=self.where)
         return found
 
     def text(self, key: str, label: str) -> str:
         """An attribute that must be there."""
         if key not in self.attributes:
             got = ", ".join(self.attributes)[:80] or "none"
-            raise ModelError(f"{label}: <{self.tag}> has no attribute '{key}'", got=got, where=self.where)
+            expected = f'<{self.tag} {key}="...">'
+            raise ModelError(
+                f"{label}: <{self.tag}> has no attribute '{key}'", expected=expected, got=got, where=self.where
+            )
         return self.attributes[key]
 
     def numbers(self, key: str, count: int, label: str, *, finite: bool = True) -> tuple[float, ...]:
@@ -131,6 +134,7 @@ def parse(text: str, source: str, deepest: int = DEEPEST) -> Element:
     except expat.ExpatError as error:
         raise ModelError(
             f"the file is not well-formed XML: {expat.errors.messages[error.code]}",
+            expected="elements inside each other, each of them closed",
             where=f"{source}:{error.lineno}, column {error.offset + 1}",
         ) from None
     return top.children[0]

@@ -241,6 +241,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
             f"the constraints of '{system.name}' contradict each other",
             expected="a pose that meets them all",
             got=f"at best, open are {named_gaps(system, g, least)}",
+            where=_place(system, *(o for o in system.constraints.owner if o in owners)),
             hint="look at the places of these joints, and at lengths between them",
         )
     (owner,) = owners
@@ -249,8 +250,16 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
         f"{what} cannot be closed" if owner in system.cut_joints else f"{what} cannot be met",
         expected="a pose in which its two sides meet",
         got=f"at best, open is {named_gaps(system, g, least)}",
+        where=_place(system, owner),
         hint="look at its place on both bodies, and at the lengths and axes around the loop",
     )
+
+
+def _place(system: System, *owners: str) -> str | None:
+    """Where the constraints and cut joints of these names stand in a file."""
+    model = system.model
+    parts = [model.constraints.get(o) or model.joints.get(o) or model.couplings.get(o) for o in dict.fromkeys(owners)]
+    return ", ".join(part.where for part in parts if part is not None and part.where) or None
 
 
 def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bool, named: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from .check_flexible import body_names, one_place
+from .check_sense import radians
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
 
 if TYPE_CHECKING:
@@ -123,7 +124,9 @@ def pose(value: Any, what: str, where: str | None = None) -> Pose:
         if "quaternion" in value:
             turn = quaternion(value["quaternion"], f"{what}: quaternion", where)
         elif "rpy" in value:
-            turn = quaternion_from_rpy(vector(value["rpy"], f"{what}: rpy", where))
+            angles = vector(value["rpy"], f"{what}: rpy", where)
+            radians(angles, f"{what}: rpy", where)
+            turn = quaternion_from_rpy(angles)
         return Pose(vector(value.get("position", (0.0, 0.0, 0.0)), f"{what}: position", where), turn)
     if isinstance(value, Sequence | np.ndarray) and len(value) == 4 and isinstance(value[0], Sequence | np.ndarray):
         return _pose_from_matrix(np.array([numbers(row, 4, what, where) for row in value]), what, where)
@@ -187,6 +190,7 @@ def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> t
     if takes == 2 and abs(sum(p * q for p, q in zip(a, b, strict=True))) > UNIT_TOLERANCE:
         raise ModelError(
             f"{label}: the axes of a universal joint must be perpendicular",
+            expected="two axes at a right angle",
             got=f"axis {list(a)}, axis2 {list(b)}",
             where=where,
         )

@@ -134,7 +134,7 @@ def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequen
             raise ModelError(f"{label}: parameter '{short}' is not known", where=where, hint=nearest(short, takes))
     for key, needed in takes.items():
         if needed and key not in given:
-            raise ModelError(f"{label}: parameter '{key}' is missing", where=where)
+            raise ModelError(f"{label}: parameter '{key}' is missing", expected=", ".join(takes), where=where)
 
 
 def part_name(value: Any, what: str, where: str | None) -> str:
@@ -213,7 +213,12 @@ def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None
     values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in parameters.items()}
     made: Force = FORCE_KINDS[kind](name, **values, where=where)
     if isinstance(made, Motor) and made.kp and made.position is None:
-        raise ModelError(f"{label}: kp needs a position", got=f"kp = {made.kp:g}, no position", where=where)
+        raise ModelError(
+            f"{label}: kp needs a position",
+            expected="a position to hold, or a velocity with kd",
+            got=f"kp = {made.kp:g}, no position",
+            where=where,
+        )
     if isinstance(made, Motion):
         no_jumps(made.position, label, where)
     if isinstance(made, Spring | Bushing) and made.body == made.to:

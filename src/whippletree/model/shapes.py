@@ -129,7 +129,8 @@ def _closed_surface(path: Path) -> Any:
     if not path.is_file():
         folder = path.parent.iterdir() if path.parent.is_dir() else ()
         files = sorted(p.name for p in folder if p.suffix.lower() in MESH_FORMATS)
-        raise ModelError(f"{label}: there is no such file", where=str(path), hint=nearest(path.name, files))
+        hint = nearest(path.name, files) or "paths begin in the folder of the model"
+        raise ModelError(f"{label}: there is no such file", where=str(path), hint=hint)
     if path.stat().st_size > LARGEST_MESH:
         raise ModelError(f"{label}: the file is too large", expected=f"at most {LARGEST_MESH} bytes", where=str(path))
     try:

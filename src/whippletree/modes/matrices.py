@@ -107,11 +107,12 @@ def _read(source: str | os.PathLike[str], given: dict[str, Any]) -> dict[str, An
 
 def _from_triplet(row: np.ndarray, column: np.ndarray, data: np.ndarray, key: str) -> Any:
     try:
+        row, column = row.astype(np.int64), column.astype(np.int64)
         n = int(max(row.max(initial=-1), column.max(initial=-1))) + 1
         if n > MOST_COORDINATES or min(row.min(initial=0), column.min(initial=0)) < 0:
             raise ValueError
         return sparse.csr_array((data, (row, column)), shape=(n, n))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"structure: {key} is no sparse matrix", expected=f"{key}_row, {key}_col, {key}_data"
         ) from None

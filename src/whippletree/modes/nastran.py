@@ -1,4 +1,4 @@
-"""Structures from Nastran: grid points of a bulk file, matrices of DMIG cards, ``.op4`` or ``.op2``, through pyyeti."""
+"""Structures from Nastran: grid points of a bulk file, matrices of DMIG cards, ``.op4`` or ``.op2``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from . import check
 from .market import LARGEST_FILE, MOST_COORDINATES
 from .mass import mass_of, rigid_motion
 from .matrices import checked
+from .op2 import op2
 from .op4 import op4
 from .structure import Structure
 
@@ -129,25 +130,13 @@ def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None)
 
 
 def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:
-    if path.suffix.lower() == ".op4":
-        found = _read(path, "matrices", op4)
-        chosen = _named({k: k for k in found}, M, K, path)
-        _fits(chosen, {k: v.shape for k, v in found.items()}, path)
-        return _read(path, "matrices", lambda _: (found[chosen[0]].matrix(), found[chosen[1]].matrix()))
-    if path.suffix.lower() != ".op2":
+    readers = {".op4": op4, ".op2": op2}
+    if path.suffix.lower() not in readers:
         raise ModelError(f"nastran: '{path.name}' holds no matrices", expected="a file .op4 or .op2", where=str(path))
-    with np.printoptions():
-        from pyyeti.nastran import op2
-
-    def load(file: str) -> tuple[Any, Any]:
-        with op2.OP2(file) as opened:
-            shapes = {str(k).upper(): v[-1].size for k, v in opened.dbdct.items() if v[-1].dbtype == 1}
-            chosen = _named({k: k for k in shapes}, M, K, path)
-            _fits(chosen, shapes, path)
-            found = opened.rdop2mats(list(chosen))
-            return found[chosen[0]], found[chosen[1]]
-
-    return _read(path, "matrices", load)
+    found = _read(path, "matrices", readers[path.suffix.lower()])
+    chosen = _named({k: k for k in found}, M, K, path)
+    _fits(chosen, {k: v.shape for k, v in found.items()}, path)
+    return _read(path, "matrices", lambda _: (found[chosen[0]].matrix(), found[chosen[1]].matrix()))
 
 
 def _fits(chosen: tuple[Any, Any], shapes: Mapping[str, Any], path: Path) -> None:

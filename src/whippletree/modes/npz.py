@@ -145,8 +145,12 @@ def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[s
                 raise ModelError("the file is too large", expected=f"at most {LARGEST} bytes", got=size, where=where)
             return {m.filename.removesuffix(".npy"): _array(archive, m, where) for m in members}
     except FileNotFoundError:
-        raise ModelError(f"'{Path(path).name}': there is no such file", where=where) from None
-    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:  # and ways to compress that are not known
+        raise ModelError(
+            f"'{Path(path).name}': there is no such file", where=where, hint="paths begin in the folder of the model"
+        ) from None
+    except ModelError:
+        raise
+    except Exception as error:  # what an archive can be wrong in has no end
         raise ModelError("the file cannot be read as .npz", got=str(error)[:80], where=where) from None
 
 

@@ -52,7 +52,7 @@ def op4(path: str) -> dict[str, Stored]:
         raise ValueError(f"not in output4 form: {error}") from None
 
 
-def _stored(rows: int, columns: int, kind: int) -> Stored:
+def stored(rows: int, columns: int, kind: int) -> Stored:
     if columns < 0 or kind not in range(1, 5):
         raise ValueError(f"a matrix {rows} x {columns} of type {kind}")
     return Stored((abs(rows), columns), kind, [], [], [])
@@ -73,9 +73,9 @@ def _text(text: str) -> Iterator[tuple[str, Stored]]:
         name, form = head[2 * w + 16 : 2 * w + 24], head[2 * w + 24 :].upper().removesuffix("|I16").replace("D", "E")
         each, _, rest = form.strip().removeprefix("1P,").partition("E")
         per_line, width = (int(each), int(rest.partition(".")[0])) if each and rest else (5, 16)
-        if per_line < 1 or width < 1:
+        if not (1 <= per_line <= 100 and 1 <= width <= 100):
             raise ValueError(f"numbers of the form '{form.strip()[:40]}'")
-        made, words_each = _stored(rows, columns, kind), 1 if kind in (1, 3) else 2
+        made, words_each = stored(rows, columns, kind), 1 if kind in (1, 3) else 2
 
         def values(count: int, start: int, per_line: int = per_line, width: int = width) -> tuple[np.ndarray, int]:
             end = start + max(0, -(-count // per_line))
@@ -105,7 +105,7 @@ def _text(text: str) -> Iterator[tuple[str, Stored]]:
         yield name.strip().upper(), made
 
 
-def _records(data: bytes, order: str) -> Iterator[bytes]:
+def records(data: bytes, order: str) -> Iterator[bytes]:
     at = 0
     while at < len(data):
         (size,) = struct.unpack_from(order + "i", data, at)
@@ -119,13 +119,13 @@ def _binary(data: bytes) -> Iterator[tuple[str, Stored]]:
     order = "<" if struct.unpack("<I", data[:4])[0] <= 48 else ">"
     long = struct.unpack(order + "I", data[:4])[0] != 24  # integers of 8 bytes
     word, letter = (8, "q") if long else (4, "i")
-    records = _records(data, order)
-    for head in records:
+    found = records(data, order)
+    for head in found:
         columns, rows, _, kind = struct.unpack_from(f"{order}4{letter}", head)
         name = head[4 * word :].decode("ascii").strip(" \0").upper()
-        made = _stored(rows, columns, kind)
+        made = stored(rows, columns, kind)
         real = np.dtype(order + ("f4" if kind in (1, 3) and not long else "f8"))
-        for body in records:
+        for body in found:
             column, row, count = struct.unpack_from(f"{order}3{letter}", body)
             if column > columns:
                 break

@@ -136,7 +136,11 @@ def section(shape: str, length: float, E: Any, G: Any, nu: Any, rho: Any, given:
         G = E / (2.0 * (1.0 + ratio))
     made = Section(shape, length, E, positive(G, "beam: G"), rho, values)
     if shape == "tube" and _too_thick(made):
-        raise ModelError("beam: wall of the tube is thicker than its radius", got=values["wall"])
+        raise ModelError(
+            "beam: wall of the tube is thicker than its radius",
+            expected=f"at most {values['radius'][0]:g}, the outer radius",
+            got=values["wall"][0],
+        )
     return made
 
 

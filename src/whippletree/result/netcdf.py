@@ -19,6 +19,7 @@ from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model
 from .columns import PLACES, TOTALS, column_names
+from .heaps import sound_heaps
 from .result import Occurrence, Result
 
 if TYPE_CHECKING:
@@ -212,6 +213,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
 
     room = MOST_DENSE * Path(path).stat().st_size
     try:
+        if not sound_heaps(path):
+            raise damaged(path, "its texts cannot be reached")
         with h5py.File(path, "r") as file:
             attrs = {key: np.ravel(value)[0] if np.ndim(value) else value for key, value in file.attrs.items()}
             attrs = {key: value.item() if isinstance(value, np.generic) else value for key, value in attrs.items()}
@@ -259,6 +262,8 @@ def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
     import xarray as xr
 
     room = MOST_DENSE * Path(path).stat().st_size
+    if not sound_heaps(path):
+        raise damaged(path, "its texts cannot be reached")
     with h5py.File(path, "r") as file:
         dict(file.attrs)
         for name in file:
