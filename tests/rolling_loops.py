@@ -1,4 +1,4 @@
-"""Mechanisms in which loops and other constraints meet. Every function returns ``system, q, u`` that all of them allow."""
+"""Mechanisms in which loops and other constraints meet. Each gives ``system, q, u`` that all of them allow."""
 
 import numpy as np
 
@@ -43,7 +43,9 @@ def cart_model(rigid=False):
                 ends = {"at": (0, np.sign(y) * 0.25, 0), "child_at": (0, 0, z)}
                 m.joint(f"{arm}_pin{n}", "revolute", f"{arm}{n}", f"hub{n}", axis="x", **ends)
             m.joint(f"axle{n}", "revolute", f"hub{n}", f"wheel{n}", axis="y", at=(0, 0, -0.05))
-            m.force(f"strut{n}", "spring", body=f"hub{n}", to="chassis", to_at=(x, y, 0.4), stiffness=2000.0, length=0.43)
+            m.force(
+                f"strut{n}", "spring", body=f"hub{n}", to="chassis", to_at=(x, y, 0.4), stiffness=2000.0, length=0.43
+            )
         side = "none" if n == 0 or rigid else "side"
         m.constraint(f"tread{n}", "roll", body=f"wheel{n}", radius=WHEEL, axis="y", slip=side)
     if rigid:

@@ -110,6 +110,7 @@ def run(
     assemble: Assemble = False,
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
     u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    check: Annotated[int, typer.Option(metavar="K", help="solve every K-th kept state by a second algorithm")] = 0,
     stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
     on: Annotated[str | None, typer.Option(metavar="PLACE", help="'mpi': on all ranks that mpiexec started")] = None,
     json: Json = False,
@@ -143,7 +144,7 @@ def run(
     if animate is not None:
         animation_path(animate)
     options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
-    options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol}
+    options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol, "check": check}
     options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta, "quasi_static": quasi_static}
     from .integrate.events import Event
 

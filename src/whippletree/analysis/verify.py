@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.choose import able_to_solve
+from ..dynamics.conditioning import AGREE, DENSE, conditioning
 from ..dynamics.constraint_forces import multipliers_of
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import bias_force, energy, forward_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.inputs import body_of
 from ..dynamics.loads import loads
-from ..dynamics.nullspace import rank_tolerance, scaled_rows, split_space
+from ..dynamics.nullspace import scaled_rows
 from ..errors import ModelError
 from ..integrate.simulate import A_RUN, simulate
 from ..model import GROUND
@@ -26,14 +27,12 @@ from ..result.result import Result
 from ..system.system import System
 from .random_states import random_states
 
-AGREE = 1e-9  # of the largest acceleration, for each unit of conditioning
 LAW = 1e-9  # of the largest term of a law, for each unit of conditioning
 RUN = 1e-6  # of the way that a motion goes, after it: differences grow along it
 BALANCE = 1e-7  # of the energy that comes and goes
 CLOSED = 1e-9  # m or rad, against the size of the mechanism
 RTOL, ATOL = 1e-10, 1e-12
 LASTS = 0.2  # s
-DENSE = 400  # freedoms and rows, beyond which conditioning and dense matrices take too long
 
 
 class Check(NamedTuple):
@@ -162,17 +161,6 @@ def _solved(
         tell(0.7 * (n + 1) / len(Q))
     extra = [kept.check] if system.constraints.count else []
     return [*(w.check for w in found.values()), balance.check, *extra]
-
-
-def conditioning(system: System, q: np.ndarray, u: np.ndarray) -> float:
-    """Of [M C'; C 0] with the rows that are independent, scaled to unit diagonal and rows."""
-    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
-    M, rows = mass_matrix(system, q)[np.ix_(free, free)], rows_of(system, q, u)
-    root = 1.0 / np.sqrt(np.diag(M))
-    M, C = M * root * root[:, None], (rows.C[:, free] * root)
-    _, Y = split_space(C / scaled_rows(C)[:, None], rank_tolerance(system, rows), "svd")
-    corner = np.zeros((Y.shape[1], Y.shape[1]))
-    return float(np.linalg.cond(np.block([[M, Y], [Y.T, corner]]))) if free.size else 1.0
 
 
 def _mass(system: System, Q: np.ndarray, U: np.ndarray) -> Iterator[Check]:

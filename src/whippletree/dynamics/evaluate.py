@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .inputs import body_of, require_finite, require_unit
 
 SHARES = 4  # of a batch, for each thread
 
+_preparing = Lock()  # threads that share a batch may come here together
 _prepared: set[tuple[int, int]] = set()
 _threads: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):  # a forked process has the pools but not their threads
@@ -35,10 +37,11 @@ def prepare(entry: Any, inputs: int, ndim: int) -> None:
         return
     one = types.Array(types.float64, 1, "C")
     data = types.Array(types.float64, ndim, "C")
-    entry.disable_compile(False)
-    entry.compile((one, *[data] * inputs, data, types.int64, types.int64))
-    entry.disable_compile(True)
-    _prepared.add((id(entry), ndim))
+    with _preparing:
+        entry.disable_compile(False)
+        entry.compile((one, *[data] * inputs, data, types.int64, types.int64))
+        entry.disable_compile(True)
+        _prepared.add((id(entry), ndim))
 
 
 def quick(entry: Any, system: System, out: np.ndarray, *inputs: Any) -> bool:

@@ -33,7 +33,7 @@ def accelerations_of(
     """u' of rows under the forces given; None if the model alone tells them."""
     if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
         return None
-    force, name = _forces(task, tau, t, Q, U), "auto" if changes else task.algorithm
+    force, name = forces_of(task, tau, t, Q, U), "auto" if changes else task.algorithm
     spans = [(n, s) for n, s in parts(task.system, t, tuple(changes)) if n.stop > n.start]
     return np.concatenate([forward_dynamics(s, Q[n], U[n], force[n], t=t[n], algorithm=name) for n, s in spans])
 
@@ -47,10 +47,10 @@ def settle_start(task: Task, tau: Any) -> None:
 
 def settle_rows(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> None:
     """Quasi-static modes, in rows, go to where their loads hold them."""
-    settle(task.system, t, Q, U, lambda: _forces(task, tau, t, Q, U), task.algorithm)
+    settle(task.system, t, Q, U, lambda: forces_of(task, tau, t, Q, U), task.algorithm)
 
 
-def _forces(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray:
+def forces_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Joint forces given, of rows."""
     force = np.tile(task.tau, (t.size, 1))
     if callable(tau):

@@ -30,6 +30,7 @@ from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_method
 from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
+from .cross_check import CrossCheck
 from .events import Event, Watch
 from .friction import free_to_slip
 from .quasi_static import quasi_static_system
@@ -38,7 +39,7 @@ from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .strain import StrainWatch
 from .task import Failure, Task, make_task
 from .temporary import Switching
-from .times import output_rows, positive
+from .times import ATOL, RTOL, check_tolerances, output_rows, positive
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
@@ -50,8 +51,6 @@ INTEGRATORS: dict[str, ModuleType] = {
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
 }
 A_RUN = Use(among=(*TREES, *LOOPS))  # what algorithms are chosen for
-RTOL, ATOL = 1e-8, 1e-10
-LEAST_RTOL = 1e-14  # some 50 roundings: below, no step can show that it is good enough
 DEFAULT_STEP = 1e-3  # s
 DEFAULT_OUTPUTS = 500
 FIRST_STEPS = 16
@@ -81,6 +80,8 @@ def simulate(
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     save_every: float = SAVE_EVERY,
+    check: int = 0,
+    check_action: str = "warn",
     on: Any = None,
 ) -> Result:
     """Motion from t = 0 to ``until`` (s).
@@ -112,6 +113,11 @@ def simulate(
     method, with the algorithm that "auto" took, whether the run is ``complete``, and, where steps are chosen, the
     number of steps accepted and rejected and of evaluations.
 
+    ``check`` = k solves every k-th row of the result once more, by another algorithm that can; where accelerations
+    differ by more than rounding and conditioning explain, the run warns, once, or with ``check_action="stop"`` ends
+    with a SimulationError. ``attrs`` then hold ``checked``, the number of rows, ``checked_by``, ``check_amiss``, how
+    many were amiss, and ``check_worst``, the worst difference over conditioning.
+
     ``on`` are processes that share the run, which :func:`simulate_on_ranks` gives.
     """
     until = number(until, "until")
@@ -139,7 +145,7 @@ def simulate(
     consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     if note := locked(free_to_slip(system), q_now):
         warnings.warn(note, ModelWarning, stacklevel=2)
-    _check_tolerances(rtol, atol, integrator)
+    check_tolerances(rtol, atol, integrator, method.ADAPTIVE)
     h = positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
     rows = output_rows(system, until, positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
@@ -157,18 +163,21 @@ def simulate(
     else:
         run = on.begin(task, tau) if on else subchain_run.begin(task) if name == "subchains" else method.begin(task)
         run = Watch(run, watched) if watched else run
+    if on and check:
+        raise ModelError("check is for a run on one process", hint="leave out check")
+    second = CrossCheck(task, tau, check, check_action)
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
         if resume:
             raise ModelError("resume needs the file to go on from", hint="name it as output")
-        return _to_the_end(task, run, tau, progress, users, None)
+        return _to_the_end(task, run, tau, progress, users, second, None)
     path, every = result_path(output), positive(save_every, "save_every", SAVE_EVERY)
     if resume and run.state is None:
         raise _cannot_resume(integrator)
     with only_writer(path, RESULT):
         checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau), every)
         done = checkpoint.resume() if resume and path.exists() else None
-        return done or _to_the_end(task, run, tau, progress, users, checkpoint)
+        return done or _to_the_end(task, run, tau, progress, users, second, checkpoint)
 
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
@@ -201,16 +210,17 @@ def _to_the_end(
     tau: Any,
     progress: Callable[[Reached], None] | None,
     users: list[Callback],
+    second: CrossCheck,
     checkpoint: Checkpoint | None,
 ) -> Result:
     """March on and give the Result; whatever ends this early, what was computed is kept."""
     result = None
     try:
-        _march(task, run, progress, users, checkpoint)
+        _march(task, run, progress, users, second, checkpoint)
         rows = rows_of(task, run)
         settle_rows(task, tau, *rows[:3])
         udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
-        attrs = _attrs(task, run, tau, True)
+        attrs = _attrs(task, run, tau, True) | second.attrs()
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
         if checkpoint:
             checkpoint.finish(result)
@@ -243,6 +253,7 @@ def _march(
     run: Any,
     progress: Callable[[Reached], None] | None,
     users: list[Callback],
+    second: CrossCheck,
     checkpoint: Checkpoint | None,
 ) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
@@ -255,6 +266,7 @@ def _march(
             if user.error is not None:
                 raise _raised(run, user)
         strain.look(run.row)
+        second.look(run.row, getattr(run, "changes", ()))
         if failure:
             raise _failed(task, failure, run.row - 1)
         spent = max(clock.perf_counter() - begun, 1e-6)
@@ -331,18 +343,3 @@ def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
             where, hint = e.where, e.hint or hint
     what = f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s"
     return SimulationError(what, where=where, hint=hint)
-
-
-def _check_tolerances(rtol: float, atol: float, integrator: str) -> None:
-    """Both positive numbers, and only where they are used."""
-    for value, what, low, high in ((rtol, "rtol", LEAST_RTOL, 1.0), (atol, "atol", 0.0, np.inf)):
-        x = number(value, what)
-        if not (x > 0 and low <= x < high):
-            expected = f"at least {low:g} and less than 1" if low else "a number > 0"
-            raise ModelError(f"{what} is not a tolerance to integrate with", expected=expected, got=x)
-    if not INTEGRATORS[integrator].ADAPTIVE and (rtol, atol) != (RTOL, ATOL):
-        raise ModelError(
-            f"integrator '{integrator}' has a fixed step and no tolerances",
-            got=f"rtol {rtol:g}, atol {atol:g}",
-            hint="give step instead, or take integrator='dopri5'",
-        )

@@ -1,4 +1,4 @@
-"""Times that the user gives a run, and the rows of its result."""
+"""Times and tolerances that the user gives a run, and the rows of its result."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ..model.check import number
 from ..system.system import System
 
 LARGEST_RESULT = 4e9  # bytes
+RTOL, ATOL = 1e-8, 1e-10
+LEAST_RTOL = 1e-14  # some 50 roundings: below, no step can show that it is good enough
 
 
 def positive(value: float | None, what: str, default: float) -> float:
@@ -33,3 +35,18 @@ def output_rows(system: System, until: float, output_step: float) -> int:
             hint="a larger output_step",
         )
     return rows
+
+
+def check_tolerances(rtol: float, atol: float, integrator: str, adaptive: bool) -> None:
+    """Both positive numbers, and only where they are used."""
+    for value, what, low, high in ((rtol, "rtol", LEAST_RTOL, 1.0), (atol, "atol", 0.0, math.inf)):
+        x = number(value, what)
+        if not (x > 0 and low <= x < high):
+            expected = f"at least {low:g} and less than 1" if low else "a number > 0"
+            raise ModelError(f"{what} is not a tolerance to integrate with", expected=expected, got=x)
+    if not adaptive and (rtol, atol) != (RTOL, ATOL):
+        raise ModelError(
+            f"integrator '{integrator}' has a fixed step and no tolerances",
+            got=f"rtol {rtol:g}, atol {atol:g}",
+            hint="give step instead, or take integrator='dopri5'",
+        )

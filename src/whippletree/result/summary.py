@@ -9,7 +9,7 @@ import numpy as np
 from .result import Result
 
 METHOD = ("integrator", "algorithm", "stabilization", "rtol", "atol", "step")
-COUNTS = ("rejected", "evaluations")
+COUNTS = ("rejected", "evaluations", "checked", "checked_by", "check_amiss", "check_worst")
 
 
 def summary(run: Result) -> dict[str, Any]:
