@@ -127,6 +127,7 @@ class Replay:
     def _controls(self) -> None:
         gui: Any = self.server.gui
         run = self.run
+        gui.set_panel_label(run.system.name)
         gui.main_panel.dock_right()
         self._said = gui.add_markdown("")
         moving = self.track.end > self.track.begin
