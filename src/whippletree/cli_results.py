@@ -118,7 +118,7 @@ def view(
     with notes():
         replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, say=say, **options)
     with terminated_in_order():
-        replay.wait()
+        replay.wait(say)
 
 
 def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed: float, **options: Any) -> None:

@@ -49,7 +49,7 @@ class Result:
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
-    ``events`` happened; in ``changes`` temporary constraints came and went; in ``switches`` loops chose dependents anew.
+    ``events`` happened, in ``changes`` temporary constraints came and went, in ``switches`` reduction chose anew.
     """
 
     def __init__(

@@ -81,7 +81,10 @@ class Surfaces:
             why = "too large"
         if why is None:
             try:
-                return _triangles(path, suffix)
+                found = _triangles(path, suffix)
+                if found:
+                    return found
+                why = "no triangles in it"
             except MissingExtra:
                 raise
             except Exception as error:  # the readers of meshes raise whatever they trip over

@@ -90,6 +90,13 @@ def usual_length(system: System) -> float:
     return float(np.median(apart)) if apart else 1.0
 
 
+def middles(system: System) -> list[tuple[str, Pose]]:
+    """Where the name of each body stands: at its mass centre, of flexible bodies as they are undeformed."""
+    model = system.model
+    rigid = [(body.name, Pose(body.com)) for body in model.bodies.values()]
+    return rigid + [(f.name, Pose(_point(f.modes.h0 / f.modes.mass))) for f in model.flexibles.values()]
+
+
 def corners(piece: Piece) -> np.ndarray:
     """(8, 3) Corners of a box around the piece, in the axes of its body; of a mesh, which is not read, its place."""
     half = {"box": 0.5, "cylinder": 1.0, "sphere": 1.0, "mesh": 0.0}[piece.shape] * np.array(piece.size)

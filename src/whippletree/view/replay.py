@@ -91,9 +91,11 @@ class Replay:
             self._follower.value = body or NOBODY
         self._draw_trail()
 
-    def wait(self) -> None:
-        """Until Ctrl-C, which ends it."""
+    def wait(self, say: Callable[[str], None] | None = None) -> None:
+        """Until Ctrl-C, which ends it; ``say`` is told so."""
         try:
+            if say is not None:
+                say(f"{self.run.system.name} is shown; Ctrl-C ends it")
             while not self._ended.wait(1.0):
                 pass
         except KeyboardInterrupt:
@@ -125,6 +127,7 @@ class Replay:
     def _controls(self) -> None:
         gui: Any = self.server.gui
         run = self.run
+        gui.set_panel_label(run.system.name)
         gui.main_panel.dock_right()
         self._said = gui.add_markdown("")
         moving = self.track.end > self.track.begin

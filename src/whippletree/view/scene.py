@@ -18,7 +18,7 @@ from .batches import Batch, batches_of
 from .camera import FIELD, View, grid_cell, view_of
 from .flexible import FlexibleBodies
 from .meshes import Surfaces
-from .pieces import Color, body_colors, corners, pieces_of, usual_length
+from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
 from .ties import Gaps, Ties
 
@@ -58,6 +58,7 @@ class Scene:
         self.length = usual_length(system)
         self._order = {name: n for n, name in enumerate(system.bodies)}
         self._poses = Poses.of(system, system.bodies)
+        self._middles = Poses(system, middles(system))
         self._q = np.array(system.q0)
         self._surfaces = Surfaces()
         self.pieces = pieces_of(system, self.length, self._surfaces.drawable(system.model, visuals))
@@ -92,8 +93,8 @@ class Scene:
                 self._flexible.place(shown, self._R[rows], self._p[rows])
             self._ties.place(k)
             self.gap = float(self.gaps.place(k).max(initial=0.0))
-            for name, label in self._names.items():
-                label.position = self._p[self._order[name]]
+            for label, place in zip(self._names.values(), self._middles.at(k)[1], strict=False):
+                label.position = place
             if self._axes is not None:
                 handle, poses = self._axes
                 R, p = poses.at(k)
@@ -180,16 +181,16 @@ class Scene:
         self._trail.visible = len(path) > 1
 
     def show_names(self, on: bool) -> None:
-        """Names of bodies beside them."""
+        """Names of bodies at their middles."""
         for label in self._names.values():
             label.remove()
-        names = [*self.system.model.bodies, *self.system.model.flexibles] if on else []
+        model = self.system.model
+        names = [*model.bodies, *model.flexibles] if on else []
         self._names = {
-            name: self.server.scene.add_label(
-                f"/names/{n}", name, position=self._p[self._order[name]], anchor="bottom-center"
-            )
+            name: self.server.scene.add_label(f"/names/{n}", name, anchor="center-center")
             for n, name in enumerate(names[:MOST_NAMES])
         }
+        self.place(self._q)
 
     def show_axes(self, of: str | None) -> None:
         """Axes (x red, y green, z blue) of "bodies", of "joints", of "frames", or of nothing."""
