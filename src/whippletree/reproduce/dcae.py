@@ -101,8 +101,9 @@ def _counts(page: Page, result: BenchResult) -> None:
         "dcae_shares", "Figure 7 by schedules; grey: the optima that the paper measured", (6.4, 3.6)
     ) as figure:
         panel = figure.subplots()
-        for share in (50, 75):
-            panel.axvline(share, color="#bbbbbb", linewidth=3)
+        for share, p, top in ((50, 4, 1090), (75, 2, 770)):
+            panel.axvline(share, color="#cccccc", linewidth=3)
+            panel.text(share - 1, top, f"paper, p = {p}", rotation=90, ha="right", va="top", color="#666666")
         shares(panel, [r for r in result.rows if r.question == "share"])
         plain(panel)
         panel.legend(frameon=False, fontsize=8)

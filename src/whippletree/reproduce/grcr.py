@@ -207,9 +207,7 @@ def _five_bar(page: Page, runs: dict[str, dict[str, Result]], hurried: dict[str,
         switches = runs[variant]["reduction"].switches
         words = ", ".join(f"{s.t:.2f} s: {'+'.join(s.was)} → {'+'.join(s.now)}" for s in switches)
         rows.append([variant, " ".join(f"({','.join(map(str, s))})" for s in good), words])
-    page.table(
-        ["variant", "dependent sets that are good at the start", "dependents of the tree that were exchanged"], rows
-    )
+    page.table(["variant", "good dependent sets at the start", "dependents that were exchanged"], rows, 3)
     page.text(
         "q5 is cut, and always dependent; the others are exchanged before they are singular, which ACS makes possible.",
         f"Constraint error at rtol {COARSE['rtol']:g}, where a run is in a hurry:",

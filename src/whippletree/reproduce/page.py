@@ -35,9 +35,8 @@ class Page:
 
     def statements(self, found: Iterable[Statement]) -> None:
         """What the paper says beside what comes out."""
-        head, marks = ("where", "the paper", "here", "agrees", "why not"), ("---",) * 5
-        rows = ["| " + " | ".join(cells) + " |" for cells in (head, marks, *found)]
-        self.parts.append("\n".join(rows))
+        rows = [[s.where, s.paper, s.here, f"**{s.agrees}**: {s.why}" if s.why else s.agrees] for s in found]
+        self.table(["where", "the paper", "here", "agrees"], rows, 4)
 
     @contextmanager
     def figure(self, name: str, caption: str, size: tuple[float, float]) -> Iterator[Any]:
