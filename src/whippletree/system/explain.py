@@ -52,7 +52,9 @@ def _comes_and_goes(system: System, name: str) -> str:
     x, words = system.model.temporaries.get(name), [] if name in system.held else ["open"]
     if x and x.friction is not None:
         limit = x.static_friction or x.friction
-        words.append(f"sticks up to {limit:g} of its normal force" + f", slips at {x.friction:g}" * (limit > x.friction))
+        words.append(
+            f"sticks up to {limit:g} of its normal force" + f", slips at {x.friction:g}" * (limit > x.friction)
+        )
     if x and x.slips_at is not None:
         words.append(f"slips beyond {x.slips_at:g}")
     return "".join(f", {word}" for word in words)
