@@ -77,9 +77,9 @@ class SystemConstraints:
         table = [self._cut(system, joint, driven.get(joint.name)) for joint in system.topology.cuts]
         for c in system.model.couplings.values():
             table.append(self._couple(system, c.joint, (c.joint, 0), (c.of, 0), c.ratio, c.offset))
-        for c in system.held.values():
-            row = self._element(system, c)
-            table.append(self._slide(system, c, row) if c.name in system.sliding else row)
+        for name, held in system.held.items():
+            row = self._element(system, held)
+            table.append(self._slide(system, held, row) if name in system.sliding else row)
         counts = [row.pop("count") for row in table]
         self.count = sum(counts)
         self.of_poses = np.array([not what.startswith(SPEED_WORDS) for what in self.what], bool)
@@ -205,7 +205,7 @@ class SystemConstraints:
         """The last row becomes friction, toward where it slides; what couples speeds has no other row."""
         x, toward, numbers = system.model.temporaries[c.name], system.sliding[c.name], row["numbers"]
         if isinstance(c, Speed):
-            numbers[kernels.FRICTION] = -toward[0] * x.slips_at
+            numbers[kernels.FRICTION] = -toward[0] * (x.slips_at or 0.0)
             self.what[-1] = "friction"
         else:
             numbers[kernels.FRICTION], numbers[kernels.TOWARD : kernels.TOWARD + 3] = x.friction, toward

@@ -42,9 +42,22 @@ def explain(system: System, measure: bool = False) -> str:
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
     if system.model.constraints:
         kinds_of = _kinds(system.model.constraints, CONSTRAINT_KINDS)
-        held = [f"{name} ({kind}{'' if name in system.held else ', open'})" for name, kind in kinds_of.items()]
+        held = [f"{name} ({kind}{_comes_and_goes(system, name)})" for name, kind in kinds_of.items()]
         lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
     return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + solved)
+
+
+def _comes_and_goes(system: System, name: str) -> str:
+    """Whether a constraint is open when a run begins, and how far friction holds it."""
+    x, words = system.model.temporaries.get(name), [] if name in system.held else ["open"]
+    if x and x.friction is not None:
+        limit = x.static_friction or x.friction
+        words.append(
+            f"sticks up to {limit:g} of its normal force" + f", slips at {x.friction:g}" * (limit > x.friction)
+        )
+    if x and x.slips_at is not None:
+        words.append(f"slips beyond {x.slips_at:g}")
+    return "".join(f", {word}" for word in words)
 
 
 def _flexible(system: System) -> list[str]:
