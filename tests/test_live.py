@@ -45,7 +45,7 @@ def catalogue(system):
 
 
 def fast(system, until=0.5, **options):
-    return wt.live(system, until=until, realtime=False, **options)
+    return wt.live(system, until=until, **{"realtime": False, "integrator": "rk4"} | options)
 
 
 # ---------------------------------------------------------------- the loop
@@ -223,13 +223,13 @@ def test_a_late_step_may_end_the_run(system):
     def slow(t, q, u):
         time.sleep(0.03 * (t > 0.05))
 
-    run = wt.live(system, rate=100.0, until=1.0, controller=slow, overrun="stop")
+    run = wt.live(system, integrator="rk4", rate=100.0, until=1.0, controller=slow, overrun="stop")
     assert run.ended == "late"
     assert run.statistics["late_steps"] == 1
 
 
 def test_it_keeps_pace_with_the_clock(system):
-    run = wt.live(system, rate=100.0, until=0.6, time_scale=2.0)
+    run = wt.live(system, integrator="rk4", rate=100.0, until=0.6, time_scale=2.0)
     assert run.statistics["steps"] == 60
     assert sum(run.statistics["histogram"].values()) == 60
     assert 0.29 <= run.statistics["seconds"] <= 0.31 + run.statistics["slipped"] + 0.1
@@ -355,7 +355,7 @@ def running(system, tmp_path_factory):
 
     def go():
         try:
-            ended.put(wt.live(system, q={"siding": -0.9}, rate=200.0, port=0, websocket=0, viewer=viewer,
+            ended.put(wt.live(system, integrator="rk4", q={"siding": -0.9}, rate=200.0, port=0, websocket=0, viewer=viewer,
                               window_port=None, folder=folder, ready=told.put))  # fmt: skip
         except BaseException as e:
             told.put(e)

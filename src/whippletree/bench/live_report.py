@@ -21,7 +21,7 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
     for length, s in (result.scaling or {}).items():
         share, worst = f"{100 * s['on_time']:.3f} %", f"{1e3 * s['worst_lateness']:.2f}"
         times = f"{s['times_real_time']:.3f}"
-        found.append([f"paced, {length} s", "rk4", "-", f"{s['steps_per_second']:.0f}", times, share, worst])
+        found.append([f"paced, {length} s", "euler", "-", f"{s['steps_per_second']:.0f}", times, share, worst])
     return HEAD, found
 
 
