@@ -79,10 +79,10 @@ def live(
     """Motion that keeps pace with the clock, steered while it goes; returns when it has ended.
 
     ``rate`` steps are taken for a second of motion, by "euler" or, for three times the cost and errors of order four,
-    "rk4", from ``q`` and ``u`` as :func:`simulate` takes them. A second of motion takes ``1 / time_scale`` seconds. A step that is not done when the next is due lets
-    time slip with ``overrun`` "slow", is caught up with (at most 0.25 s of it) with "catch up", and ends the run with
-    "stop". Without ``realtime`` steps follow each other as fast as they can. The run ends at ``until`` (s of motion),
-    by a "stop" command or by Ctrl-C.
+    "rk4", from ``q`` and ``u`` as :func:`simulate` takes them. A second of motion takes
+    ``1 / time_scale`` seconds. A step that is not done when the next is due lets time slip with ``overrun`` "slow", is
+    caught up with (at most 0.25 s of it) with "catch up", and ends the run with "stop". Without ``realtime`` steps
+    follow each other as fast as they can. The run ends at ``until`` (s of motion), by a "stop" command or by Ctrl-C.
 
     ``controller(t, q, u)`` returns joint forces (nu,) (N m or N), or ``controller(t, q, u, tau)`` writes them; it is
     asked before every ``every``-th step and its answer holds until the next. One compiled by ``numba.njit`` that

@@ -74,7 +74,7 @@ class Loop:
         self.ended, self.paused, self.failed, self.told = "", False, False, 0
         self.log: list[list[Any]] = []
         self.answers: list[dict[str, Any]] = []
-        self.begun, self.taken = time.perf_counter(), 0
+        self.begun, self.spent, self.taken = time.perf_counter(), 0.0, 0  # spent: s, once it has ended
 
     def run(self) -> None:
         """Until it has ended; ``ended`` says why."""
@@ -87,6 +87,7 @@ class Loop:
                     self._turn()
                 except KeyboardInterrupt:
                     self.ended = "interrupted"
+            self.spent = time.perf_counter() - self.begun
         self._publish()
 
     def _turn(self) -> None:
@@ -232,7 +233,7 @@ class Loop:
 
     def statistics(self) -> dict[str, Any]:
         """Steps, their rate, and how late they were."""
-        spent = time.perf_counter() - self.begun
+        spent = self.spent or time.perf_counter() - self.begun
         own = {
             "rate": 1.0 / self.course.step,
             "seconds": spent,
