@@ -45,7 +45,7 @@ def catalogue(system):
 
 
 def fast(system, until=0.5, **options):
-    return wt.live(system, until=until, realtime=False, **options)
+    return wt.live(system, until=until, **{"realtime": False, "integrator": "rk4"} | options)
 
 
 # ---------------------------------------------------------------- the loop
@@ -94,7 +94,7 @@ def test_forces_and_wrenches_do_what_they_should(system):
     assert run.result["siding.udot"][20] == pytest.approx(2.0)
     force = fast(system, 1.0, commands=[(0.0, {"do": "force", "joint": "siding", "values": [3.0]})])
     assert force.result["siding.q"][-1] == pytest.approx(0.5, rel=1e-12)
-    pull = fast(system, 8.0, commands=[(0.0, {"do": "pull", "body": "wagon", "to": [1.5, 0.0, 0.0]})])
+    pull = fast(system, 3.0, commands=[(0.0, {"do": "pull", "body": "wagon", "to": [1.5, 0.0, 0.0]})])
     assert pull.result["siding.q"][-1] == pytest.approx(0.5, abs=1e-4)  # critically damped, 4 rad/s
     assert np.abs(pull.result["energy.balance"]).max() < 1e-9
     most = [(0.0, {"do": "wrench", "body": b, "force": [1, 0, 0]}) for b in ("engine", "wagon", "wheel")]
@@ -223,13 +223,13 @@ def test_a_late_step_may_end_the_run(system):
     def slow(t, q, u):
         time.sleep(0.03 * (t > 0.05))
 
-    run = wt.live(system, rate=100.0, until=1.0, controller=slow, overrun="stop")
+    run = wt.live(system, integrator="rk4", rate=100.0, until=1.0, controller=slow, overrun="stop")
     assert run.ended == "late"
     assert run.statistics["late_steps"] == 1
 
 
 def test_it_keeps_pace_with_the_clock(system):
-    run = wt.live(system, rate=100.0, until=0.6, time_scale=2.0)
+    run = wt.live(system, integrator="rk4", rate=100.0, until=0.6, time_scale=2.0)
     assert run.statistics["steps"] == 60
     assert sum(run.statistics["histogram"].values()) == 60
     assert 0.29 <= run.statistics["seconds"] <= 0.31 + run.statistics["slipped"] + 0.1
@@ -351,12 +351,12 @@ class Client:
 def running(system, tmp_path_factory):
     """A run with a port and, where there is viser, a window; paced slowly, since many tests run beside it."""
     folder, told, ended = tmp_path_factory.mktemp("live"), queue.Queue(), queue.Queue()
-    viewer = pytest.importorskip("viser") is not None
+    pytest.importorskip("viser", reason="no viser here: it serves the window, and brings what WebSocket needs")
 
     def go():
         try:
-            ended.put(wt.live(system, q={"siding": -0.9}, rate=200.0, port=0, websocket=0, viewer=viewer,
-                              window_port=None, folder=folder, ready=told.put))  # fmt: skip
+            options = {"rate": 200.0, "port": 0, "websocket": 0, "viewer": True, "folder": folder, "ready": told.put}
+            ended.put(wt.live(system, integrator="rk4", q={"siding": -0.9}, **options))
         except BaseException as e:
             told.put(e)
             raise
@@ -457,8 +457,9 @@ def test_websocket(running):
 
     with sync.connect(f"ws://127.0.0.1:{running['websocket']}") as line:
         line.send(json.dumps({"do": "hello", "token": running["token"], "stream": 50}))
-        assert json.loads(line.recv(timeout=10))["ok"]
-        assert "state" in json.loads(line.recv(timeout=10))
+        found = [json.loads(line.recv(timeout=10)) for _ in range(3)]
+        assert found[0]["ok"]
+        assert "state" in found[1] or "state" in found[2]
         line.send("x" * (messages.LONGEST + 10))
         with pytest.raises(ConnectionClosed, match="1009"):  # noqa: PT012, too big
             for _ in range(1000):
@@ -475,9 +476,7 @@ def test_window(running):
         page = browser.new_page(viewport={"width": 700, "height": 600})
         page.goto(running["url"])
         press(page, "Take the controls")
-        field = page.locator("input:visible[value='0']").first  # the number beside the slider of the motor
-        field.fill("0.04")
-        field.press("Enter")
+        page.locator("input:visible[value='0']").first.fill("0.04", timeout=60_000)  # beside the motor's slider
         assert eventually(lambda: state(watcher)["q"][0] > 0.02), "the slider moves the joint"
         press(page, "Latch hook")
         assert eventually(lambda: state(watcher)["held"] == ["hook"]), "the button latches"
@@ -490,7 +489,7 @@ def test_window(running):
 
 def press(page, label):
     """A button, as soon as it is there: a click of Playwright's own waits for a picture that stands still."""
-    page.get_by_role("button", name=label, exact=True).dispatch_event("click", timeout=30_000)
+    page.get_by_role("button", name=label, exact=True).dispatch_event("click", timeout=60_000)
 
 
 def state(client):
@@ -499,7 +498,7 @@ def state(client):
     return found
 
 
-def eventually(true, within=15.0):
+def eventually(true, within=30.0):
     until = time.monotonic() + within
     while time.monotonic() < until:
         if true():
@@ -523,6 +522,4 @@ def test_arguments_are_checked(system):
         ({"commands": [(0.0, {"do": "motor", "name": "x", "position": 1.0})]}, "'x' is not known"),
     ):
         with pytest.raises(wt.ModelError, match=what):
-            wt.live(system, until=0.1, **{"realtime": False} | options) if "until" not in options else wt.live(
-                system, realtime=False, **options
-            )
+            wt.live(system, **{"until": 0.1, "realtime": False} | options)

@@ -35,7 +35,7 @@ def live(
     report_json: Annotated[Path | None, typer.Option(metavar="FILE", help="write lateness in the end")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="do not wait for the clock")] = False,
     paused: Annotated[bool, typer.Option("--paused", help="begin paused")] = False,
-    integrator: Annotated[str, typer.Option(metavar="NAME", help="rk4 or euler")] = "rk4",
+    integrator: Annotated[str, typer.Option(metavar="NAME", help="euler, or rk4 for accuracy")] = "euler",
     algorithm: Algorithm = "auto",
     output_step: Annotated[float, typer.Option(metavar="SECONDS", help="between rows that are kept")] = 0.01,
     q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006

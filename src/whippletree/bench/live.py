@@ -37,10 +37,10 @@ def measure(result: BenchResult, seconds: Iterable[int], progress: Callable[[str
         progress(f"{system.name} by {method}")
         for question, taken in _unpaced(system, method, result.rounds).items():
             result.rows.append(Row(question, method, system.nb - 1, system.nu, seconds={OURS: taken}))
-    result.scaling = {}
+    result.paced = {}
     for length in seconds:
         progress(f"{length} s at {RATE:g} steps per second")
-        result.scaling[str(length)] = _paced(system, length)
+        result.paced[str(length)] = _paced(system, length)
 
 
 def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:

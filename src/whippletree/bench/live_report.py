@@ -18,16 +18,16 @@ def cells(result: BenchResult, digits: Any) -> tuple[list[str], list[list[str]]]
     for r in result.rows:
         s = r.seconds[OURS]
         found.append([r.question, r.label, digits(s * 1e6), f"{1 / s:.0f}", f"{1 / s / RATE:.1f}", "-", "-"])
-    for length, s in (result.scaling or {}).items():
+    for length, s in (result.paced or {}).items():
         share, worst = f"{100 * s['on_time']:.3f} %", f"{1e3 * s['worst_lateness']:.2f}"
         times = f"{s['times_real_time']:.3f}"
-        found.append([f"paced, {length} s", "rk4", "-", f"{s['steps_per_second']:.0f}", times, share, worst])
+        found.append([f"paced, {length} s", "euler", "-", f"{s['steps_per_second']:.0f}", times, share, worst])
     return HEAD, found
 
 
 def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
     """How long paced steps took; writes ``path`` as .svg and as .png."""
-    paced = list((result.scaling or {}).values())
+    paced = list((result.paced or {}).values())
     counts: dict[str, int] = paced[0]["histogram"] if paced else {}
     with picture(path, (5.2, 3.4)) as (figure, files):
         panel = figure.subplots()

@@ -64,6 +64,7 @@ class BenchResult:
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     scaling: dict[str, Any] | None = None
+    paced: dict[str, Any] | None = None
 
     def engines(self) -> list[str]:
         """Ours first, then the peers in the order in which they came."""

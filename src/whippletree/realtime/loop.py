@@ -24,6 +24,7 @@ from .pace import Pacer
 
 BATCH = 1024  # steps between two looks at what is asked for, where nobody waits for the clock
 IDLE = 0.005  # s, while paused
+PRIORITY = 10  # of 99 in real time
 MOST_COMMANDS = 64  # between two steps: what else waits stays in the queue
 CONTROLS = ("position", "velocity", "torque")  # what a slider of a motor sets, the first that it takes
 
@@ -73,11 +74,11 @@ class Loop:
         self.ended, self.paused, self.failed, self.told = "", False, False, 0
         self.log: list[list[Any]] = []
         self.answers: list[dict[str, Any]] = []
-        self.begun, self.taken = time.perf_counter(), 0
+        self.begun, self.spent, self.taken = time.perf_counter(), 0.0, 0  # spent: s, once it has ended
 
     def run(self) -> None:
         """Until it has ended; ``ended`` says why."""
-        with undisturbed():
+        with undisturbed(self.pacer is not None):
             self.begun = time.perf_counter()
             if self.pacer:
                 self.pacer.begin()
@@ -86,6 +87,7 @@ class Loop:
                     self._turn()
                 except KeyboardInterrupt:
                     self.ended = "interrupted"
+            self.spent = time.perf_counter() - self.begun
         self._publish()
 
     def _turn(self) -> None:
@@ -231,7 +233,7 @@ class Loop:
 
     def statistics(self) -> dict[str, Any]:
         """Steps, their rate, and how late they were."""
-        spent = time.perf_counter() - self.begun
+        spent = self.spent or time.perf_counter() - self.begun
         own = {
             "rate": 1.0 / self.course.step,
             "seconds": spent,
@@ -256,20 +258,22 @@ class Loop:
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Without pauses for garbage, and before others where the system lets us."""
+def undisturbed(paced: bool) -> Iterator[None]:
+    """Without pauses for garbage; and, with a clock to keep, before others where the system lets us."""
     was = gc.isenabled()
     gc.collect()
     gc.freeze()
     gc.disable()
-    nice = os.nice(0)
+    first = paced and hasattr(os, "SCHED_FIFO")
     try:
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, -10)
+        if first:
+            with contextlib.suppress(OSError):  # a user who may not stays among the others
+                os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, nice)
+        if first:
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         gc.unfreeze()
         if was:
             gc.enable()

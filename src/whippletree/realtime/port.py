@@ -55,7 +55,7 @@ class Port:
     ) -> None:
         self.memory, self.catalogue, self.about, self.token = memory, catalogue, about, token
         self.controls, self.forward, self.count, self.open = controls, forward, 0, 0
-        self.outboxes: set[asyncio.Queue[dict[str, Any]]] = set()
+        self.outboxes: dict[asyncio.Queue[dict[str, Any]], Session] = {}
 
     async def start(self, host: str, port: int | None, websocket: int | None) -> dict[str, int]:
         """Listen; returns the ports, which are chosen where 0 is asked for."""
@@ -75,8 +75,14 @@ class Port:
         return found
 
     def notify(self, message: dict[str, Any]) -> None:
-        """Tell all connections, from another thread."""
-        self.loop.call_soon_threadsafe(lambda: [_put(box, message) for box in self.outboxes])
+        """Tell all who have given the token, from another thread."""
+
+        def tell() -> None:
+            for box, session in self.outboxes.items():
+                if session.greeted:
+                    _put(box, message)
+
+        self.loop.call_soon_threadsafe(tell)
 
     # ---------------------------------------------------------------- two kinds of connection
 
@@ -127,7 +133,7 @@ class Port:
             return
         self.open += 1
         box: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING)
-        self.outboxes.add(box)
+        self.outboxes[box] = session
         tasks = [
             asyncio.ensure_future(x) for x in (self._listen(session, receive, box), self._speak(session, send, box))
         ]
@@ -139,7 +145,7 @@ class Port:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self.outboxes.discard(box)
+            self.outboxes.pop(box, None)
             session.end()
             self.open -= 1
 

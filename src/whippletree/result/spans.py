@@ -34,17 +34,18 @@ def spans_of(run: Result) -> list[Span]:
 
 def parts(system: System, t: np.ndarray, changes: Sequence[Change]) -> list[tuple[slice, System]]:
     """Rows and systems between changes; a row at the time of a change is of the part before."""
-    held, sliding, first = dict(system.held), dict(system.sliding), 0
+    held, sliding, first, changed = dict(system.held), dict(system.sliding), 0, False
     found: list[tuple[slice, System]] = []
     for change in changes:
         if change.what in ("bounced", "refused"):
             continue
         row = int(np.searchsorted(t, change.t, side="right"))
         if row > first:
-            found.append((slice(first, row), _now(system, held, sliding) if found else system))
+            found.append((slice(first, row), _now(system, held, sliding) if changed else system))
             first = row
         _apply(change, system, held, sliding)
-    return [*found, (slice(first, t.size), _now(system, held, sliding) if found else system)]
+        changed = True
+    return [*found, (slice(first, t.size), _now(system, held, sliding) if changed else system)]
 
 
 def system_after(system: System, changes: Sequence[Change]) -> System:
