@@ -36,12 +36,16 @@ def soak(count, seconds, first, say=print):
     return sum(done.values()), None
 
 
-if __name__ == "__main__":
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, help="systems to compare")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     compared, failed = soak(asked.count, asked.seconds, asked.first, lambda text: print(text, flush=True))
     print(f"{compared} systems compared" + ("" if failed is None else f", seed {failed} failed"))
-    sys.exit(0 if failed is None else 1)
+    return 0 if failed is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,15 +3,12 @@
 ``python tests/soak_agreement.py 20000`` is the long form of the first.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 
+import soak_agreement
 import whippletree as wt
 from against_mujoco import Peer
 from bridge import columns, coordinates, error
@@ -38,11 +35,12 @@ def test_every_class_is_drawn_and_can_fail():
     assert not agrees(Found("tree", 1e-8, "", 2, 10.0))
 
 
-def test_the_soak_program_ends_well():
-    program = Path(__file__).parent / "soak_agreement.py"
-    done = subprocess.run([sys.executable, program, "3", "--seconds", "60"], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "3 systems compared" in done.stdout
+def test_the_soak_program_says_which_seed_fails(monkeypatch, capsys):
+    assert soak_agreement.main(["3", "--seconds", "600"]) == 0
+    assert "3 systems compared" in capsys.readouterr().out
+    monkeypatch.setattr(soak_agreement, "compare", lambda drawn: Found("tree", 1e-3, "a against b", 2, 10.0))
+    assert soak_agreement.main(["3", "--first", "7"]) == 1
+    assert "seed 7: a tree on which a against b differ by 1.00e-03" in capsys.readouterr().out
 
 
 def worst(theirs, ours, M):
