@@ -211,7 +211,7 @@ def _led(name: str, cases: int, until: float, corpus: Path, send: int) -> None:
 
 
 READ_BY = ("whippletree.files", "whippletree.modes", "whippletree.model", "whippletree.result.netcdf", "tomllib")
-READ_BY += ("whippletree.cluster.journal", "whippletree.cluster.study", "whippletree.cluster.designs", "whippletree.live")
+READ_BY += ("whippletree.cluster.journal", "whippletree.cluster.study", "whippletree.cluster.designs", "whippletree.realtime.messages")
 
 
 def main() -> int:

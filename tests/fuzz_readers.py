@@ -29,6 +29,7 @@ from whippletree.cluster.single import DONE, FAILED, Outcome
 from whippletree.cluster.study import Sweep
 from whippletree.files.toml import loads as read_toml
 from whippletree.integrate.checkpoint import Checkpoint
+from whippletree.realtime.messages import FIELDS, Catalogue, decode, identity, parse, refusal
 
 nastran = import_module("whippletree.modes.nastran")  # not the function of that name
 ROOT = Path(__file__).parent.parent
@@ -564,6 +565,38 @@ stop hinge.q < 0.5
 stop tip.position > -1e-3"""
 
 
+# ---- messages to a live run
+
+
+@cache
+def catalogue() -> Catalogue:
+    return Catalogue(wt.load(ROOT / "models" / "docking.toml").compile())
+
+
+def message_texts() -> list[bytes]:
+    """One of every kind, with names of the model."""
+    known = catalogue()
+    joint, body, made = next(iter(known.joints)), known.bodies[0], known.temporaries[0]
+    texts = [{"do": do} for do in FIELDS if not any(key in ("name", "joint", "body") for key in FIELDS[do])]
+    texts = [t for t in texts if t["do"] not in ("time_scale", "stream", "hello")]
+    texts += [{"do": "time_scale", "value": 2.0}, {"do": "stream", "rate": 30}, {"do": "step", "steps": 3, "id": 7}]
+    texts += [{"do": "hello", "token": "abc", "name": "me", "stream": 10.0}, {"do": "make", "name": made, "id": "x"}]
+    texts += [{"do": "force", "joint": joint, "values": [0.5] * known.joints[joint]}]
+    texts += [{"do": "pull", "body": body, "to": [1.0, 0, 0], "at": [0, 0, 0], "stiffness": 10.0, "damping": 1.0}]
+    texts += [{"do": "wrench", "body": body, "force": [1, 2, 3], "torque": [0, 0, 1], "at": [0, 0, 0]}]
+    return [json.dumps(t).encode() for t in texts]
+
+
+def read_message(data: bytes) -> None:
+    message = None
+    try:
+        message = decode(data)
+        parse(message, catalogue())
+    except wt.ModelError as error:
+        json.dumps(refusal(error, (message or {}).get("do"), identity(message)), allow_nan=False)  # what is sent back
+        raise
+
+
 # ---- meshes
 
 
@@ -605,5 +638,6 @@ READERS: dict[str, Reader] = {
     "sweep": Reader(in_file("c.nc", read_sweep), sweep_files, netcdf_changed),
     "journal": Reader(in_file("a.nc.runs", read_journal), journal_files, journal_changed),
     "plan": Reader(read_plan, lambda: PLANS.encode().splitlines()),
+    "messages": Reader(read_message, message_texts),
     "mesh": Reader(read_mesh, mesh_files, mesh_changed),
 }
