@@ -5,8 +5,13 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/whippletree
 NAME ?= whippletree
 FAMILY ?= chain
+FUZZ_CASES ?= 1000000
+FUZZ_SECONDS ?= inf
+SOAK_SYSTEMS ?= 20000
+SOAK_KILLS ?= 200
+SOAK_HOURS ?= 24
 
-.PHONY: demo test browser coverage lint bench docs pages pictures clean
+.PHONY: demo test browser coverage fuzz soak lint bench docs pages pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, report and moving picture in demo/
@@ -22,6 +27,15 @@ coverage: $(VENV)/.test           ## the tests, with the lines and branches of t
 browser:
 	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  (apt-get update && timeout 300 apt-get install -y --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
+
+fuzz: $(VENV)/.fuzz                ## wrong files for every reader, goes on where it stopped: make fuzz FUZZ_SECONDS=60
+	$(BIN)/python tests/fuzz.py --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
+	! $(BIN)/python -c 'import atheris' || $(BIN)/python tests/fuzz.py --coverage --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
+
+soak: $(VENV)/.test                ## hours: random systems by every algorithm, kills and resumes, a day of a loop
+	$(BIN)/python tests/soak_agreement.py $(SOAK_SYSTEMS)
+	rm -rf .cache/kills && mkdir -p .cache/kills && $(BIN)/python tests/killed_runs.py .cache/kills $(SOAK_KILLS) 1
+	$(BIN)/python tests/soak_day.py $(SOAK_HOURS)
 
 lint: $(VENV)/.test                ## format, lint and types only
 	$(BIN)/ruff check .
@@ -56,6 +70,7 @@ $(VENV)/.core: extras = .
 $(VENV)/.test: extras = .[test]
 $(VENV)/.peers: extras = .[test,peers]
 $(VENV)/.docs: extras = .[docs]
-$(VENV)/.core $(VENV)/.test $(VENV)/.peers $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.fuzz: extras = .[test,fuzz]
+$(VENV)/.core $(VENV)/.test $(VENV)/.peers $(VENV)/.docs $(VENV)/.fuzz: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable "$(extras)"
 	@touch $@

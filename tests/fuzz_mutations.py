@@ -8,19 +8,64 @@ from random import Random
 
 TOKEN = re.compile(rb"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?|[A-Za-z_][\w.]*|\"[^\"\n]*\"|\s+|[^\w\s]")
 NUMBER = re.compile(rb"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?")
-HOSTILE_NUMBERS = (
-    b"0 -0 -1 1 2 0.5 1e-320 1e-30 1e30 1e99 1e101 1e308 -1e308 1e309 nan -nan inf -inf NaN Infinity 1_0 0x10 1e 1.2.3 "
+HOSTILE_NUMBERS = [
+    *b"0 -0 -1 1 2 0.5 1e-320 1e-30 1e30 1e99 1e101 1e308 -1e308 1e309 nan -nan inf -inf NaN Infinity 1_0 0x10 1e 1.2.3 "
     b"2147483647 2147483648 -2147483649 4294967296 9223372036854775807 9223372036854775808 99999999999999999999 "
-    b"1000000 1e6 3.5 1d5 1+5 true false null"
-).split() + [b"9" * 400, b"0." + b"0" * 400 + b"1"]
-HOSTILE_TEXTS = (
-    [b"", b" ", b"\0", b"ground", b"../../../etc/passwd", b"/etc/passwd", b"file:///etc/passwd", b"a" * 300, b"package://"]
-    + ["\u202e", "\u00e9", "\u0131", "\U0001f600", "\ud7ff", "\u2028", "\ufeff", "\u0661"]
-    + [b"\xff\xfe", b"\xed\xa0\x80", b"%s%n", b"{}", b"[]", b"[[]]", b'""', b"''", b"&lt;", b"&#0;", b"&#x110000;"]
-    + [b"<!DOCTYPE a>", b"<![CDATA[", b"-->", b"<a/>", b"__import__('os')", b"nan", b"inf", b"1e999", b"\\", b"\r", b"\n"]
-)
+    b"1000000 1e6 3.5 1d5 1+5 true false null".split(),
+    b"9" * 400,
+    b"0." + b"0" * 400 + b"1",
+]
+HOSTILE_TEXTS = [
+    b"",
+    b" ",
+    b"\x00",
+    b"ground",
+    b"../../../etc/passwd",
+    b"/etc/passwd",
+    b"file:///etc/passwd",
+    b"a" * 300,
+    b"package://",
+    "\u202e",
+    "é",
+    "ı",
+    "😀",
+    "\ud7ff",
+    "\u2028",
+    "\ufeff",
+    "١",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"%s%n",
+    b"{}",
+    b"[]",
+    b"[[]]",
+    b'""',
+    b"''",
+    b"&lt;",
+    b"&#0;",
+    b"&#x110000;",
+    b"<!DOCTYPE a>",
+    b"<![CDATA[",
+    b"-->",
+    b"<a/>",
+    b"__import__('os')",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"\\",
+    b"\r",
+    b"\n",
+]
 HOSTILE_TEXTS = [x if isinstance(x, bytes) else x.encode() for x in HOSTILE_TEXTS]
-NESTS = [(b"[", b"]"), (b"{a=", b"}"), (b"(", b")"), (b"<a>", b"</a>"), (b"<body>", b"</body>"), (b'{"a":', b"}"), (b"a.", b"")]
+NESTS = [
+    (b"[", b"]"),
+    (b"{a=", b"}"),
+    (b"(", b")"),
+    (b"<a>", b"</a>"),
+    (b"<body>", b"</body>"),
+    (b'{"a":', b"}"),
+    (b"a.", b""),
+]
 MOST = 1 << 16  # bytes of a changed text: what is larger only takes time
 
 
@@ -162,7 +207,9 @@ def move_block(data, chance, others):
 def hostile_integer(data, chance, others):
     """A count, length or address inside a binary file."""
     width = chance.choice((1, 2, 4, 8))
-    value = chance.choice((0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1))
+    value = chance.choice(
+        (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
+    )
     at = chance.randrange(max(1, len(data) - width))
     return data[:at] + (value % (1 << 8 * width)).to_bytes(width, "little") + data[at + width :]
 
@@ -172,9 +219,25 @@ def splice(data, chance, others):
     return data[: chance.randrange(len(data) + 1)] + other[chance.randrange(len(other) + 1) :]
 
 
-TEXT_CHANGES = (
-    [delete_token, repeat_token, exchange_tokens, copy_token, foreign_token, hostile_token, hostile_token]
-    + [hostile_number, hostile_number, hostile_number, delete_line, repeat_line, exchange_lines, foreign_lines]
-    + [truncate, flip_bits, hostile_bytes, nest, move_block]
-)
+TEXT_CHANGES = [
+    delete_token,
+    repeat_token,
+    exchange_tokens,
+    copy_token,
+    foreign_token,
+    hostile_token,
+    hostile_token,
+    hostile_number,
+    hostile_number,
+    hostile_number,
+    delete_line,
+    repeat_line,
+    exchange_lines,
+    foreign_lines,
+    truncate,
+    flip_bits,
+    hostile_bytes,
+    nest,
+    move_block,
+]
 BYTE_CHANGES = [truncate, flip_bits, flip_bits, hostile_bytes, move_block, hostile_integer, hostile_integer, splice]

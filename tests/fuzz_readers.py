@@ -13,6 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -22,13 +23,14 @@ from unittest import mock
 import numpy as np
 
 import whippletree as wt
-from fuzz_mutations import HOSTILE_NUMBERS, HOSTILE_TEXTS, mutated_bytes, mutated_text
+from fuzz_mutations import mutated_bytes, mutated_text
 from whippletree.cluster import journal
 from whippletree.cluster.designs import RANDOM, make_plan
 from whippletree.cluster.single import DONE, FAILED, Outcome
 from whippletree.cluster.study import Sweep
 from whippletree.files.toml import loads as read_toml
 from whippletree.integrate.checkpoint import Checkpoint
+from whippletree.realtime.messages import FIELDS, Catalogue, decode, identity, parse, refusal
 
 nastran = import_module("whippletree.modes.nastran")  # not the function of that name
 ROOT = Path(__file__).parent.parent
@@ -202,7 +204,7 @@ MJCF = [
 <actuator><motor joint="j"/></actuator>
 </mujoco>
 """,
-    b'<mujoco>\n<worldbody>\n<body name="a">\n<joint name="j"/>\n<geom size="0.1"/>\n</body>\n</worldbody>\n</mujoco>\n',
+    b'<mujoco>\n<worldbody>\n<body name="a">\n<joint name="j"/><geom size="0.1"/>\n</body>\n</worldbody></mujoco>\n',
 ]
 
 
@@ -350,7 +352,12 @@ def op4_files() -> list[bytes]:
     from pyyeti.nastran import op4
 
     named, path, files = {"kgg": matrices()["K"], "mgg": matrices()["M"]}, folder() / "seed.op4", []
-    for options in ({"binary": True}, {"binary": False}, {"sparse": "bigmat"}, {"sparse": "nonbigmat", "binary": False}):
+    for options in (
+        {"binary": True},
+        {"binary": False},
+        {"sparse": "bigmat"},
+        {"sparse": "nonbigmat", "binary": False},
+    ):
         op4.save(str(path), named, **options)
         files.append(path.read_bytes())
     return files
@@ -425,10 +432,8 @@ def result_files() -> list[bytes]:
         if t > 0.0:
             raise KeyboardInterrupt
 
-    try:
+    with suppress(KeyboardInterrupt):
         resumed(path, progress=stop)
-    except KeyboardInterrupt:
-        pass
     return [whole, path.read_bytes()]
 
 
@@ -477,7 +482,11 @@ def _h5_changed(opened, chance: Random) -> None:
         values = (None, 0, -1, 2**40, np.nan, "", "nonsense", np.zeros(3), np.bytes_(b"\xff\xfe"), True, "[1, 2]", "{}")
         value = chance.choice(values)
         if isinstance(opened.attrs[key], str) and chance.random() < 0.5:
-            value = mutated_text(opened.attrs[key].encode(), chance, [b"x = 1"]).decode("utf-8", "replace").replace("\0", "")
+            value = (
+                mutated_text(opened.attrs[key].encode(), chance, [b"x = 1"])
+                .decode("utf-8", "replace")
+                .replace("\0", "")
+            )
         del opened.attrs[key]
         if value is not None:
             opened.attrs[key] = value
@@ -495,13 +504,22 @@ def _h5_changed(opened, chance: Random) -> None:
         opened[name][...] = stored
     else:
         del opened[name]
-        shapes = (np.zeros(0), np.zeros((2, 2, 2)), np.float64(1), np.zeros(3, "i4"), "text", stored[:1] if np.ndim(stored) else 1)
+        shapes = (
+            np.zeros(0),
+            np.zeros((2, 2, 2)),
+            np.float64(1),
+            np.zeros(3, "i4"),
+            "text",
+            stored[:1] if np.ndim(stored) else 1,
+        )
         if how == 2:
             opened[name] = chance.choice(shapes)
         elif how == 3:
-            opened[name] = h5py.SoftLink("/" + name) if chance.random() < 0.5 else h5py.ExternalLink("/etc/passwd", "/a")
+            opened[name] = (
+                h5py.SoftLink("/" + name) if chance.random() < 0.5 else h5py.ExternalLink("/etc/passwd", "/a")
+            )
         else:
-            opened.create_dataset(name, (2**chance.randrange(3, 40),), "f8", chunks=(1024,), fillvalue=0.0)
+            opened.create_dataset(name, (2 ** chance.randrange(3, 40),), "f8", chunks=(1024,), fillvalue=0.0)
 
 
 # ---- sweeps
@@ -564,6 +582,38 @@ stop hinge.q < 0.5
 stop tip.position > -1e-3"""
 
 
+# ---- messages to a live run
+
+
+@cache
+def catalogue() -> Catalogue:
+    return Catalogue(wt.load(ROOT / "models" / "docking.toml").compile())
+
+
+def message_texts() -> list[bytes]:
+    """One of every kind, with names of the model."""
+    known = catalogue()
+    joint, body, made = next(iter(known.joints)), known.bodies[0], known.temporaries[0]
+    texts = [{"do": do} for do in FIELDS if not any(key in ("name", "joint", "body") for key in FIELDS[do])]
+    texts = [t for t in texts if t["do"] not in ("time_scale", "stream", "hello")]
+    texts += [{"do": "time_scale", "value": 2.0}, {"do": "stream", "rate": 30}, {"do": "step", "steps": 3, "id": 7}]
+    texts += [{"do": "hello", "token": "abc", "name": "me", "stream": 10.0}, {"do": "make", "name": made, "id": "x"}]
+    texts += [{"do": "force", "joint": joint, "values": [0.5] * known.joints[joint]}]
+    texts += [{"do": "pull", "body": body, "to": [1.0, 0, 0], "at": [0, 0, 0], "stiffness": 10.0, "damping": 1.0}]
+    texts += [{"do": "wrench", "body": body, "force": [1, 2, 3], "torque": [0, 0, 1], "at": [0, 0, 0]}]
+    return [json.dumps(t).encode() for t in texts]
+
+
+def read_message(data: bytes) -> None:
+    message = None
+    try:
+        message = decode(data)
+        parse(message, catalogue())
+    except wt.ModelError as error:
+        json.dumps(refusal(error, (message or {}).get("do"), identity(message)), allow_nan=False)  # what is sent back
+        raise
+
+
 # ---- meshes
 
 
@@ -577,7 +627,9 @@ def mesh_files() -> list[bytes]:
 
 def read_mesh(data: bytes) -> None:
     head = data[:5]
-    suffix = ".ply" if head[:3] == b"ply" else ".glb" if head[:4] == b"glTF" else ".obj" if head[:1] in b"#vom" else ".stl"
+    suffix = (
+        ".ply" if head[:3] == b"ply" else ".glb" if head[:4] == b"glTF" else ".obj" if head[:1] in b"#vom" else ".stl"
+    )
     in_file(f"mesh{suffix}", lambda path: wt.mesh(path, density=1.0))(data)
 
 
@@ -605,5 +657,6 @@ READERS: dict[str, Reader] = {
     "sweep": Reader(in_file("c.nc", read_sweep), sweep_files, netcdf_changed),
     "journal": Reader(in_file("a.nc.runs", read_journal), journal_files, journal_changed),
     "plan": Reader(read_plan, lambda: PLANS.encode().splitlines()),
+    "messages": Reader(read_message, message_texts),
     "mesh": Reader(read_mesh, mesh_files, mesh_changed),
 }

@@ -30,7 +30,7 @@ ELSEWHERE = {
     "Ctrl-C inside an event": "test_resume.py::test_an_interrupt_within_an_event_goes_on_to_the_same_bits",
     "SIGTERM": "test_cli.py::test_sigterm_ends_a_run_in_order",
     "a disk that fills up": "test_resume.py::test_a_disk_that_fills_up_costs_only_what_was_not_written",
-    "a disk that is full at the end": "test_resume.py::test_a_disk_that_is_full_at_the_end_leaves_the_result_in_memory",
+    "a disk full at the end": "test_resume.py::test_a_disk_that_is_full_at_the_end_leaves_the_result_in_memory",
     "a small disk": "test_resume.py::test_a_small_disk",
     "a function that raises": "test_resume.py::test_a_function_that_raises_can_be_mended",
     "a progress that raises": "test_resume.py::test_a_progress_that_raises_costs_nothing",
@@ -43,14 +43,16 @@ ELSEWHERE = {
     "a folder that may not be written": "test_result.py::test_a_place_that_cannot_be_written_is_named",
     "an event that breaks the state": "test_events.py::test_a_function_that_breaks_the_state_is_refused",
     "a worker that dies": "test_sweep_workers.py::test_processes_give_the_same_bits_and_one_may_be_killed",
-    "a run that kills its worker": "test_sweep_workers.py::test_a_run_that_kills_its_worker_is_given_up_and_may_be_tried_again",
+    "a run that kills its worker": "test_sweep_workers.py::"
+    "test_a_run_that_kills_its_worker_is_given_up_and_may_be_tried_again",
     "a sweep that is killed": "test_sweep_workers.py::test_a_killed_sweep_goes_on_with_the_runs_that_are_missing",
     "a scheduler that goes": "test_sweep_workers.py::test_a_scheduler_that_goes_is_named",
     "a rank that is killed": "test_mpi.py::test_a_rank_that_is_killed_ends_the_run_which_resumes",
     "a reader that leaves early": "test_cli.py::test_a_reader_that_leaves_early_gets_no_traceback",
 }
 HERE = [
-    "a force that is NaN", "a force that raises", "an event that raises", "a mass that is singular", "a clock that jumps",
+    "a force that is NaN", "a force that raises", "an event that raises", "a mass that is singular", 
+    "a clock that jumps",
     "an output that is a folder", "a damaged cache", "a cache that may not be written", "a cache that is removed",
     "a result that is removed", "a result that is garbled", "a state that is NaN", "a result of a newer form",
     "an output that is too large", "too little memory", "an environment of nonsense", "a locale without UTF-8",
@@ -160,7 +162,7 @@ def test_too_little_memory(pendulum, monkeypatch):
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (held + 2**26, before[1]))
     try:
-        with pytest.raises((MemoryError, ModelError), match="(?i)memory|allocate"):
+        with pytest.raises((MemoryError, ModelError), match=r"(?i)memory|allocate"):
             wt.simulate(pendulum, 2e4, output_step=1e-3)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
@@ -293,7 +295,9 @@ def test_a_cache_that_is_removed(cache):
 def shell(*arguments, **options):
     command = [sys.executable, "-m", "whippletree", *map(str, arguments)]
     environment = os.environ | options.pop("env", {})
-    return subprocess.run(command, capture_output="stdout" not in options, text=True, env=environment, timeout=120, **options)
+    return subprocess.run(
+        command, capture_output="stdout" not in options, text=True, env=environment, timeout=120, **options
+    )
 
 
 def test_an_environment_of_nonsense():

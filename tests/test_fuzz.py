@@ -3,11 +3,12 @@
 import io
 import struct
 
-import fuzz
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+
+import fuzz
 from fuzz_readers import READERS, Reader, folder, matrices
 from whippletree import errors
 from whippletree.modes.market import market

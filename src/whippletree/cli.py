@@ -343,9 +343,8 @@ def _print_table(rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     """The entry point ``whippletree``."""
-    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is no reason to fail
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    for stream in (s for s in (sys.stdout, sys.stderr) if isinstance(s, TextIOWrapper)):
+        stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     # their commands add themselves
     from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_studies, cli_sweep  # noqa: F401
 

@@ -8,6 +8,7 @@ again, and what cannot be written stays in memory. Files of others are left to N
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,8 @@ Plain = caching.IndexDataCacheFile
 
 class Checked(Plain):  # type: ignore[misc, valid-type]
     def save(self, key: Any, data: Any) -> None:
-        try:
+        with suppress(OSError):  # the folder has gone, may not be written, or the disk is full
             super().save(key, data)
-        except OSError:  # the folder has gone, may not be written, or the disk is full
-            pass
 
     def _load_index(self) -> dict[Any, str]:
         try:
@@ -54,4 +53,4 @@ def cache_file(cache_path: str, filename_base: str, source_stamp: Any) -> Any:
     return (Checked if ours else Plain)(cache_path, filename_base, source_stamp)
 
 
-caching.IndexDataCacheFile = cache_file
+caching.IndexDataCacheFile = cache_file  # type: ignore[misc, assignment]
