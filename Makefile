@@ -47,7 +47,7 @@ bench: $(VENV)/.peers              ## time against other engines: make bench FAM
 
 docs: $(VENV)/.docs                ## the documentation as a site in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "open site/index.html"
+	@echo "open site/index.html; with its search: $(BIN)/python -m http.server -d site, and http://localhost:8000"
 
 pages: $(VENV)/.core               ## pages of the documentation that are made from the code
 	$(BIN)/python docs/site/errors.py

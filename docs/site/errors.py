@@ -93,30 +93,33 @@ def _assigns(statement: ast.Assign, name: str) -> bool:
 def page() -> str:
     """The page, with the words of errors.toml before each group."""
     groups = tomllib.loads((Path(__file__).parent / "errors.toml").read_text("utf-8"))
-    introduction, rows = groups.pop("introduction"), messages()
+    introduction, cures, rows = groups.pop("introduction"), groups.pop("cures"), messages()
     parts = [introduction.strip()]
     for heading, group in groups.items():
         mine = [m for m in rows if any(fnmatch(m.file, pattern) for pattern in group["files"])]
         rows = [m for m in rows if m not in mine]
-        parts.append(_section(heading, group["says"], mine))
+        parts.append(_section(heading, group["says"], mine, cures))
     if rows:
-        parts.append(_section(REST, "", rows))
+        parts.append(_section(REST, "", rows, cures))
     return "\n\n".join(parts) + "\n"
 
 
-def _section(heading: str, says: str, rows: list[Message]) -> str:
+def _section(heading: str, says: str, rows: list[Message], cures: dict[str, str]) -> str:
     together: dict[str, list[str]] = {}  # the same words from several places are one message
     for m in rows:
-        cures = together.setdefault(_cell(m.what), [])
+        told = together.setdefault(_cell(m.what), [])
         expected = f"expected: {m.expected}" if re.search(r"\w", m.expected) else ""
         cure = "; ".join(_cell(c) for c in (expected, m.hint if re.search(r"\w", m.hint) else "") if c)
-        if cure and cure not in cures:
-            cures.append(cure)
-    table = [f"| {what} | {'<br>'.join(cures)} |" for what, cures in together.items()]
+        cure = cure or _cell(
+            cures.get(m.what, "what is expected comes with the message" if m.expected or m.hint else "")
+        )
+        if cure and cure not in told:
+            told.append(cure)
+    table = [f"| {what} | {'<br>'.join(told)} |" for what, told in together.items()]
     return "\n\n".join([f"## {heading}", *([says.strip()] if says else []), "\n".join([HEAD, *table])])
 
 
-HEAD = "| message | what it expects, and its hint |\n|---|---|"
+HEAD = "| message | cure |\n|---|---|"
 
 
 def _cell(text: str) -> str:
