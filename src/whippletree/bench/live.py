@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..realtime.course import Course
 from ..realtime.live import live
 from ..realtime.warm import warm
 from ..system.system import System
+from ..view.export import find_browser, window
 from .result import OURS, BenchResult, Row
 
 MODEL = Path("models/space_manipulator.toml")
@@ -59,28 +60,15 @@ def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:
 
 
 def _paced(system: System, length: int) -> dict[str, Any]:
-    """Statistics of a run with a window, in a browser where there is one."""
-    looks: list[str] = []
+    """Statistics of a run with a window, which a browser looks at where there is one."""
+    with ExitStack() as open_windows:
+        seen = []
 
-    def ready(about: dict[str, Any]) -> None:
-        threading.Thread(target=_browse, args=(about["url"], float(length), looks), daemon=True).start()
+        def ready(about: dict[str, Any]) -> None:
+            with suppress(ModelError):
+                browser = find_browser()
+                open_windows.enter_context(window(browser, about["url"], (640, 480)))
+                seen.append(Path(browser).name)
 
-    run = live(system, u=DRIFT, rate=RATE, until=float(length), viewer=True, ready=ready)
-    return run.statistics | {"browser": looks[0] if looks else "none"}
-
-
-def _browse(url: str, length: float, looks: list[str]) -> None:
-    """A program of its own looks at the window: this one must not be disturbed."""
-    import shutil
-    import subprocess
-
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        return
-    flags = ["--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    flags += ["--disable-background-networking", "--no-first-run", "--window-size=640,480", "--remote-debugging-port=0"]
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([program, *flags, url], **quiet) as browser:
-        looks.append(Path(program).name)
-        time.sleep(length + 2.0)
-        browser.terminate()
+        run = live(system, u=DRIFT, rate=RATE, until=float(length), viewer=True, ready=ready)
+    return run.statistics | {"browser": seen[0] if seen else "none"}

@@ -106,7 +106,7 @@ def write_picture(
         scene.place(track.at(moment))
         if prepare is not None:
             prepare(scene)
-        with _window(browser, address(server), size):
+        with window(browser, address(server), size):
             seen: Any = {"wxyz": scene.view.wxyz(), "position": scene.view.eye, "fov": float(FIELD)}
             pixels = _client(server).get_render(height=height, width=width, timeout=PATIENCE, **seen)
     from matplotlib.image import imsave
@@ -137,7 +137,7 @@ def named(path: str | os.PathLike[str], ending: str, what: str) -> Path:
 
 
 @contextmanager
-def _window(browser: str, url: str, size: tuple[int, int]) -> Iterator[None]:
+def window(browser: str, url: str, size: tuple[int, int]) -> Iterator[None]:
     """A browser without a window, at a page, with a profile of its own."""
     alone = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # root has no sandbox
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
