@@ -25,7 +25,7 @@ from .pace import Pacer
 from .warm import warm
 
 ROW = 0.01  # s between two rows that are kept
-METHOD = "euler"  # with a latch that holds it takes 50,000 steps per second, which rk4 does not: benchmarks/live.json
+METHOD = "euler"  # with a latch that holds, a third of the time of rk4: docs/decisions/0021-live.md
 SLOWEST, QUICKEST = 1.0, 1e6  # steps per second
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
