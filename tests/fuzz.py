@@ -211,7 +211,12 @@ def _led(name: str, cases: int, until: float, corpus: Path, send: int) -> None:
 
 
 READ_BY = ("whippletree.files", "whippletree.modes", "whippletree.model", "whippletree.result.netcdf", "tomllib")
-READ_BY += ("whippletree.cluster.journal", "whippletree.cluster.study", "whippletree.cluster.designs", "whippletree.live")
+READ_BY += (
+    "whippletree.cluster.journal",
+    "whippletree.cluster.study",
+    "whippletree.cluster.designs",
+    "whippletree.live",
+)
 
 
 def main() -> int:
@@ -245,7 +250,9 @@ def main() -> int:
             file.writelines(f"{finding}\n" for finding in findings)
         total += len(findings)
         spent = time.monotonic() - begun
-        print(f"{name}: {reached - done} cases in {spent:.0f} s, {reached} in all, {len(findings)} findings", flush=True)
+        print(
+            f"{name}: {reached - done} cases in {spent:.0f} s, {reached} in all, {len(findings)} findings", flush=True
+        )
     return 1 if total else 0
 
 

@@ -14,13 +14,43 @@ HOSTILE_NUMBERS = (
     b"1000000 1e6 3.5 1d5 1+5 true false null"
 ).split() + [b"9" * 400, b"0." + b"0" * 400 + b"1"]
 HOSTILE_TEXTS = (
-    [b"", b" ", b"\0", b"ground", b"../../../etc/passwd", b"/etc/passwd", b"file:///etc/passwd", b"a" * 300, b"package://"]
+    [
+        b"",
+        b" ",
+        b"\0",
+        b"ground",
+        b"../../../etc/passwd",
+        b"/etc/passwd",
+        b"file:///etc/passwd",
+        b"a" * 300,
+        b"package://",
+    ]
     + ["\u202e", "\u00e9", "\u0131", "\U0001f600", "\ud7ff", "\u2028", "\ufeff", "\u0661"]
     + [b"\xff\xfe", b"\xed\xa0\x80", b"%s%n", b"{}", b"[]", b"[[]]", b'""', b"''", b"&lt;", b"&#0;", b"&#x110000;"]
-    + [b"<!DOCTYPE a>", b"<![CDATA[", b"-->", b"<a/>", b"__import__('os')", b"nan", b"inf", b"1e999", b"\\", b"\r", b"\n"]
+    + [
+        b"<!DOCTYPE a>",
+        b"<![CDATA[",
+        b"-->",
+        b"<a/>",
+        b"__import__('os')",
+        b"nan",
+        b"inf",
+        b"1e999",
+        b"\\",
+        b"\r",
+        b"\n",
+    ]
 )
 HOSTILE_TEXTS = [x if isinstance(x, bytes) else x.encode() for x in HOSTILE_TEXTS]
-NESTS = [(b"[", b"]"), (b"{a=", b"}"), (b"(", b")"), (b"<a>", b"</a>"), (b"<body>", b"</body>"), (b'{"a":', b"}"), (b"a.", b"")]
+NESTS = [
+    (b"[", b"]"),
+    (b"{a=", b"}"),
+    (b"(", b")"),
+    (b"<a>", b"</a>"),
+    (b"<body>", b"</body>"),
+    (b'{"a":', b"}"),
+    (b"a.", b""),
+]
 MOST = 1 << 16  # bytes of a changed text: what is larger only takes time
 
 
@@ -162,7 +192,9 @@ def move_block(data, chance, others):
 def hostile_integer(data, chance, others):
     """A count, length or address inside a binary file."""
     width = chance.choice((1, 2, 4, 8))
-    value = chance.choice((0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1))
+    value = chance.choice(
+        (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
+    )
     at = chance.randrange(max(1, len(data) - width))
     return data[:at] + (value % (1 << 8 * width)).to_bytes(width, "little") + data[at + width :]
 

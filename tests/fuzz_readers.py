@@ -350,7 +350,12 @@ def op4_files() -> list[bytes]:
     from pyyeti.nastran import op4
 
     named, path, files = {"kgg": matrices()["K"], "mgg": matrices()["M"]}, folder() / "seed.op4", []
-    for options in ({"binary": True}, {"binary": False}, {"sparse": "bigmat"}, {"sparse": "nonbigmat", "binary": False}):
+    for options in (
+        {"binary": True},
+        {"binary": False},
+        {"sparse": "bigmat"},
+        {"sparse": "nonbigmat", "binary": False},
+    ):
         op4.save(str(path), named, **options)
         files.append(path.read_bytes())
     return files
@@ -477,7 +482,11 @@ def _h5_changed(opened, chance: Random) -> None:
         values = (None, 0, -1, 2**40, np.nan, "", "nonsense", np.zeros(3), np.bytes_(b"\xff\xfe"), True, "[1, 2]", "{}")
         value = chance.choice(values)
         if isinstance(opened.attrs[key], str) and chance.random() < 0.5:
-            value = mutated_text(opened.attrs[key].encode(), chance, [b"x = 1"]).decode("utf-8", "replace").replace("\0", "")
+            value = (
+                mutated_text(opened.attrs[key].encode(), chance, [b"x = 1"])
+                .decode("utf-8", "replace")
+                .replace("\0", "")
+            )
         del opened.attrs[key]
         if value is not None:
             opened.attrs[key] = value
@@ -495,13 +504,22 @@ def _h5_changed(opened, chance: Random) -> None:
         opened[name][...] = stored
     else:
         del opened[name]
-        shapes = (np.zeros(0), np.zeros((2, 2, 2)), np.float64(1), np.zeros(3, "i4"), "text", stored[:1] if np.ndim(stored) else 1)
+        shapes = (
+            np.zeros(0),
+            np.zeros((2, 2, 2)),
+            np.float64(1),
+            np.zeros(3, "i4"),
+            "text",
+            stored[:1] if np.ndim(stored) else 1,
+        )
         if how == 2:
             opened[name] = chance.choice(shapes)
         elif how == 3:
-            opened[name] = h5py.SoftLink("/" + name) if chance.random() < 0.5 else h5py.ExternalLink("/etc/passwd", "/a")
+            opened[name] = (
+                h5py.SoftLink("/" + name) if chance.random() < 0.5 else h5py.ExternalLink("/etc/passwd", "/a")
+            )
         else:
-            opened.create_dataset(name, (2**chance.randrange(3, 40),), "f8", chunks=(1024,), fillvalue=0.0)
+            opened.create_dataset(name, (2 ** chance.randrange(3, 40),), "f8", chunks=(1024,), fillvalue=0.0)
 
 
 # ---- sweeps
@@ -577,7 +595,9 @@ def mesh_files() -> list[bytes]:
 
 def read_mesh(data: bytes) -> None:
     head = data[:5]
-    suffix = ".ply" if head[:3] == b"ply" else ".glb" if head[:4] == b"glTF" else ".obj" if head[:1] in b"#vom" else ".stl"
+    suffix = (
+        ".ply" if head[:3] == b"ply" else ".glb" if head[:4] == b"glTF" else ".obj" if head[:1] in b"#vom" else ".stl"
+    )
     in_file(f"mesh{suffix}", lambda path: wt.mesh(path, density=1.0))(data)
 
 

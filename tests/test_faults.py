@@ -293,7 +293,9 @@ def test_a_cache_that_is_removed(cache):
 def shell(*arguments, **options):
     command = [sys.executable, "-m", "whippletree", *map(str, arguments)]
     environment = os.environ | options.pop("env", {})
-    return subprocess.run(command, capture_output="stdout" not in options, text=True, env=environment, timeout=120, **options)
+    return subprocess.run(
+        command, capture_output="stdout" not in options, text=True, env=environment, timeout=120, **options
+    )
 
 
 def test_an_environment_of_nonsense():

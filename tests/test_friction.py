@@ -102,7 +102,9 @@ def test_a_block_pushed_up_a_slope_comes_back_or_stays():
     """Up with v it stops after v / g(sin + mu cos); it slides back only where the slope is steep."""
     for mu, back in ((0.3, True), (0.5, False)):
         system = block(mu, 0.4)
-        run = wt.simulate(system, 1.0, q={"flight": (0, 0, 0.1, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, -3.0, 0, 0)}, **FINE)
+        run = wt.simulate(
+            system, 1.0, q={"flight": (0, 0, 0.1, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, -3.0, 0, 0)}, **FINE
+        )
         end = 3.0 / (G * (np.sin(0.4) + mu * np.cos(0.4)))
         later = [c for c in run.changes if c.t > 0]
         assert max(abs(c.t - end) for c in later) < 1e-10

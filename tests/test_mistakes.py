@@ -69,7 +69,10 @@ IN_PYTHON = {
     "a tolerance below zero": (lambda s: wt.simulate(s, 1.0, rtol=-1e-6), "rtol"),
     "an output that is too fine": (lambda s: wt.simulate(s, 1e6, output_step=1e-9), "memory"),
     "an output that is no result": (lambda s: wt.simulate(s, 1.0, output="run.csv"), "run.csv"),
-    "an event on an unknown channel": (lambda s: wt.simulate(s, 1.0, events=[wt.Event("straight", "elbw.q", 0.0)]), "elbw"),
+    "an event on an unknown channel": (
+        lambda s: wt.simulate(s, 1.0, events=[wt.Event("straight", "elbw.q", 0.0)]),
+        "elbw",
+    ),
     "a condition without a comparison": (lambda s: wt.Event.parse("elbow.q = 0"), "elbow.q = 0"),
     "torques of the wrong shape": (lambda s: wt.forward_dynamics(s, np.zeros(3), np.zeros(3), np.zeros(2)), "tau"),
     "a body that is not there": (lambda s: wt.jacobian(s, np.zeros(3), "hnd"), "hnd"),

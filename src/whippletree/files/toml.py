@@ -218,7 +218,9 @@ class _Reader:
             raise ModelError(f"{label}: key '{key}' is not known", where=where, hint=nearest(str(inner[-1]), known))
         if worst["type"] == "missing":
             known = ", ".join(_fields(schema, inner[:-1]))
-            raise ModelError(f"{label}: key '{key}' is missing", expected=f"{key} = ...", where=where, hint=f"known: {known}")
+            raise ModelError(
+                f"{label}: key '{key}' is missing", expected=f"{key} = ...", where=where, hint=f"known: {known}"
+            )
         expected = EXPECTED.get(worst["type"], worst["msg"])
         if schema is FileTable and worst["type"] == "dict_type":
             expected = f"tables with names, as [{inner[0]}.a]"

@@ -179,7 +179,10 @@ def _resists(b: Body, j: Joint) -> None:
         lacks = "has neither mass nor inertia"
     elif j.kind in ("revolute", "cylindrical") and axis @ about @ axis <= NOTHING * size:
         lacks = "has no inertia about its axis"
-    elif j.kind in ("spherical", "free") and np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0] <= NOTHING * size:
+    elif (
+        j.kind in ("spherical", "free")
+        and np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0] <= NOTHING * size
+    ):
         lacks = "has no inertia about one of the axes it turns about"
     elif j.kind != "revolute" and j.kind != "spherical" and b.mass == 0.0:
         lacks = "has no mass to be pushed"
