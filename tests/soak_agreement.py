@@ -13,7 +13,7 @@ from random_systems import CLASSES, agrees, compare, draw
 
 
 def soak(count, seconds, first, say=print):
-    """Seeds from the first on, for as long as there is time; returns how many were compared, and the one that failed."""
+    """Seeds from the first on, for as long as there is time; returns how many, and the one that failed."""
     worst, done, begun = {}, dict.fromkeys(CLASSES, 0), time.monotonic()
     for seed in range(first, first + count):
         if time.monotonic() - begun > seconds:
