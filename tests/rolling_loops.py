@@ -3,7 +3,7 @@
 import numpy as np
 
 import whippletree as wt
-from loop_zoo import n_four_bar_model
+from whippletree.reproduce.loop_problems import n_four_bar_model
 
 WHEEL = 0.25
 
