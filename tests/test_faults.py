@@ -51,7 +51,7 @@ ELSEWHERE = {
     "a reader that leaves early": "test_cli.py::test_a_reader_that_leaves_early_gets_no_traceback",
 }
 HERE = [
-    "a force that is NaN", "a force that raises", "an event that raises", "a mass that is singular", 
+    "a force that is NaN", "a force that raises", "an event that raises", "a mass that is singular",
     "a clock that jumps",
     "an output that is a folder", "a damaged cache", "a cache that may not be written", "a cache that is removed",
     "a result that is removed", "a result that is garbled", "a state that is NaN", "a result of a newer form",
