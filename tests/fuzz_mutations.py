@@ -9,7 +9,7 @@ from random import Random
 TOKEN = re.compile(rb"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?|[A-Za-z_][\w.]*|\"[^\"\n]*\"|\s+|[^\w\s]")
 NUMBER = re.compile(rb"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?")
 HOSTILE_NUMBERS = [
-    *b"0 -0 -1 1 2 0.5 1e-320 1e-30 1e30 1e99 1e308 -1e308 1e309 nan -nan inf -inf NaN Infinity 1_0 0x10 1e 1.2.3 "
+    *b"0 -0 -1 1 2 0.5 1e-320 1e-30 1e30 1e99 1e101 1e308 -1e308 1e309 nan -nan inf -inf NaN Infinity 1_0 0x10 1.2.3 "
     b"2147483647 2147483648 -2147483649 4294967296 9223372036854775807 9223372036854775808 99999999999999999999 "
     b"1000000 1e6 3.5 1d5 1+5 true false null".split(),
     b"9" * 400,
