@@ -34,6 +34,7 @@ ROOMS = [
     "cli_mpi",
     "cli",
     "cli_results",
+    "cli_run",
     "cli_bench",
     "cli_gallery",
     "cli_live",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from contextlib import nullcontext
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +13,7 @@ import typer
 import typer.core
 
 from . import __version__
-from .cli_mpi import on_ranks
-from .cli_progress import Bar, Terminated, compiling, notes, say, terminated_in_order
+from .cli_progress import Terminated, compiling, notes, say
 from .errors import ModelError, OffConstraints, WhippletreeError
 
 if TYPE_CHECKING:
@@ -25,6 +22,10 @@ if TYPE_CHECKING:
 
 class Commands(typer.core.TyperGroup):
     """Turns what the library complains about into one message and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """``run`` before the others."""
+        return sorted(super().list_commands(ctx), key=lambda name: name != "run")
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -76,115 +77,6 @@ def _version(
     if version:
         print(f"whippletree {__version__}")
         raise typer.Exit
-
-
-@app.command()
-@on_ranks
-def run(
-    model: ModelPath,
-    until: Annotated[float, typer.Option(metavar="SECONDS", help="end of the run")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the result (.nc), while it is computed")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on from the output file, if it is there")] = False,
-    save_every: Annotated[float, typer.Option(metavar="SECONDS", help="of computing between two writings")] = 5.0,
-    plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
-    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
-    rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
-    atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
-    step: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="fixed step, or the largest if steps are adaptive")
-    ] = None,
-    output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
-    algorithm: Algorithm = "auto",
-    integrator: Integrator = "dopri5",
-    stabilization: Annotated[
-        str, typer.Option(metavar="HOW", help="how loops stay closed: projection, baumgarte or none")
-    ] = "projection",
-    alpha: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
-    beta: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
-    quasi_static: Annotated[
-        float | None, typer.Option(metavar="RAD/S", help="faster modes of flexible bodies follow their loads at once")
-    ] = None,
-    assemble: Assemble = False,
-    q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
-    u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
-    check: Annotated[int, typer.Option(metavar="K", help="solve every K-th kept state by a second algorithm")] = 0,
-    stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
-    on: Annotated[str | None, typer.Option(metavar="PLACE", help="'mpi': on all ranks that mpiexec started")] = None,
-    json: Json = False,
-    base: Base = None,
-    passive: Passive = False,
-) -> None:
-    """Simulate a model.
-
-    \b
-    whippletree run models/pendulum.toml --until 2 --q hinge=2 --plot run.svg
-    whippletree run models/pendulum.toml --until 1e4 -o long.nc    and after a stop again with --resume
-    whippletree run models/four_bar.toml --until 2 --assemble --u shaft=3    with loops
-    mpiexec -n 4 whippletree run models/long_chain.toml --until 1 --algorithm subchains --on mpi -o chain.nc
-
-    Without an output file the state at the end is printed.
-    """
-    from .files.whole_file import writable
-    from .result.animation import animation_path
-    from .result.netcdf import result_path
-    from .result.plot import picture_path
-
-    if output is not None:
-        result_path(output)
-    elif resume:
-        raise ModelError("--resume needs the file to go on from", hint="name it with -o")
-    for path, what in ((report, "the report"), (animate, "the animation"), *((p, "the picture") for p in plot)):
-        if path is not None:
-            writable(path, what)
-    for picture in plot:
-        picture_path(picture)
-    if animate is not None:
-        animation_path(animate)
-    options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
-    options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol, "check": check}
-    options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta, "quasi_static": quasi_static}
-    from .integrate.events import Event
-
-    options["events"] = [Event.parse(condition) for condition in stop]
-    system = _system(model, base, passive)
-    options |= {"output": output, "resume": resume, "save_every": save_every}
-    complete = output is not None and resume and _already_complete(output)
-    if assemble:
-        options |= _assembled(system, options["q"], options["u"])
-    begun = time.perf_counter()
-    result = _simulate(system, until, on, **options)
-    if result is None:  # rank 0 has it
-        return
-    if on is not None:
-        from .cluster.mpi import message_table
-
-        say(message_table(result))
-    spent = time.perf_counter() - begun
-    for picture in plot:
-        result.plot(path=picture)
-    if report is not None:
-        result.report(report)
-    if animate is not None:
-        with Bar(f"drawing {system.name}", 1.0) as bar:
-            result.animate(animate, progress=bar)
-    if complete:
-        say(f"{output} was complete already")
-    written = [str(p) for p in (None if complete else output, *plot, report, animate) if p is not None]
-    if "stopped" in result.attrs:
-        say(f"stopped at t = {result.t[-1]:.9g} s: {result.attrs['stopped']}")
-    if written:
-        say(f"wrote {', '.join(written)}")
-    if json:
-        from .result.summary import summary
-
-        _print_json(summary(result) | {"seconds": spent, "files": written})
-    elif not written:
-        from .result.report import end_state
-
-        _print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
 
 
 @app.command()
@@ -298,37 +190,6 @@ def _mobility(system: System) -> int | None:
         return None
 
 
-def _simulate(system: System, until: float, on: Any, **options: Any) -> Any:
-    import whippletree as wt
-
-    simulate: Any = wt.simulate
-    if on is not None:
-        from .cluster.mpi import simulate_on_ranks
-
-        simulate = partial(simulate_on_ranks, met=on)
-    loops = " with loops" if system.constraints.count else ""
-    with (
-        compiling(f"run by {options['integrator']}{loops}"),
-        notes(),
-        terminated_in_order(),
-        Bar(f"simulating {system.name}", until) as bar,
-    ):
-        return simulate(system, until, progress=bar, **options)
-
-
-def _already_complete(output: Path) -> bool:
-    """Whether there is nothing left to compute; if there is, say where that begins."""
-    from .result.netcdf import read
-
-    if not output.exists():
-        say(f"there is no {output} yet: starting anew")
-        return False
-    kept = read(output)
-    if not kept.attrs.get("complete"):
-        say(f"going on from {output}, t = {kept.arrays['time'][-1]:.6g} s")
-    return bool(kept.attrs.get("complete"))
-
-
 def _print_json(values: dict[str, Any]) -> None:
     from json import dumps
 
@@ -346,6 +207,6 @@ def main() -> None:
     for stream in (s for s in (sys.stdout, sys.stderr) if isinstance(s, TextIOWrapper)):
         stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     # their commands add themselves
-    from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_studies, cli_sweep  # noqa: F401
+    from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
 
     app(prog_name="whippletree")
