@@ -109,7 +109,8 @@ def test_messages_word_for_word():
         "  hint: write the whole with MuJoCo as one file: mujoco.MjSpec.from_file(...).to_xml()"
     )
     assert str(refusal(GOOD.replace('name="j"', 'name="j" axis="0 0 0"'))) == (
-        f"{MUJOCO}axis too small in joint\n  got: <joint> 'j'\n  where: m.xml:4"
+        f"{MUJOCO}axis too small in joint\n  got: <joint> 'j'\n  where: m.xml:4\n"
+        "  hint: an axis is 3 numbers that are not all zero"
     )
     assert str(refusal(GOOD.replace("</body>", '<replicate count="9999"><body/></replicate></body>'))) == (
         "the model has too many bodies\n  expected: at most 5000\n  got: 10000\n  where: m.xml:6"

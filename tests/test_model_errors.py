@@ -206,6 +206,7 @@ MESSAGES = [
     (
         lambda: joint("universal", axis="x", axis2="x"),
         "joint 'j': the axes of a universal joint must be perpendicular",
+        "expected: two axes at a right angle",
         "got: axis [1.0, 0.0, 0.0], axis2 [1.0, 0.0, 0.0]",
     ),
     # the rest of a joint

@@ -180,10 +180,11 @@ JOINT = '[joints.pin]\nkind = "revolute"\nparent = "ground"\nchild = "rod"\n'
 VISUAL = "[[bodies.rod.visuals]]\n"
 OUTSIDE = "body 'rod': visual: the mesh path leads out of the model's folder"
 DEEP = "the file is nested too deep"
+SYNTAX = toml.SYNTAX
 
 WRONG = [
     ("mass = 1.0", "masss = 1.0", 2, "body 'rod': key 'masss' is not known", "did you mean 'mass'?"),
-    ("mass = 1.0\n", "", 1, "body 'rod': key 'mass' is missing", None),
+    ("mass = 1.0\n", "", 1, "body 'rod': key 'mass' is missing", "known: mass, com, inertia, idealized, visuals"),
     ("mass = 1.0", 'mass = "1.0"', 2, "body 'rod': mass is not a number", None),
     ("mass = 1.0", "mass = true", 2, "body 'rod': mass is not a number", None),
     ("mass = 1.0", "mass = 2020-01-01", 2, "body 'rod': mass is not a number", None),
@@ -196,7 +197,13 @@ WRONG = [
     ("[1, 1, 1]", '[1, 1, "1"]', 3, "body 'rod': inertia is not a number", None),
     ("[1, 1, 1]", '[1, 1, 1]\nidealized = "yes"', 4, "body 'rod': 'idealized' has the wrong type", None),
     ("rod]\nmass", "rod]\nshape = 'rodd'\nmass", 2, "body 'rod': shape 'rodd' is not known", "did you mean 'rod'?"),
-    ("inertia = [1, 1, 1]", "shape = 'rod'", 1, "body 'rod': key 'length' is missing", None),
+    (
+        "inertia = [1, 1, 1]",
+        "shape = 'rod'",
+        1,
+        "body 'rod': key 'length' is missing",
+        "known: shape, mass, length, axis, radius",
+    ),
     ("inertia = [1, 1, 1]", "shape = 'rod'\nlength = -1", 4, "body 'rod': rod: length must be positive", None),
     (
         "inertia = [1, 1, 1]",
@@ -304,8 +311,8 @@ WRONG = [
         "the file is not valid TOML: Cannot overwrite a value",
         "the key stands twice",
     ),
-    ("mass = 1.0", "mass 1.0", 2, "the file is not valid TOML: Expected '=' after a key in a key/value pair", None),
-    ('"rod"\n', '"rod"\naxis = [0', 8, "the file is not valid TOML: Unclosed array", None),
+    ("mass = 1.0", "mass 1.0", 2, "the file is not valid TOML: Expected '=' after a key in a key/value pair", SYNTAX),
+    ('"rod"\n', '"rod"\naxis = [0', 8, "the file is not valid TOML: Unclosed array", SYNTAX),
     (JOINT, "", 1, "body 'rod' is joined to nothing", "let it float: joint('rod_free', 'free', 'ground', 'rod')"),
 ]
 

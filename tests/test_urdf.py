@@ -17,6 +17,9 @@ LINKS = f'<link name="a"/>\n<link name="b">{INERTIAL}</link>\n'
 JOINT = '<joint name="j" type="revolute">\n<parent link="a"/>\n<child link="b"/>\n<axis xyz="0 0 2"/>\n</joint>\n'
 
 
+INERTIA = "hint: inertia is about the centre of mass, in the axes of its <origin>, in kg m^2"
+
+
 def robot(inside: str) -> str:
     return f'<?xml version="1.0"?>\n<robot name="r">\n{inside}\n</robot>\n'
 
@@ -145,8 +148,12 @@ def test_xml_suffix_is_read_by_its_content(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "note"),
     [
-        ('ixx="1"', 'ixx="5"', "inertia that breaks the triangle inequality, taken as it is: 'b'"),
-        ('value="2"', 'value="0"', "inertia without mass, taken as it is: 'b'"),
+        (
+            'ixx="1"',
+            'ixx="5"',
+            "inertia that breaks the triangle inequality, taken as it is: 'b' (line 5)\n  " + INERTIA,
+        ),
+        ('value="2"', 'value="0"', "inertia without mass, taken as it is: 'b' (line 5)\n  " + INERTIA),
         (
             '<link name="a"/>',
             '<link name="a"><visual><geometry><capsule/></geometry></visual></link>',
