@@ -151,9 +151,9 @@ def test_xml_suffix_is_read_by_its_content(tmp_path):
         (
             'ixx="1"',
             'ixx="5"',
-            "inertia that breaks the triangle inequality, taken as it is: 'b' (line 5)\n  " + INERTIA,
+            "inertia that breaks the triangle inequality, taken as it is: 'b' (line 6)\n  " + INERTIA,
         ),
-        ('value="2"', 'value="0"', "inertia without mass, taken as it is: 'b' (line 5)\n  " + INERTIA),
+        ('value="2"', 'value="0"', "inertia without mass, taken as it is: 'b' (line 6)\n  " + INERTIA),
         (
             '<link name="a"/>',
             '<link name="a"><visual><geometry><capsule/></geometry></visual></link>',

@@ -116,7 +116,7 @@ def _from_z(axis: Vector) -> tuple[float, float, float, float]:
     if sine == 0.0:
         return IDENTITY.quaternion if z > 0.0 else (0.0, 1.0, 0.0, 0.0)
     half = 0.5 * math.atan2(sine, z)
-    turn = math.sin(half) / sine
+    turn, x, y = math.sin(half), x / sine, y / sine  # x and y may be of the smallest size there is
     return check.quaternion((math.cos(half), -turn * y, turn * x, 0.0), "axis")
 
 
