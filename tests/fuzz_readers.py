@@ -216,7 +216,7 @@ def compiled(path: Path) -> None:
 
 
 @cache
-def small_beam() -> wt.Structure:
+def small_beam():
     return wt.beam(length=1.0, section="circle", radius=0.01, elements=1, degree=3)
 
 

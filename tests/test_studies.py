@@ -15,6 +15,7 @@ from test_pinocchio import robot_of
 from whippletree.analysis import balance as search
 from whippletree.analysis.chart import Chart
 from whippletree.analysis.differences import units
+from whippletree.analysis.eigen import Eigenmodes
 from whippletree.analysis.modal import Small, poles_and_shapes
 from whippletree.analysis.reduced import stiffness as reduced_stiffness
 from whippletree.reproduce.problems import puma560
@@ -237,7 +238,7 @@ def test_flutter_and_damping():
     poles, shapes = poles_and_shapes(damped)
     close(np.sort_complex(poles), [-(5 + np.sqrt(21)) / 2, -(5 - np.sqrt(21)) / 2, -0.2 + 1j * np.sqrt(3.96)], 1e-14)
     assert shapes.shape == (3, 2)
-    modes = wt.Eigenmodes(chain(2).compile(), np.zeros(2), np.zeros(2), poles, shapes)
+    modes = Eigenmodes(chain(2).compile(), np.zeros(2), np.zeros(2), poles, shapes)
     assert sorted(modes.kinds) == ["decays", "decays", "oscillates"]
     assert min(modes.damping) == pytest.approx(0.1, rel=1e-12)
 

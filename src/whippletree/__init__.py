@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .analysis.eigen import Eigenmodes, eigenmodes
-    from .analysis.equilibrium import Equilibrium, equilibrium
-    from .analysis.linearize import Linear, linearize
-    from .analysis.mobility import Mobility, mobility
-    from .analysis.reactions import Reactions, reactions
-    from .analysis.verify import Verification, verify
+    from .analysis.eigen import eigenmodes
+    from .analysis.equilibrium import equilibrium
+    from .analysis.linearize import linearize
+    from .analysis.mobility import mobility
+    from .analysis.reactions import reactions
+    from .analysis.verify import verify
     from .cluster.mpi import simulate_on_ranks
     from .cluster.study import Sweep
     from .cluster.sweep import sweep
     from .dynamics.choose import ALGORITHMS
     from .dynamics.functions import (
-        Energy,
-        Kinematics,
         applied_force,
         bias_force,
         energy,
@@ -47,24 +45,24 @@ if TYPE_CHECKING:
     from .kernels.lanes import LANES
     from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
-    from .modes import Modes, Structure, beam, nastran, solid, structure
-    from .realtime.live import Live, live
-    from .result.result import Occurrence, Result, load_result
+    from .modes import Modes, beam, nastran, solid, structure
+    from .realtime.live import live
+    from .result.result import Result, load_result
     from .system.system import System
 
 _HOME = {
-    "analysis.eigen": ("Eigenmodes", "eigenmodes"),
-    "analysis.equilibrium": ("Equilibrium", "equilibrium"),
-    "analysis.linearize": ("Linear", "linearize"),
-    "analysis.mobility": ("Mobility", "mobility"),
-    "analysis.reactions": ("Reactions", "reactions"),
-    "analysis.verify": ("Verification", "verify"),
+    "analysis.eigen": ("eigenmodes",),
+    "analysis.equilibrium": ("equilibrium",),
+    "analysis.linearize": ("linearize",),
+    "analysis.mobility": ("mobility",),
+    "analysis.reactions": ("reactions",),
+    "analysis.verify": ("verify",),
     "cluster.mpi": ("simulate_on_ranks",),
     "cluster.study": ("Sweep",),
     "cluster.sweep": ("sweep",),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
-        "Energy", "Kinematics", "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
+        "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
         "jacobian", "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
@@ -77,22 +75,21 @@ _HOME = {
     "kernels.lanes": ("LANES",),
     "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
-    "modes": ("Modes", "Structure", "beam", "nastran", "solid", "structure"),
-    "realtime.live": ("Live", "live"),
-    "result.result": ("Occurrence", "Result", "load_result"),
+    "modes": ("Modes", "beam", "nastran", "solid", "structure"),
+    "realtime.live": ("live",),
+    "result.result": ("Result", "load_result"),
     "system.system": ("System",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Eigenmodes", "Energy", "Equilibrium", "Event", "Kinematics", "Limits",
-    "Linear", "Live", "Mobility", "Model", "ModelError", "Modes", "Occurrence", "Pose", "Ramp", "Reactions", "Result",
-    "SimulationError", "Sine", "State", "Step", "Structure", "Sweep", "System", "Table", "Verification",
-    "WhippletreeError", "advance", "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates",
-    "cylinder", "eigenmodes", "energy", "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian",
-    "kinematics", "linearize", "live", "load", "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse",
-    "mesh", "mobility", "momentum", "nastran", "point", "pose", "reactions", "rod", "rollout", "save", "simulate",
-    "simulate_on_ranks", "solid", "solve_mass", "sphere", "structure", "sweep", "verify",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Event", "Limits", "Model", "ModelError", "Modes", "Pose", "Ramp", "Result",
+    "SimulationError", "Sine", "State", "Step", "Sweep", "System", "Table", "WhippletreeError", "advance",
+    "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
+    "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "live", "load",
+    "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "nastran",
+    "point", "pose", "reactions", "rod", "rollout", "save", "simulate", "simulate_on_ranks", "solid", "solve_mass",
+    "sphere", "structure", "sweep", "verify",
 ]  # fmt: skip
 
 
