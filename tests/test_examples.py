@@ -113,7 +113,7 @@ def quicker(arguments, monkeypatch):
     if arguments[0] == "live":
         return [*arguments, "--no-window", "--fast", "--until", "0.05"]
     if arguments[0] == "view":
-        return [*arguments, "--html", "shown.html"]
+        return [*arguments, *([] if "--html" in arguments else ["--html", "shown.html"])]
     if arguments[0] != "bench":
         return arguments
     monkeypatch.setattr("whippletree.bench.rows.BATCH", 16)

@@ -49,7 +49,7 @@ def _own_calls(scope: ast.AST) -> Iterator[ast.Call]:
         if isinstance(node, ast.FunctionDef):
             continue
         name = node.func if isinstance(node, ast.Call) else None
-        if isinstance(name, ast.Name) and name.id in ERRORS and node.args:
+        if isinstance(name, ast.Name) and name.id in ERRORS and (node.args or node.keywords):
             yield node
         waiting += ast.iter_child_nodes(node)
 
@@ -59,10 +59,17 @@ def _read(file: str, call: ast.Call, scope: ast.AST) -> list[Message]:
         package, extra, purpose = (next(iter(_texts(a, scope))) for a in call.args)
         what = f"{purpose} needs the package '{package}', which is not installed"
         return [Message(file, call.lineno, "MissingExtra", what, "", f"pip install 'whippletree[{extra}]'")]
-    given = {k.arg: k.value for k in call.keywords}
+    given = {k.arg: k.value for k in call.keywords} | _kept(call, scope)
     expected, hint = (" or ".join(_texts(given[k], scope)) if k in given else "" for k in ("expected", "hint"))
-    texts = [what for what in _texts(call.args[0], scope) if re.search(r"\w", what)]
+    texts = [what for what in _texts(call.args[0] if call.args else given["what"], scope) if re.search(r"\w", what)]
     return [Message(file, call.lineno, call.func.id, what, expected, hint) for what in texts]
+
+
+def _kept(call: ast.Call, scope: ast.AST) -> dict[str, ast.AST]:
+    """What a call takes by ** from a dict that was written down before."""
+    names = [k.value.id for k in call.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+    dicts = [a.value for a in ast.walk(scope) if isinstance(a, ast.Assign) and any(_assigns(a, name) for name in names)]
+    return {k.value: v for d in dicts if isinstance(d, ast.Dict) for k, v in zip(d.keys, d.values, strict=True)}
 
 
 def _texts(node: ast.AST, scope: ast.AST) -> list[str]:
