@@ -93,9 +93,7 @@ def run(
     animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
     rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
     atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
-    step: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="fixed step, or the largest if steps are adaptive")
-    ] = None,
+    step: Annotated[float | None, typer.Option(metavar="SECONDS", help="fixed, or the largest if adaptive")] = None,
     output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
     algorithm: Algorithm = "auto",
     integrator: Integrator = "dopri5",
