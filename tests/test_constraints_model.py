@@ -149,8 +149,16 @@ MESSAGES = [
         "constraint 'c': parameter 'lenght' is not known",
         "hint: did you mean 'length'?",
     ),
-    (lambda: constraint("distance", body="a"), "constraint 'c': parameter 'length' is missing"),
-    (lambda: constraint("gear", joint="hinge", of="x"), "constraint 'c': parameter 'ratio' is missing"),
+    (
+        lambda: constraint("distance", body="a"),
+        "constraint 'c': parameter 'length' is missing",
+        "expected: body, length, to, at, to_at",
+    ),
+    (
+        lambda: constraint("gear", joint="hinge", of="x"),
+        "constraint 'c': parameter 'ratio' is missing",
+        "expected: joint, of, ratio, offset, freedom, of_freedom",
+    ),
     (
         lambda: constraint("distance", body=3, length=1),
         "constraint 'c': body is not a name",

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import whippletree as wt
 from loop_zoo import four_bar
-from whippletree.cli import app
-from whippletree.dynamics import articulated
+from whippletree.dynamics import articulated, functions
 from whippletree.errors import ModelError, ModelWarning, SimulationError
 from whippletree.integrate import cross_check
 from zoo import chain
@@ -59,8 +57,8 @@ def test_rest_is_no_disagreement():
 
 def test_constraints_that_come_and_go_are_checked():
     system = wt.load(MODELS / "docking.toml").compile()
-    run = quietly(system, 4.0, check=50)
-    assert len(run.changes) > 0
+    run = quietly(system, 12.0, u={"to_b": (0.02, 0, 0.01, -0.1, 0, 0)}, check=50)
+    assert len(run.changes) == 2
     assert (run.attrs["checked"], run.attrs["check_amiss"]) == (11, 0)
 
 
@@ -109,6 +107,7 @@ def test_a_wrong_kernel_is_found(monkeypatch):
 
     system = chain(2).compile()
     monkeypatch.setattr(articulated, "accelerations", shifted)
+    monkeypatch.setattr(functions, "_accelerations", shifted)  # its way for one state
     with pytest.warns(ModelWarning, match="disagree"):
         run = wt.simulate(system, 0.5, u=np.ones(system.nu), check=100)
     assert run.attrs["check_amiss"] == run.attrs["checked"]
@@ -128,9 +127,8 @@ def test_what_makes_no_sense_is_refused(options, said):
         wt.simulate(chain(2).compile(), 1.0, **options)
 
 
-def test_from_the_command_line():
-    command = ["run", str(MODELS / "pendulum.toml"), "--until", "0.5", "--check", "10", "--json"]
-    found = CliRunner().invoke(app, command)
-    assert found.exit_code == 0, found.output
-    told = json.loads(found.stdout)
+def test_from_the_command_line(command):
+    code, out, _ = command("run", MODELS / "pendulum.toml", "--until", "0.5", "--check", "10", "--json")
+    assert code == 0
+    told = json.loads(out)
     assert (told["checked"], told["checked_by"], told["check_amiss"]) == (51, "composite", 0)

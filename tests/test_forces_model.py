@@ -200,6 +200,7 @@ MESSAGES = [
     (
         lambda: force("motor", joint="hinge", torque={"kind": "sine", "amplitude": 1}),
         "force 'f': torque: sine: parameter 'frequency' is missing",
+        "expected: amplitude, frequency, phase, offset",
     ),
     (
         lambda: force("motor", joint="hinge", torque={"amplitude": 1}),
@@ -245,7 +246,11 @@ MESSAGES = [
         "force 'f': parameter 'stifness' is not known",
         "hint: did you mean 'stiffness'?",
     ),
-    (lambda: force("spring", stiffness=1), "force 'f': parameter 'body' is missing"),
+    (
+        lambda: force("spring", stiffness=1),
+        "force 'f': parameter 'body' is missing",
+        "expected: body, to, at, to_at, stiffness, damping, length",
+    ),
     (
         lambda: force("drag", body=3, linear=1),
         "force 'f': body is not a name",
@@ -283,7 +288,12 @@ MESSAGES = [
         "expected: a finite number > 0",
         "got: 0.0",
     ),
-    (lambda: force("motor", joint="hinge", kp=2), "force 'f': kp needs a position", "got: kp = 2, no position"),
+    (
+        lambda: force("motor", joint="hinge", kp=2),
+        "force 'f': kp needs a position",
+        "expected: a position to hold, or a velocity with kd",
+        "got: kp = 2, no position",
+    ),
     (
         lambda: force("motion", joint="hinge", position=wt.Step(1)),
         "force 'f': position has a rate that jumps",

@@ -8,14 +8,15 @@ import pytest
 import loop_zoo as zoo
 from loop_reference import constraint_rows
 from whippletree import files
+from whippletree.reproduce import loop_problems
 
 MODELS = Path(__file__).parents[1] / "models"
 MADE = {
-    "five_bar": zoo.five_bar_model,
+    "five_bar": loop_problems.five_bar_model,
     "slider_crank": zoo.slider_crank_model,
-    "andrews": zoo.andrews_model,
-    "bricard": zoo.bricard_model,
-    "ladder": lambda: zoo.n_four_bar_model(40),
+    "andrews": loop_problems.andrews_model,
+    "bricard": loop_problems.bricard_model,
+    "ladder": lambda: loop_problems.n_four_bar_model(40),
     "stewart": zoo.stewart_model,
     "leg": zoo.leg_model,
 }

@@ -8,13 +8,14 @@ import whippletree as wt
 from whippletree import files
 from whippletree.dynamics import reduction
 from whippletree.dynamics.loads import signals
+from whippletree.reproduce import loop_problems
 from whippletree.system.topology import find_topology
 
 MADE = {
-    "five_bar": zoo.five_bar_model,
-    "andrews": zoo.andrews_model,
-    "bricard": zoo.bricard_model,
-    "ladder": lambda: zoo.n_four_bar_model(40),
+    "five_bar": loop_problems.five_bar_model,
+    "andrews": loop_problems.andrews_model,
+    "bricard": loop_problems.bricard_model,
+    "ladder": lambda: loop_problems.n_four_bar_model(40),
     "stewart": zoo.stewart_model,
     "leg": zoo.leg_model,
 }

@@ -11,7 +11,6 @@ import typer
 from .cli import Base, app
 from .cli_progress import Bar, compiling, notes, say, terminated_in_order
 from .errors import ModelError
-from .files.text import SUFFIXES
 
 if TYPE_CHECKING:
     from .result import Result
@@ -140,6 +139,8 @@ def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed:
 
 def _openable(file: Path) -> bool:
     """Whether it looks like something to show: a window opens before it is read."""
+    from .files.text import SUFFIXES
+
     if not file.is_file() or file.suffix.lower() in SUFFIXES:
         return file.is_file()
     with file.open("rb") as content:
@@ -149,6 +150,8 @@ def _openable(file: Path) -> bool:
 def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:
     """The result in a file; of a model, where it begins, with its loops closed."""
     import whippletree as wt
+
+    from .files.text import SUFFIXES
 
     if file.suffix.lower() not in SUFFIXES:
         return wt.load_result(file)

@@ -199,6 +199,7 @@ class Bonds:
         elif action == "slip":
             self.friction.decide(t, y, release=name)
         elif not self.temporaries[name].one_sided or self._reached(name, t, *self.split(y)):
+            self.refused.discard(name)
             make(self, name, t, y)
 
     def answer(self, name: str, t: float, y: np.ndarray) -> None:
@@ -245,7 +246,7 @@ class Bonds:
         """One more change at this moment, if there is one."""
         sided = [name for name, x in self.temporaries.items() if x.one_sided]
         for name in sided:
-            if name not in self.system.held and self._reached(name, t, q, u):
+            if name not in {*self.system.held, *self.refused} and self._reached(name, t, q, u):
                 make(self, name, t, y)
                 return True
         made = [name for name in sided if name in self.system.held]
