@@ -18,10 +18,10 @@ demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, re
 	$(RUN) demo $(NAME) -o demo
 
 test: lint $(VENV)/.test browser   ## all the checks
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # as they are named: files that compile the same come apart
 
 coverage: $(VENV)/.test           ## the tests, with the lines and branches of the Python layer that they reach
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 # the viewer is tested in Chromium: installed where we may, and where we may not those tests say that they were skipped
 browser:

@@ -476,7 +476,7 @@ def test_window(running):
         page = browser.new_page(viewport={"width": 700, "height": 600})
         page.goto(running["url"])
         press(page, "Take the controls")
-        page.locator("input:visible[value='0']").first.fill("0.04", timeout=60_000)  # beside the motor's slider
+        page.locator("input:visible[inputmode='decimal']").first.fill("0.04", timeout=60_000)  # the motor's
         assert eventually(lambda: state(watcher)["q"][0] > 0.02), "the slider moves the joint"
         press(page, "Latch hook")
         assert eventually(lambda: state(watcher)["held"] == ["hook"]), "the button latches"
