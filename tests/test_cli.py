@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from whippletree import cli, load_result
+from whippletree import cli, cli_progress, cli_run, load_result
 from whippletree.errors import SimulationError
 
 ROOT = Path(__file__).parent.parent
@@ -255,7 +255,7 @@ def test_a_failed_simulation_is_exit_code_1(command, monkeypatch):
     def fail(*_, **__):
         raise SimulationError("the mass matrix is singular", where="joint 'hinge', t = 0.1 s")
 
-    monkeypatch.setattr(cli, "_simulate", fail)
+    monkeypatch.setattr(cli_run, "_simulate", fail)
     code, out, err = command("run", PENDULUM, "--until", 1)
     assert (code, out) == (1, "")
     assert err == "error: the mass matrix is singular\n  where: joint 'hinge', t = 0.1 s\n"
@@ -267,12 +267,12 @@ LONG = ["run", PENDULUM, "--until", "1000", "--q", "hinge=1", "--output-step", "
 def stop_early(monkeypatch, error):
     """The bar raises once the run has come to 0.5 s."""
 
-    class Stop(cli.Bar):
+    class Stop(cli_progress.Bar):
         def __call__(self, reached):
             if reached > 0.5:
                 raise error
 
-    monkeypatch.setattr(cli, "Bar", Stop)
+    monkeypatch.setattr(cli_run, "Bar", Stop)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def stop_early(monkeypatch, error):
     [
         (SimulationError("the motion ceased to be finite"), 1, "error: the motion ceased to be finite\n  kept: a.nc, "),
         (KeyboardInterrupt(), 130, "stopped; kept: a.nc, which ends at t = "),
-        (cli.Terminated(), 143, "stopped; kept: a.nc, which ends at t = "),
+        (cli_progress.Terminated(), 143, "stopped; kept: a.nc, which ends at t = "),
     ],
 )
 def test_what_was_computed_before_the_end_is_kept_and_gone_on_with(command, monkeypatch, tmp_path, error, code, said):
@@ -383,15 +383,15 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
 
 def test_the_bar_waits_a_second_and_needs_a_terminal(monkeypatch):
     clock = iter([0.0, 0.5, 1.5])
-    monkeypatch.setattr(cli.time, "monotonic", lambda: next(clock, 2.0))
-    monkeypatch.setattr(cli.sys.stderr, "isatty", lambda: True, raising=False)
-    with cli.Bar("run", 1.0) as bar:
+    monkeypatch.setattr(cli_progress.time, "monotonic", lambda: next(clock, 2.0))
+    monkeypatch.setattr(cli_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    with cli_progress.Bar("run", 1.0) as bar:
         bar(0.1)
         assert bar.shown is None
         bar(0.2)
         assert bar.shown is not None
-    monkeypatch.setattr(cli.sys.stderr, "isatty", lambda: False, raising=False)
-    with cli.Bar("run", 1.0) as bar:
+    monkeypatch.setattr(cli_progress.sys.stderr, "isatty", lambda: False, raising=False)
+    with cli_progress.Bar("run", 1.0) as bar:
         bar.start = -10.0
         bar(0.5)
         assert bar.shown is None
@@ -401,7 +401,7 @@ def test_the_bar_tells_time_and_steps():
     class Reached(float):
         steps = 12
 
-    bar = cli.Bar("run", 4.0)
+    bar = cli_progress.Bar("run", 4.0)
     assert bar.details(0.5) == ""
     assert bar.details(Reached(0.5)) == "0.5 of 4 s, 12 steps, time left"
 

@@ -252,7 +252,7 @@ def test_a_scheduler_without_workers(pendulum, monkeypatch):
 
     monkeypatch.setattr(dask_cluster, "WORKERS_WITHIN", 0.5)
     with (
-        LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty,
+        LocalCluster(n_workers=0, dashboard_address=":0", processes=False, protocol="tcp://") as empty,
         pytest.raises(wt.ModelError, match="has no workers\n  hint: start some with 'dask worker ADDRESS'"),
     ):
         wt.sweep(pendulum, {"q.hinge": [1.0]}, 1.0, on=empty.scheduler_address)
