@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 
 OVERRUN = ("slow", "catch up", "stop")
-SPIN = 2e-4  # s before a step is due: the system may oversleep by less than that, so the rest is waited for awake
+SPIN = 6e-4  # s before a step is due: the rest is waited for awake, since a core that sleeps may come back late
 MOST_BEHIND = 0.25  # s: "catch up" lets go of what is more
 EDGES = np.array([0.0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.5, np.inf])  # s, of the histogram
 
