@@ -137,3 +137,17 @@ def test_auto_takes_it_where_it_is_faster():
     long = decide(geared_ladder_model(24).compile())
     assert long.algorithm == "reduction"
     assert long.seconds["reduction"] < long.seconds["multipliers"]
+
+
+def test_temporary_constraints_beside_loops():
+    """A seat that is clamped for a while, on a cart that rolls: each part of the run has a plan of its own."""
+    model = cart_model(rigid=True)
+    model.constraint("clamp", "latch", body="seat", to="chassis")
+    model.temporary("clamp", here=True, make_at=0.3, break_at=0.7)
+    system, q, u = onto(model, 2, spread=0.02)
+    runs = [wt.simulate(system, 1.0, q=q, u=u, algorithm=a, output_step=0.01) for a in ("reduction", "multipliers")]
+    for run in runs:
+        assert [c.what for c in run.changes] == ["made", "broken"]
+        assert run["closure"].max() < 1e-10
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-6
+    assert apart(runs[0]["clamp.reaction"], runs[1]["clamp.reaction"]) < 1e-6

@@ -22,6 +22,7 @@ from .nullspace import rank_tolerance
 from .sliding import coupling, loads_that_follow
 
 CONTRADICTS = 1e-7  # of the speeds asked for
+UNMOVED = 1e-12  # of the row that moves most: rows that no joint can move, as across a planar loop
 
 
 class Impulse(NamedTuple):
@@ -73,7 +74,7 @@ def _shared(system: System, rows: ConstraintRows, Y: np.ndarray, lacks: np.ndarr
     held = system.constraints.follows < 0
     H = Y[:, held]
     size = np.linalg.norm(H, axis=0)
-    size[size == 0.0] = 1.0
+    size[size <= UNMOVED * size.max(initial=0.0)] = np.inf  # their direction is rounding
     U, s, Vt = np.linalg.svd(H / size, full_matrices=False)
     keep = s > rank_tolerance(system, rows) * max(s.max(initial=0.0), 1e-300)
     part = (Vt[keep] @ (lacks[held] / size[:, None])) / s[keep, None]
