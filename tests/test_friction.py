@@ -370,3 +370,17 @@ def test_results_hold_friction(tmp_path):
     again = wt.load_result(tmp_path / "ball.nc")
     assert [(c.what, c.t, c.toward) for c in again.changes] == [(c.what, c.t, c.toward) for c in run.changes]
     assert np.array_equal(again["lane.reaction"], run["lane.reaction"])
+
+
+def test_a_point_meets_a_sphere():
+    """A bead that falls on the top of a ball of radius 1 m from 0.5 m above it."""
+    m = wt.Model("bead")
+    m.body("bead", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
+    m.joint("flight", "free", m.ground, "bead")
+    m.constraint("ball", "roll", body="bead", radius=0.0, on="sphere", to_radius=1.0, slip="all")
+    m.temporary("ball", one_sided=True)
+    run = wt.simulate(m.compile(), 0.5, q={"flight": (0, 0, 1.5, 1, 0, 0, 0)})
+    assert [c.what for c in run.changes] == ["made"]
+    assert run.changes[0].t == pytest.approx(np.sqrt(2 * 0.5 / 9.81), abs=1e-10)
+    assert run.changes[0].impulse[5] == pytest.approx(np.sqrt(2 * 0.5 * 9.81), rel=1e-9)
+    assert np.abs(run["bead.position.z"][-1] - 1.0) < 1e-9
