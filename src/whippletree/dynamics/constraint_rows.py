@@ -96,6 +96,6 @@ def rows_at(
         return _workspace(system, lanes, width)
 
     out = evaluate(constraint_rows, workspace, system, [q, u, signals], nr * width, threads, names)
-    g, rate, given, gamma, w, C = np.split(out, [nr, 2 * nr, 3 * nr, 4 * nr, ROW_NUMBERS * nr], axis=-1)
-    lead = out.shape[:-1]
+    g, rate, given, gamma = (out[..., k * nr : (k + 1) * nr] for k in range(4))
+    w, C, lead = out[..., 4 * nr : ROW_NUMBERS * nr], out[..., ROW_NUMBERS * nr :], out.shape[:-1]
     return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))

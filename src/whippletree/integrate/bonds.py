@@ -47,6 +47,11 @@ class Bonds:
         self.passed: set[tuple[str, str]] = set()  # times that have made or broken
         self.refused: set[str] = set()
         self.everything = system.holding(system.model.constraints)  # all of them, whether they hold or not
+        self.number = {name: n for n, name in enumerate(self.temporaries)}
+        sides = [self._sides(name) for name in self.temporaries]
+        self.sides, self.first_side = np.concatenate(sides), np.cumsum([0, *map(len, sides)])[:-1]
+        self.within = np.array([x.make_within or np.inf for x in self.temporaries.values()])  # m or rad
+        self.below = np.array([x.make_below or np.inf for x in self.temporaries.values()])  # m/s or rad/s
         self.friction = Friction(self)
         self._seen: dict[str, tuple[np.ndarray, Any]] = {}
 
@@ -74,8 +79,9 @@ class Bonds:
 
     def rows_in(self, system: System, name: str) -> slice:
         """Rows of a constraint."""
-        rows = [n for n, owner in enumerate(system.constraints.owner) if owner == name]
-        return slice(rows[0], rows[-1] + 1)
+        owner = system.constraints.owner
+        first = owner.index(name)
+        return slice(first, first + owner.count(name))
 
     # ---------------------------------------------------------------- what makes and breaks
 
@@ -103,11 +109,7 @@ class Bonds:
         if x.make_within is None or name in self.refused:
             return []
 
-        def outside(t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-            near, speed = self._apart(name, t, q, u)
-            return np.maximum(near / x.make_within - 1.0, speed / x.make_below - 1.0 if x.make_below else -1.0)
-
-        return [(outside, "falling")]
+        return [(lambda t, q, u: self._outside(t, q, u)[..., self.number[name]], "falling")]
 
     def _breaking(self, name: str, x: Temporary) -> list[tuple[Any, str]]:
         tests: list[tuple[Any, str]] = []
@@ -136,19 +138,33 @@ class Bonds:
             self._seen[what] = q, find()
         return self._seen[what][1]
 
-    def _apart(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distance between the two sides of a constraint (m or rad), and the speed at which they move."""
-        rows, own = self.all_rows(t, q, u), self.rows_in(self.everything, name)
-        what = self.everything.constraints.what[own]
-        some = [n for n, w in enumerate(what) if w.startswith(("displacement", "distance"))] or list(range(len(what)))
-        g, rate = rows.g[..., own][..., some], rows.rate[..., own][..., some]
-        return np.linalg.norm(g, axis=-1), np.linalg.norm(rate, axis=-1)
+    def _sides(self, name: str) -> list[int]:
+        """Rows that say how far the two sides of a constraint are from each other: those of places, if it has any."""
+        own, what = self.rows_in(self.everything, name), self.everything.constraints.what
+        rows = list(range(own.start, own.stop))
+        return [n for n in rows if what[n].startswith(("displacement", "distance"))] or rows
+
+    def _apart(self, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(..., temporaries) Distance between the two sides of each (m or rad), and the speed at which they move."""
+        rows = self.all_rows(t, q, u)
+        g, rate = rows.g[..., self.sides], rows.rate[..., self.sides]
+        near, speed = (np.add.reduceat(x * x, self.first_side, axis=-1) for x in (g, rate))
+        return np.sqrt(near), np.sqrt(speed)
+
+    def _outside(self, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """(..., temporaries) Negative where one is near and slow enough to be made."""
+
+        def find() -> np.ndarray:
+            near, speed = self._apart(t, q, u)
+            return np.maximum(near / self.within, speed / self.below) - 1.0
+
+        return self._once("outside", q, find)  # type: ignore[no-any-return]
 
     def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
         """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
         x = self.temporaries[name]
         self.forget()
-        near, speed = (float(v) for v in self._apart(name, t, *self.split(y)))
+        near, speed = (float(v[self.number[name]]) for v in self._apart(t, *self.split(y)))
         if x.make_within is not None and near > x.make_within:
             return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
         if x.make_below is not None and speed > x.make_below:

@@ -169,9 +169,9 @@ class Watch:
             return failure
         t, y = trail[:, 0], trail[:, 1:]
         values = self.probe(t, y)
-        before = np.vstack([values[:1] if self.before is None else self.before, values[:-1]])
-        crossed = self._crossed(before, values)
-        if not crossed.any():
+        before = np.empty_like(values)
+        before[0], before[1:] = values[0] if self.before is None else self.before, values[:-1]
+        if (before * values > 0.0).all() or not (crossed := self._crossed(before, values)).any():
             self.before, self.batch = values[-1], min(2 * self.batch, TRAIL)
             return failure
         n = int(np.argmax(crossed.any(axis=1)))

@@ -155,9 +155,7 @@ class Course:
 
     def _keep(self, run: Run, row: int) -> None:
         """Hand on the rows from this one on that are due."""
-        first = row if row or self.base else 0
-        rows = np.arange(first, self.run.row)
-        rows = rows[(self.base + rows) % self.spacing == 0]
+        rows = np.arange(row - (self.base + row) % -self.spacing, self.run.row, self.spacing)
         if not rows.size:
             return
         t, Q, U, W = (x[rows] for x in (self.task.t, self.task.Q, self.task.U, self.task.W))

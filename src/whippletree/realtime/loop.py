@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
-import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,10 +18,10 @@ from .inputs import PARTS
 from .memory import Memory
 from .messages import Catalogue, Command, answer, parse, refusal
 from .pace import Pacer
+from .priority import undisturbed
 
 BATCH = 1024  # steps between two looks at what is asked for, where nobody waits for the clock
 IDLE = 0.005  # s, while paused
-PRIORITY = 10  # of 99 in real time
 MOST_COMMANDS = 64  # between two steps: what else waits stays in the queue
 CONTROLS = ("position", "velocity", "torque")  # what a slider of a motor sets, the first that it takes
 
@@ -78,7 +75,7 @@ class Loop:
 
     def run(self) -> None:
         """Until it has ended; ``ended`` says why."""
-        with undisturbed(self.pacer is not None):
+        with undisturbed(self.pacer is not None), warnings.catch_warnings(record=True) as self.said:
             self.begun = time.perf_counter()
             if self.pacer:
                 self.pacer.begin()
@@ -123,15 +120,15 @@ class Loop:
 
     def _go(self, steps: int) -> None:
         self.taken += steps
-        with warnings.catch_warnings(record=True) as said:
-            try:
-                self.course.advance(steps)
-            except SimulationError as e:
-                self.failed = self.paused = True
-                self.link.send({"notice": "failed", "t": self.course.time, "what": str(e)})
-                if not self.stays:
-                    raise
-        for warning in said:
+        try:
+            self.course.advance(steps)
+        except SimulationError as e:
+            self.failed = self.paused = True
+            self.link.send({"notice": "failed", "t": self.course.time, "what": str(e)})
+            if not self.stays:
+                raise
+        while self.said:
+            warning = self.said.pop(0)
             self.link.send({"notice": "warning", "t": self.course.time, "what": str(warning.message)})
         self._tell()
 
@@ -216,6 +213,7 @@ class Loop:
 
     def _publish(self) -> None:
         course, y, nq = self.course, self.course.y, self.course.system.nq
+        held = course.held if self.catalogue.temporaries else ()
         head = {
             at.TIME: course.time,
             at.TICKS: course.ticks,
@@ -228,8 +226,8 @@ class Loop:
             L = self.pacer.lateness
             head |= {at.SCALE: self.pacer.scale, at.ON_TIME: L.on_time / max(1, L.steps), at.WORST: L.worst}
             head |= {at.LATE_STEPS: L.steps - L.on_time, at.SLIPPED: L.slipped}
-        held = [name in course.held for name in self.catalogue.temporaries] if self.catalogue.temporaries else ()
-        self.memory.publish(head, held, self.targets, y[:nq], y[nq:-1])
+        holds = [name in held for name in self.catalogue.temporaries]
+        self.memory.publish(head, holds, self.targets, y[:nq], y[nq:-1])
 
     def statistics(self) -> dict[str, Any]:
         """Steps, their rate, and how late they were."""
@@ -255,25 +253,3 @@ class Loop:
             "live": 1,
             "steered": int(course.steered),
         }
-
-
-@contextlib.contextmanager
-def undisturbed(paced: bool) -> Iterator[None]:
-    """Without pauses for garbage; and, with a clock to keep, before others where the system lets us."""
-    was = gc.isenabled()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    first = paced and hasattr(os, "SCHED_FIFO")
-    try:
-        if first:
-            with contextlib.suppress(OSError):  # a user who may not stays among the others
-                os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
-        yield
-    finally:
-        if first:
-            with contextlib.suppress(OSError):
-                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        gc.unfreeze()
-        if was:
-            gc.enable()

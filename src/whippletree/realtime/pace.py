@@ -7,17 +7,16 @@ late, by as much. What overruns either lets time slip, is caught up with, or end
 from __future__ import annotations
 
 import time
+from bisect import bisect
 from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from ..errors import ModelError, nearest
 
 OVERRUN = ("slow", "catch up", "stop")
-SPIN = 6e-4  # s before a step is due: the rest is waited for awake, since a core that sleeps may come back late
+SPIN = 2e-4  # s before a step is due: the rest is waited for awake, since a core that sleeps may come back late
 MOST_BEHIND = 0.25  # s: "catch up" lets go of what is more
-EDGES = np.array([0.0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.5, np.inf])  # s, of the histogram
+EDGES = (0.0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.5, float("inf"))  # s, of the histogram
 
 
 class Lateness:
@@ -35,10 +34,7 @@ class Lateness:
         late = used - period
         self.steps += 1
         self.longest = max(self.longest, used)
-        n = 0
-        while used >= EDGES[n + 1]:
-            n += 1
-        self.counts[n] += 1
+        self.counts[bisect(EDGES, used) - 1] += 1
         if late <= 0.0:
             self.on_time += 1
             return 0.0
@@ -48,7 +44,7 @@ class Lateness:
 
     def report(self) -> dict[str, Any]:
         """Numbers for people and files, times in seconds."""
-        labels = [f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in pairwise(EDGES.tolist())]
+        labels = [f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in pairwise(EDGES)]
         labels[-1] = f"over {EDGES[-2] * 1e3:g} ms"
         return {
             "steps": self.steps,
