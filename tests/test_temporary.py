@@ -82,6 +82,16 @@ def test_a_ball_bounces_at_known_times_and_comes_to_rest():
     assert sum(c.lost for c in run.changes) == pytest.approx(2 * g, rel=1e-6)
 
 
+def test_steps_are_counted_over_all_parts():
+    """Every part between two bounces takes a step at least, and asks for accelerations in it."""
+    system, q = ball(0.5)
+    run = wt.simulate(system, 2.0, q=q)
+    parts = 1 + len({c.t for c in run.changes})
+    assert parts > 5
+    assert run.attrs["accepted"] >= parts
+    assert run.attrs["evaluations"] > 6 * parts  # stages of dopri5
+
+
 def test_a_contact_lets_go_when_it_would_pull():
     """A platform that swings down faster than things fall: they part where its acceleration is that of gravity."""
     m = wt.Model("shaker")

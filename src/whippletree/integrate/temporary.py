@@ -19,6 +19,9 @@ from .events import Event, Watch
 from .task import Failure, Task
 
 
+COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
+
+
 class Switching:
     """A run in parts, each with the constraints that hold in it."""
 
@@ -38,6 +41,7 @@ class Switching:
         self.algorithm, self.use = algorithm, use
         self.bonds = Bonds(task.system, self._force, algorithm, dress)
         self.occurrences: list[Any] = []
+        self.counts: dict[str, int] = {}  # of parts that are over
         self._able(task.system)
         names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken", "slips", "turns")}
         if taken := names & {e.name for e in self.events}:
@@ -83,6 +87,7 @@ class Switching:
             "decided": b.friction.decided,
             "part": [part.start, part.first, part.y.tolist()],
             "also": list(self.watch.also),
+            "counts": self.counts,
         }
 
     def recall(self, memo: dict[str, Any], changes: list[Change], before: Any, occurrences: list[Any]) -> None:
@@ -95,10 +100,14 @@ class Switching:
         b.hold(moved.held, moved.sliding)
         self._go_on(float(start), np.array(y, float), int(first))
         self.watch.also, self.occurrences = tuple(memo["also"]), occurrences
-        self.watch.before = before
+        self.watch.before, self.counts = before, {key: int(memo["counts"][key]) for key in memo["counts"]}
 
     def attrs(self) -> dict[str, Any]:
-        return self.watch.attrs() | {"changes": Change.text(self.changes)}
+        return self.watch.attrs() | self._counted() | {"changes": Change.text(self.changes)}
+
+    def _counted(self) -> dict[str, int]:
+        now = self.watch.attrs()
+        return {key: self.counts.get(key, 0) + now[key] for key in COUNTED if key in now}
 
     def proceed(self, steps: int) -> Failure | None:
         failure = self.watch.proceed(steps)
@@ -175,4 +184,5 @@ class Switching:
     def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)
+        self.counts = self._counted()
         self._part(self.part._replace(system=system, algorithm=algorithm, start=t, y=y, first=first))
