@@ -27,6 +27,8 @@ from whippletree.errors import WhippletreeError
 LONGEST = 10.0  # s of computing in one case
 STILL = 120.0  # s of anything: a machine may be busy with other things
 LARGEST = 2**30  # bytes that one case may add to the process
+WEIGHED = 64  # cases between two looks at the memory, which take as long as a case
+SLICE = 10_000  # cases between two notes of how far it has come
 MOST_TOLD = 100  # findings of one worker: a pipe does not hold more
 KEPT = Path(__file__).parent.parent / ".cache" / "fuzz"
 NOW = struct.Struct("<qdd")  # the case at work, and since when, by the clock and in its own time
@@ -103,10 +105,12 @@ def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: i
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + 4 * LARGEST,) * 2)  # so that the machine survives
-        reader, told = READERS[name], 0
+        reader, told, held = READERS[name], 0, heaviest()
         while at < end and time.monotonic() < until:
             NOW.pack_into(shared, 0, at, time.monotonic(), time.process_time())
             what = trial(reader.read, reader.case(at))
+            if at % WEIGHED == 0 and (grown := heaviest() - held) > LARGEST:
+                what, held = f"{grown / 1e9:.2f} GB of memory, here or in the {WEIGHED} cases before", heaviest()
             if what and told < MOST_TOLD:
                 told += 1
                 os.write(send, json.dumps([at, what]).encode() + b"\n")
@@ -117,9 +121,13 @@ def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: i
         os._exit(code)
 
 
+def heaviest() -> int:
+    """Bytes that this process had in memory at most."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def trial(read, data: bytes) -> str | None:
     """What is wrong with how a reader takes these bytes; None if nothing is."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         read(data)
     except WhippletreeError as error:
@@ -130,8 +138,7 @@ def trial(read, data: bytes) -> str | None:
         ours = [f for f in frames if f"{os.sep}whippletree{os.sep}" in f.filename]
         place = ", ".join(f"{Path(f.filename).name}:{f.lineno}" for f in (*ours[-1:], *frames[-1:]))
         return f"{type(error).__name__}: {str(error)[:200]} ({place})"
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    return f"{grown / 1e9:.2f} GB of memory" if grown > LARGEST else None
+    return None
 
 
 def covered(name: str, cases: int, until: float) -> tuple[int, list[Finding]]:
@@ -238,21 +245,23 @@ def main() -> int:
         count.parent.mkdir(parents=True, exist_ok=True)
         done = int(count.read_text()) if count.exists() else 0
         until = begun + given.seconds
-        if given.coverage:
-            made, findings = covered(name, given.cases - done, until)
-            reached = done + made
-        else:
-            reached, findings = campaign(name, done, given.cases, until)
-        count.write_text(str(reached))
-        for finding in findings:
-            print(finding, flush=True)
-        with open(KEPT / name / "findings", "a") as file:
-            file.writelines(f"{finding}\n" for finding in findings)
-        total += len(findings)
+        reached, found = done, 0
+        while reached < given.cases and time.monotonic() < until:
+            some = min(given.cases, reached + SLICE)
+            if given.coverage:
+                made, findings = covered(name, some - reached, until)
+                reached += made
+            else:
+                reached, findings = campaign(name, reached, some, until)
+            count.write_text(str(reached))
+            for finding in findings:
+                print(finding, flush=True)
+            with open(KEPT / name / "findings", "a") as file:
+                file.writelines(f"{finding}\n" for finding in findings)
+            found += len(findings)
+        total += found
         spent = time.monotonic() - begun
-        print(
-            f"{name}: {reached - done} cases in {spent:.0f} s, {reached} in all, {len(findings)} findings", flush=True
-        )
+        print(f"{name}: {reached - done} cases in {spent:.0f} s, {reached} in all, {found} findings", flush=True)
     return 1 if total else 0
 
 
