@@ -54,6 +54,25 @@ def test_random_ties_agree_with_the_reference(seed):
     assert apart(found, answer.udot) < 1e-12 * answer.conditioning
 
 
+@pytest.mark.parametrize("freedom", [0, 1])
+@pytest.mark.parametrize("kind", ["screw", "cylindrical", "universal", "planar"])
+def test_a_tie_of_branches_whose_base_is_coupled_to_one_of_them(kind, freedom):
+    """Both meet at one body, the rows of the tie before its joint and the coupling after it."""
+    freedom = 0 if kind == "screw" else freedom
+    m = wt.Model("tied")
+    for name in ("base", "left", "right"):
+        m.body(name, mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.3, 0.2, 0.25))
+    m.joint("root", kind, "ground", "base", **({"pitch": 0.3} if kind == "screw" else {}))
+    m.joint("hip", "universal", "base", "left", at=(0.2, 0.0, 0.1))
+    m.joint("elbow", "revolute", "base", "right", axis=(0.3, 1.0, 0.2), at=(-0.2, 0.1, 0.0))
+    m.constraint("tie", "point_on_plane", body="right", to="left", at=(0.4, 0.3, 0.2))
+    m.constraint("follow", "relative", joint="elbow", of="root", of_freedom=freedom, position=0.2)
+    system, q, u = onto(m, 3)
+    tau = np.linspace(-1.0, 1.0, system.nu)
+    found = wt.forward_dynamics(system, q, u, tau, algorithm="reduction")
+    assert apart(found, wt.forward_dynamics(system, q, u, tau, algorithm="multipliers")) < 1e-11
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_what_rolls_on_bodies_that_move(seed):
     system, rng = rolling_zoo(seed)

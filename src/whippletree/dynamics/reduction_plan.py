@@ -245,8 +245,10 @@ class Planner:
             if j in self.driven or moved <= NOTHING * group.scale:
                 continue
             touched = True
+            if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
+                continue
             share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
-            if share > most and j not in self.coupled and (share >= WELL or not self.can_move(group, i, later)):
+            if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
             self.program.append((FREE, i, j))
