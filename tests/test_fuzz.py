@@ -17,7 +17,7 @@ from whippletree.modes.op4 import op4
 from whippletree.result.heaps import HEAP, sound_heaps
 
 pytest.importorskip("mujoco")
-pytest.importorskip("pyyeti")
+pytest.importorskip("pyyeti")  # writes the valid files that wrong ones are made of
 pytest.importorskip("trimesh")
 FAST = 5000
 # files of modes and matrices are one reader of six forms; some take tens of milliseconds each

@@ -74,4 +74,11 @@ class _Ended(event.Listener):  # type: ignore[misc]
                 give_back(path)
 
 
+def _forget() -> None:
+    for path in list(_held):
+        give_back(path)
+
+
 event.register("numba:compiler_lock", _Ended())
+if hasattr(os, "register_at_fork"):  # the turn stays with the process that took it
+    os.register_at_fork(after_in_child=_forget)
