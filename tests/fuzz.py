@@ -25,7 +25,7 @@ from fuzz_readers import READERS
 from whippletree.errors import WhippletreeError
 
 LONGEST = 10.0  # s of computing in one case
-STILL = 120.0  # s of anything: a machine may be busy with other things
+STILL = 120.0  # s of waiting for something; who waits for a core only has busy neighbours
 LARGEST = 2**30  # bytes that one case may add to the process
 WEIGHED = 64  # cases between two looks at the memory, which take as long as a case
 SLICE = 10_000  # cases between two notes of how far it has come
@@ -79,19 +79,22 @@ def _watch(pid: int, shared: mmap.mmap) -> str | None:
         pause = min(2 * pause, 0.02)
         if NOW.unpack_from(shared) != seen:  # it goes on, or we looked while it wrote
             continue
-        if time.monotonic() - clock > LONGEST and (_spent(pid) - own > LONGEST or time.monotonic() - clock > STILL):
+        if time.monotonic() - clock < LONGEST:
+            continue
+        spent, ready = _spent(pid)
+        if spent - own > LONGEST or (time.monotonic() - clock > STILL and not ready):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            return f"more than {LONGEST:g} s"
+            return f"more than {LONGEST:g} s" if spent - own > LONGEST else f"waited for more than {STILL:g} s"
     if os.WIFSIGNALED(status):
         return f"the process died of {signal.Signals(os.WTERMSIG(status)).name}"
     return f"the process ended with {os.WEXITSTATUS(status)}" if os.WEXITSTATUS(status) else None
 
 
-def _spent(pid: int) -> float:
-    """Seconds that a process has computed."""
+def _spent(pid: int) -> tuple[float, bool]:
+    """Seconds that a process has computed, and whether it would go on if it had a core."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] == "R"
 
 
 def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: int) -> None:

@@ -1,5 +1,7 @@
 """Mechanisms in which loops and other constraints meet. Each gives ``system, q, u`` that all of them allow."""
 
+from functools import cache
+
 import numpy as np
 
 import whippletree as wt
@@ -92,8 +94,8 @@ def geared_ladder_model(rungs=4):
 
 
 MEETINGS = {
-    "cart on wishbones": lambda: onto(cart_model(), 1),
-    "rigid cart": lambda: onto(cart_model(rigid=True), 2, spread=0.02),
-    "rolling five-bar": lambda: onto(rolling_five_bar_model(), 3),
-    "geared ladder": lambda: onto(geared_ladder_model(), 4),
+    "cart on wishbones": cache(lambda: onto(cart_model(), 1)),
+    "rigid cart": cache(lambda: onto(cart_model(rigid=True), 2, spread=0.02)),
+    "rolling five-bar": cache(lambda: onto(rolling_five_bar_model(), 3)),
+    "geared ladder": cache(lambda: onto(geared_ladder_model(), 4)),
 }

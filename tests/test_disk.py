@@ -1,12 +1,16 @@
 """Compiled kernels on disk: a change of a source is seen by all that can be made of it, and by nothing else."""
 
+import os
 import shutil
+import time
 from pathlib import Path
 
+import numba
 import numpy as np
+import pytest
 
 import whippletree as wt
-from whippletree.kernels import disk
+from whippletree.kernels import disk, turns
 
 SRC = Path(wt.__file__).parent
 
@@ -47,3 +51,74 @@ def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(monkeypatch,
         assert double(np.float64(2.0)) == 4.0
     finally:
         disk.folder_of.cache_clear()
+
+
+# ---- programs that need a kernel at once
+
+
+def half(x):
+    return 0.5 * x if x.is_integer else x  # floats have no such attribute in Numba
+
+
+def plus_two(x):
+    return x + 2
+
+
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """Makes a function compiled in a cache of its own."""
+    monkeypatch.setattr(disk, "_root", tmp_path)
+    disk.folder_of.cache_clear()
+
+    def make(function=plus_two):
+        function.__code__ = function.__code__.replace(co_filename=disk.__file__)
+        return disk.on_disk(function, lambda cache: numba.njit(cache=cache)(function))
+
+    yield make
+    disk.folder_of.cache_clear()
+
+
+def turn_of(kernel):
+    return kernel._cache._cache_file._turn()
+
+
+def times_compiled(make):
+    """By another process, told as its exit code."""
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            kernel = make()
+            assert kernel(1) == 3
+            code = sum(kernel.stats.cache_misses.values())
+        finally:
+            os._exit(code)
+    return pid
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="files are locked where processes fork")
+def test_one_program_compiles_and_the_others_wait_for_it(kept):
+    turn = turn_of(kept())
+    assert not turns.wait_for(turn)
+    others = [times_compiled(kept) for _ in range(3)]
+    time.sleep(0.2)  # they are waiting, or will be
+    turns.give_back(turn)
+    assert sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in others) == [0, 0, 1]
+
+
+def test_a_program_that_was_halted_is_not_waited_for(kept, monkeypatch):
+    kernel = kept()
+    with open(turn_of(kernel), "w") as halted:
+        fcntl = pytest.importorskip("fcntl")
+        fcntl.flock(halted, fcntl.LOCK_EX)
+        monkeypatch.setattr(turns, "PATIENCE", 0.1)
+        assert kernel(1) == 3
+    assert not turns._held
+
+
+def test_a_kernel_that_does_not_compile_gives_its_turn_back(kept):
+    kernel = kept(half)
+    with pytest.raises(numba.TypingError):
+        kernel(1.0)
+    assert turn_of(kernel).exists()
+    assert not turns._held

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.dynamics import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,33 @@ def test_many_python_threads_may_call_at_once(arm, state):
     with ThreadPoolExecutor(4) as pool:
         got = list(pool.map(lambda k: wt.forward_dynamics(arm, q, k * u, tau), range(50)))
     np.testing.assert_array_equal(got, expected)
+
+
+class Slow:
+    """An entry as Numba makes them, whose compiler takes its time and refuses once compiling is switched off."""
+
+    def __init__(self):
+        self.may_compile, self.made = False, []
+
+    def disable_compile(self, off):
+        self.may_compile = not off
+
+    def compile(self, signature):
+        for _ in range(20):
+            assert self.may_compile, "another thread has switched it off"
+            time.sleep(0.001)
+        self.made.append(signature[1].ndim)
+
+
+def test_threads_that_prepare_one_kernel_at_once_wait_for_each_other():
+    entry = Slow()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda ndim: evaluate.prepare(entry, 2, ndim), [1, 2, 1, 2, 1, 2]))
+    assert set(entry.made) == {1, 2}
+    assert not entry.may_compile
+    made = len(entry.made)
+    evaluate.prepare(entry, 2, 1)
+    assert len(entry.made) == made
 
 
 def test_one_state_is_spread_over_a_batch(arm, state):

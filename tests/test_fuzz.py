@@ -2,6 +2,7 @@
 
 import io
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from whippletree.modes.op4 import op4
 from whippletree.result.heaps import HEAP, sound_heaps
 
 pytest.importorskip("mujoco")
-pytest.importorskip("pyyeti")
+pytest.importorskip("pyyeti")  # writes the valid files that wrong ones are made of
 pytest.importorskip("trimesh")
 FAST = 5000
 # files of modes and matrices are one reader of six forms; some take tens of milliseconds each
@@ -46,11 +47,29 @@ def refuse(data: bytes) -> None:
     raise errors.ModelError("it is wrong")
 
 
+def compute(data: bytes) -> None:
+    while True:
+        pass
+
+
+def wait(data: bytes) -> None:
+    time.sleep(60.0)
+
+
 @pytest.mark.parametrize(
-    ("read", "found"), [(crash, "the process died of SIGSEGV"), (stray, "KeyError: 'a'"), (refuse, None)]
+    ("read", "found"),
+    [
+        (crash, "the process died of SIGSEGV"),
+        (stray, "KeyError: 'a'"),
+        (compute, "more than 0.2 s"),
+        (wait, "waited for more than 0.4 s"),
+        (refuse, None),
+    ],
 )
 def test_the_driver_sees_what_it_should(monkeypatch, read, found):
     """The test above must be able to fail."""
+    monkeypatch.setattr(fuzz, "LONGEST", 0.2)
+    monkeypatch.setattr(fuzz, "STILL", 0.4)
     bad = Reader(lambda data: read(data) if data != b"seed" else None, lambda: [b"seed"], lambda data, *_: b"wrong")
     monkeypatch.setitem(READERS, "bad", bad)
     reached, findings = fuzz.campaign("bad", 0, 2)

@@ -19,7 +19,6 @@ from whippletree.dynamics.operations import of_reduction
 from whippletree.dynamics.reduction_loads import loads_of
 
 OTHERS = ("multipliers", "nullspace", "divide")
-STATES = {name: make() for name, make in MEETINGS.items()}
 
 
 def apart(a, b):
@@ -35,7 +34,7 @@ def in_lanes(system, q, u, tau):
 
 @pytest.mark.parametrize("name", MEETINGS)
 def test_reduction_agrees_where_loops_and_rolling_meet(name):
-    system, q, u = STATES[name]
+    system, q, u = MEETINGS[name]()
     tau = np.random.default_rng(11).normal(size=system.nu)
     allowed = AGREE * conditioning(system, q, u)
     found = wt.forward_dynamics(system, q, u, tau, algorithm="reduction")
@@ -103,7 +102,7 @@ def test_given_motions_go_through_gears_and_wheels(name):
 
 @pytest.mark.parametrize("name", MEETINGS)
 def test_ten_seconds(name):
-    system, q, u = STATES[name]
+    system, q, u = MEETINGS[name]()
     tight = {"rtol": 1e-9, "atol": 1e-11, "output_step": 0.05}
     run = wt.simulate(system, 10.0, q=q, u=u, algorithm="reduction", **tight)
     assert run["closure"].max() < 1e-12
@@ -118,7 +117,7 @@ def test_ten_seconds(name):
 @pytest.mark.parametrize("name", MEETINGS)
 def test_reactions_are_those_of_the_others(name):
     """lam of rows that are redundant too: the shortest, whoever solves."""
-    system, q, u = STATES[name]
+    system, q, u = MEETINGS[name]()
     held = [
         multipliers_of(system, q, u, wt.forward_dynamics(system, q, u, algorithm=a))
         for a in ("reduction", "multipliers", "nullspace")
@@ -152,7 +151,7 @@ def test_cost_grows_with_rungs_and_wheels():
 
 
 def test_auto_takes_it_where_it_is_faster():
-    assert decide(STATES["rolling five-bar"][0]).algorithm == "multipliers"
+    assert decide(MEETINGS["rolling five-bar"]()[0]).algorithm == "multipliers"
     long = decide(geared_ladder_model(24).compile())
     assert long.algorithm == "reduction"
     assert long.seconds["reduction"] < long.seconds["multipliers"]

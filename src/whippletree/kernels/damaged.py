@@ -15,16 +15,25 @@ from typing import Any
 
 from numba.core import caching
 
-from . import disk
+from . import disk, turns
 
 MARK = b"whippletree sha256 "
 Plain = caching.IndexDataCacheFile
 
 
 class Checked(Plain):  # type: ignore[misc, valid-type]
+    def load(self, key: Any) -> Any:
+        """What is on disk; if that is nothing, it is our turn to compile, or another program has done so meanwhile."""
+        found = super().load(key)
+        return super().load(key) if found is None and turns.wait_for(self._turn()) else found
+
     def save(self, key: Any, data: Any) -> None:
         with suppress(OSError):  # the folder has gone, may not be written, or the disk is full
             super().save(key, data)
+        turns.give_back(self._turn())
+
+    def _turn(self) -> Path:
+        return Path(self._index_path).with_suffix(".lock")
 
     def _load_index(self) -> dict[Any, str]:
         try:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from ..errors import MissingExtra, ModelError, nearest
+from ..errors import ModelError, nearest
 from . import check
+from .bulk import dmig, matrices_of
+from .grid import grid as points_of
 from .market import LARGEST_FILE, MOST_COORDINATES
 from .mass import mass_of, rigid_motion
 from .matrices import checked
@@ -39,25 +41,12 @@ def nastran(
     ``dofs`` (n, 2) gives grid point and component (1 to 6) of each row. Nodes are called by their numbers, or by
     ``names``. Units of the files must be m, kg, N; INCLUDE cards are not followed.
     """
-    try:
-        with np.printoptions():  # which pyyeti changes
-            from pyyeti.nastran import bulk, n2p
-    except ImportError:
-        raise MissingExtra("pyyeti", "fem", "a Nastran file") from None
-
-    def points(file: str) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        table = bulk.bulk2uset(file, follow_includes=False)[0]
-        numbers = np.unique(table.index.get_level_values("id"))
-        r = np.array([table.loc[(g, 1), "x":"z"].to_numpy(float) for g in numbers])  # type: ignore[misc]
-        # motions in the basic frame of motions in each grid point's own
-        return numbers, r, [n2p.rbgeom_uset(table.loc[[g]], r[k]).T for k, g in enumerate(numbers)]
-
-    numbers, r, turns = _read(grid, "grid points", points)
+    numbers, r, turns = _read(grid, "grid points", points_of)
     if not len(numbers):
         raise ModelError("nastran: the file has no grid points", expected="GRID cards", where=str(grid))
     r = check.numbers(r, (len(numbers), 3), "nastran: places of grid points")
     if matrices is None:
-        found, rows = _dmig(grid, bulk, M, K)
+        found, rows = _dmig(grid, M, K)
     else:
         found, rows = _matrices(Path(matrices), M, K), dofs
     mass, stiffness = (0.5 * (x + x.T) if matrices is None else x for x in found)
@@ -99,34 +88,23 @@ def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return (6 * place + dofs[:, 1] - 1).astype(int)
 
 
-def _read(path: str | os.PathLike[str], what: str, reader: Callable[[str], Any]) -> Any:
-    """What a reader of pyyeti makes of a file, which raises whatever it trips over."""
+def _read(path: str | os.PathLike[str], what: str, reader: Callable[[Path], Any]) -> Any:
+    """What a reader makes of a file; readers of binary ones raise whatever they trip over."""
     file = Path(path)
     if not file.is_file():
         raise ModelError(f"nastran: there is no file '{file.name}'", where=str(file))
     if file.stat().st_size > LARGEST_FILE:
         raise ModelError("nastran: the file is too large", expected=f"at most {LARGEST_FILE} bytes", where=str(file))
     try:
-        return reader(str(file))
+        return reader(file)
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(f"nastran: {what} cannot be read", got=str(error)[:80], where=str(file)) from None
 
 
-def _dmig(path: str | os.PathLike[str], bulk: Any, M: str | None, K: str | None) -> tuple[tuple[Any, Any], np.ndarray]:
-    def matrices(file: str) -> tuple[tuple[Any, Any], np.ndarray]:
-        cards = any(line[:4].upper() == "DMIG" for line in Path(file).read_text("utf-8", "replace").splitlines())
-        read = bulk.rddmig(file, follow_includes=False) if cards else {}
-        mass, stiffness = _named({str(k).upper(): v for k, v in read.items()}, M, K, path)
-        index = mass.index.union(stiffness.index)
-        both = [
-            x.reindex(index=index, columns=index, fill_value=0.0).fillna(0.0).to_numpy(float) for x in (mass, stiffness)
-        ]
-        filled = [np.where(x == 0.0, x.T, x) for x in both]  # a symmetric DMIG may hold one half
-        return (filled[0], filled[1]), np.array([list(pair) for pair in index], dtype=float)
-
-    return _read(path, "DMIG cards", matrices)
+def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[list[Any], np.ndarray]:
+    return _read(path, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, path), str(path)))
 
 
 def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from .op4 import DOUBLE, SINGLE, Stored, records, stored
 
 
-def op2(path: str) -> dict[str, Stored]:
+def op2(path: str | Path) -> dict[str, Stored]:
     """The matrices of a file by their names, the last of each; raises ValueError where it is no such file."""
     try:
         return dict(_Blocks(Path(path).read_bytes()))

@@ -41,7 +41,7 @@ class Stored(NamedTuple):
         self.values.append(values)
 
 
-def op4(path: str) -> dict[str, Stored]:
+def op4(path: str | Path) -> dict[str, Stored]:
     """The matrices of a file by their names, in capitals; raises ValueError where it is no such file."""
     data = Path(path).read_bytes()
     if len(data) < 16:

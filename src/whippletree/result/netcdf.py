@@ -224,8 +224,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
                 )
             if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
                 raise damaged(path, "the model is missing")
-            names = [*ALWAYS, *(name for name in SOMETIMES if name in file)]
-            events = list(file["event_name"].asstr()) if "event_name" in file else []
+            there = set(file)
+            names = [*ALWAYS, *(name for name in SOMETIMES if name in there)]
+            events = list(file["event_name"].asstr()) if "event_name" in there else []
             return attrs, {name: _array(file, name, room, path) for name in names}, events
     except ModelError:
         raise
@@ -246,9 +247,9 @@ def _stored(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> An
     """A dataset that is in this file, all of it."""
     import h5py
 
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
+    stored = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
+    if not isinstance(stored, h5py.Dataset):
         raise damaged(path, f"'{name}' is missing")
-    stored = file[name]
     if stored.is_virtual or stored.external:
         raise damaged(path, f"'{name}' is not an array of numbers in this file")
     if stored.nbytes > room:
