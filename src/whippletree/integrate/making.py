@@ -55,18 +55,17 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     gap = 0.0 if x.one_sided else project(new, q2, u2, t)
     rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
     bounces = -x.restitution * rate > REST
-    after = -b.sign(name) * x.restitution * rate if bounces else None
     left = np.zeros(new.constraints.count)
-    left[b.rows_in(new, name).start] = after or 0.0
+    left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
     found = impulse(new, q2, u, t, left)
     if gap > CLOSED * max(1.0, new.constraints.size) or contradicts(found, u).any():
         refuse(b, name, t, _why(name, new, found, gap))
         return
     while True:
-        if x.friction is not None and rate < -STILL:
+        if bounces or (x.friction is not None and rate < -STILL):
             jump = _strike(b, name, _with(b, name, placed, None), q2, u, t, x.restitution if bounces else 0.0)
         else:
-            jump = _meet(b, name, _with(b, name, placed, slides), q2, u, t, after)
+            jump = _meet(name, _with(b, name, placed, slides), q2, u, t)
         if not _yields(b, name, t, q2, u, jump):
             break
     lost = b.take(y, q2, jump.u)
@@ -111,19 +110,18 @@ def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vect
     return None if size <= STILL else tuple((slip / size).tolist())
 
 
-def _meet(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, over: float | None) -> Jump:
-    """Onto all rows; of what bounces only the normal acts, beside all that hold, and is ``over`` (m/s) afterwards."""
-    own, left = b.rows_in(new, name), np.zeros(new.constraints.count)
-    if over is not None:
-        left[own.start] = over
-        left[own.start + 1 : own.stop] = rows_of(new, q, u, t, matrix=False).rate[own.start + 1 : own.stop]
-    found = impulse(new, q, u, t, left)
+def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, t: float) -> Jump:
+    """Onto all rows, of what is made and of what holds."""
+    found = impulse(new, q, u, t)
     wrench = wrenches_of(new, q, u, found.rows.wrenches, found.lam)[name]
     return Jump(found.u, new, found.lam, found.rows.wrenches, wrench)
 
 
 def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float) -> Jump:
-    """The impact of a contact with friction against all that hold; ``new`` has the rows that sticking takes."""
+    """The impact of a contact or rope against all that hold; ``new`` has the rows that sticking takes.
+
+    Without friction the normal alone acts, also of what rolls as soon as it stays.
+    """
     rows, own = rows_of(new, q, u, t), b.rows_in(new, name)
     C, still, v = rows.C[own], rows_of(b.system, q, u, t, matrix=False).rate, rows.rate[own]
     moved = np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
