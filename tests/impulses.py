@@ -92,15 +92,14 @@ def happen(system, q, u, *names, settle=False):
 
 
 def from_ground(moment, q):
-    """(6) Momentum that ground has given by the constraints that were made, about the world origin."""
-    total = np.zeros(6)
-    for c in moment.changes:
-        x = moment.system.model.constraints[c.name]
+    """(6) Momentum that ground has given by what was made and by what held, about the world origin."""
+    total, k = np.zeros(6), wt.kinematics(moment.system, q)
+    for name, impulse in (pair for c in moment.changes for pair in [(c.name, c.impulse), *c.besides.items()]):
+        x = moment.system.model.constraints[name]
         if getattr(x, "to", None) == "ground":
             at = x.at.position if isinstance(x.at, Pose) else x.at
-            k = wt.kinematics(moment.system, q)
             p = k.position(x.body) + k.rotation(x.body) @ np.array(at)
-            total += [*(c.impulse[:3] + np.cross(p, c.impulse[3:])), *c.impulse[3:]]
+            total += [*(impulse[:3] + np.cross(p, impulse[3:])), *impulse[3:]]
     return total
 
 

@@ -24,7 +24,7 @@ NO_SLIP = 1e-11  # of the largest speed
 STRAIGHT = 1e-13  # of what moves slip: across it, rounding
 SETTLED = 1e-9  # rad, from the direction to which slip turns and then keeps
 WEDGED = 1e-9  # of what a normal impulse does to a contact that slips freely
-LARGE = 600.0  # logarithm of a slip that only a step goes to which is not taken
+LARGE = 100.0  # logarithm of a slip that only a step goes to which is not taken
 STAGES = 50  # at most, between changes of what happens
 
 
