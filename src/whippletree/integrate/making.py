@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..dynamics.carried import carried
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import kinematics
 from ..dynamics.impact import impact
@@ -41,6 +42,7 @@ class Jump(NamedTuple):
     lam: np.ndarray  # (nr)  of each
     wrenches: np.ndarray  # (nr, 2, 6)
     own: np.ndarray  # (6)  on the body of what is made
+    besides: dict[str, np.ndarray]  # (6)  the same of what holds besides
 
 
 def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
@@ -53,21 +55,22 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     new = _with(b, name, placed, slides)
     q2, u2 = q.copy(), u.copy()
     gap = 0.0 if x.one_sided else project(new, q2, u2, t)
+    closes = gap <= CLOSED * max(1.0, new.constraints.size)
+    before = carried(new, q, u, q2, t, b.rows_in(new, name).start) if closes and (q2 != q).any() else u.copy()
     rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
     bounces = -x.restitution * rate > REST
-    after = -b.sign(name) * x.restitution * rate if bounces else None
     left = np.zeros(new.constraints.count)
-    left[b.rows_in(new, name).start] = after or 0.0
-    found = impulse(new, q2, u, t, left)
-    if gap > CLOSED * max(1.0, new.constraints.size) or contradicts(found, u).any():
-        refuse(b, name, t, _why(name, new, found, gap))
+    left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
+    found = impulse(new, q2, before, t, left)
+    if not closes or contradicts(found, before).any():
+        refuse(b, name, t, _why(name, new, found) if closes else f"it stays open by {gap:.3g} m or rad")
         return
     while True:
-        if x.friction is not None and rate < -STILL:
-            jump = _strike(b, name, _with(b, name, placed, None), q2, u, t, x.restitution if bounces else 0.0)
+        if bounces or (x.friction is not None and rate < -STILL):
+            jump = _strike(b, name, _with(b, name, placed, None), q2, before, t, x.restitution if bounces else 0.0)
         else:
-            jump = _meet(b, name, _with(b, name, placed, slides), q2, u, t, after)
-        if not _yields(b, name, t, q2, u, jump):
+            jump = _meet(name, _with(b, name, placed, slides), q2, before, t)
+        if not _yields(b, name, t, q2, before, jump):
             break
     lost = b.take(y, q2, jump.u)
     toward = None if bounces else _slides(b, name, t, q, u)
@@ -75,7 +78,8 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
         new = _with(b, name, placed, toward)
         b.hold(new.held, new.sliding)
     here = placed if x.here else None
-    b.changes.append(Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward))
+    besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
+    b.changes.append(Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides))
 
 
 def refuse(b: Bonds, name: str, t: float, why: str) -> None:
@@ -85,9 +89,7 @@ def refuse(b: Bonds, name: str, t: float, why: str) -> None:
     b.changes.append(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
 
 
-def _why(name: str, new: System, found: Impulse, gap: float) -> str:
-    if gap > CLOSED * max(1.0, new.constraints.size):
-        return f"it stays open by {gap:.3g} m or rad"
+def _why(name: str, new: System, found: Impulse) -> str:
     rows = np.abs(found.left) > 0.1 * np.abs(found.left).max()
     names = dict.fromkeys(o for o, w in zip(new.constraints.owner, rows, strict=True) if w and o != name)
     return "it contradicts " + (", ".join(f"'{n}'" for n in names) or "the motions that are given")
@@ -111,19 +113,18 @@ def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vect
     return None if size <= STILL else tuple((slip / size).tolist())
 
 
-def _meet(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, over: float | None) -> Jump:
-    """Onto all rows; of what bounces only the normal acts, beside all that hold, and is ``over`` (m/s) afterwards."""
-    own, left = b.rows_in(new, name), np.zeros(new.constraints.count)
-    if over is not None:
-        left[own.start] = over
-        left[own.start + 1 : own.stop] = rows_of(new, q, u, t, matrix=False).rate[own.start + 1 : own.stop]
-    found = impulse(new, q, u, t, left)
-    wrench = wrenches_of(new, q, u, found.rows.wrenches, found.lam)[name]
-    return Jump(found.u, new, found.lam, found.rows.wrenches, wrench)
+def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, t: float) -> Jump:
+    """Onto all rows, of what is made and of what holds."""
+    found = impulse(new, q, u, t)
+    besides = wrenches_of(new, q, u, found.rows.wrenches, found.lam)
+    return Jump(found.u, new, found.lam, found.rows.wrenches, besides.pop(name), besides)
 
 
 def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float) -> Jump:
-    """The impact of a contact with friction against all that hold; ``new`` has the rows that sticking takes."""
+    """The impact of a contact or rope against all that hold; ``new`` has the rows that sticking takes.
+
+    Without friction the normal alone acts, also of what rolls as soon as it stays.
+    """
     rows, own = rows_of(new, q, u, t), b.rows_in(new, name)
     C, still, v = rows.C[own], rows_of(b.system, q, u, t, matrix=False).rate, rows.rate[own]
     moved = np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
@@ -137,7 +138,8 @@ def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: f
     found = impulse(b.system, q, u, t, 0.0, p @ C)
     lam[own] = p
     wrench = wrenches_of(new, q, u, rows.wrenches, lam)[name]
-    return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench)
+    besides = wrenches_of(b.system, q, u, found.rows.wrenches, found.lam)
+    return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench, besides)
 
 
 def _yields(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,22 +48,27 @@ class Change(NamedTuple):
     here: Constraint | None  # the constraint as it holds what it found
     toward: Vector | None = None  # where it slips to from now on, in axes of the surface; a clutch: the sign
     why: str = ""  # it has been refused
+    besides: Mapping[str, np.ndarray] = MappingProxyType({})  # (6) each: impulses of what held then, as ``impulse``
 
     @classmethod
     def text(cls, changes: Iterable[Change]) -> str:
         """As an attribute of a file."""
-        return json.dumps(
-            [[c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here), c.toward, c.why] for c in changes]
-        )
+        rows = []
+        for c in changes:
+            besides = {name: impulse.tolist() for name, impulse in c.besides.items()}
+            rows.append([c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here), c.toward, c.why, besides])
+        return json.dumps(rows)
 
     @classmethod
     def parse(cls, text: str, model: Model) -> list[Change]:
-        """From the attribute of a file."""
+        """From the attribute of a file; older ones do not tell what others took."""
         found = []
-        for name, what, t, impulse, lost, here, toward, why in json.loads(text):
+        for name, what, t, impulse, lost, here, toward, why, *more in json.loads(text):
             placed = _placed(model.constraints[name], here)
             to = None if toward is None else (float(toward[0]), float(toward[1]), float(toward[2]))
-            found.append(cls(name, what, float(t), np.array(impulse, float), float(lost), placed, to, str(why)))
+            besides = {other: np.array(taken, float) for other, taken in (more[0] if more else {}).items()}
+            given = name, what, float(t), np.array(impulse, float), float(lost), placed, to, str(why), besides
+            found.append(cls(*given))
         return found
 
 
