@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from ..system.system import System
 from ..view.scene import Scene
-from ..view.server import address, serve
+from ..view.server import address, serve, show
 from .chart import Chart
 from .inputs import Inputs
 from .loop import controls_of
@@ -58,6 +58,7 @@ class Window:
         self._keys()
         controls.told[WHO] = lambda who: self._say("The controls are taken", f"{who} has them now")
         threading.Thread(target=self._refresh, daemon=True).start()
+        show(self.server)
 
     # ---------------------------------------------------------------- the panel
 
