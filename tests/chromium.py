@@ -69,4 +69,3 @@ class Picture:
         if not len(rows):
             return 0.0, 0.0, 0
         return self.x + self.scale * columns.mean(), self.y + self.scale * rows.mean(), len(rows)
-

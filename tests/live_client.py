@@ -5,9 +5,9 @@ import json
 import queue
 import socket
 import threading
-import time
 
 import whippletree as wt
+from waiting import eventually
 
 
 class Client:
@@ -68,12 +68,3 @@ def going(system, folder, **options):
         eventually(lambda: last.ask({"do": "stop"})["ok"])
     thread.join(20)
     assert ended.get(timeout=5).ended == "stopped"
-
-
-def eventually(true, within=30.0):
-    until = time.monotonic() + within
-    while time.monotonic() < until:
-        if true():
-            return True
-        time.sleep(0.05)
-    return False

@@ -47,7 +47,9 @@ class Window:
     ) -> None:
         self.system, self.memory, self.catalogue = system, memory, catalogue
         self.controls, self.forward = controls, forward
-        self.server: Any = serve(options["host"], options["window_port"] or None, f"{system.name} (live)")
+        self.server: Any = serve(
+            options["host"], options["window_port"] or None, f"{system.name} (live)", options["token"]
+        )
         self.url = address(self.server)
         self.server.gui.set_panel_label(system.name)
         self.server.gui.main_panel.dock_right()  # beside the mechanism, not over it
