@@ -1,37 +1,22 @@
-"""Real time: the loop against simulate, its clock, commands and refusals, the port by real sockets, the window."""
+"""Real time: the loop against simulate, its clock, commands and refusals, the port by real sockets."""
 
 import contextlib
 import json
 import math
-import queue
 import socket
-import threading
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
 import whippletree as wt
+from live_client import Client, going
 from live_model import carts
 from whippletree.realtime import messages, session
 from whippletree.realtime.inputs import quintic
 from whippletree.realtime.memory import Memory
 from whippletree.realtime.pace import EDGES, Lateness, Pacer
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
 
 
 @pytest.fixture(scope="module")
@@ -318,61 +303,14 @@ def test_sessions(catalogue):
     assert "too many" in flood[-1].replies[0]["error"]["what"]
 
 
-# ---------------------------------------------------------------- the port and the window
-
-
-class Client:
-    def __init__(self, port, token, **hello):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
-        self.file = self.socket.makefile("rb")
-        self.send({"do": "hello", "token": token, "stream": 0} | hello)
-
-    def send(self, message):
-        text = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.socket.sendall(text + b"\n")
-
-    def get(self, key="answer"):
-        while line := self.file.readline():
-            message = json.loads(line)
-            if key in message:
-                return message
-        return None
-
-    def ask(self, message):
-        self.send(message)
-        return self.get()
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
+# ---------------------------------------------------------------- the port
 
 
 @pytest.fixture(scope="module")
 def running(system, tmp_path_factory):
-    """A run with a port and, where there is viser, a window; paced slowly, since many tests run beside it."""
-    folder, told, ended = tmp_path_factory.mktemp("live"), queue.Queue(), queue.Queue()
     pytest.importorskip("viser", reason="no viser here: it serves the window, and brings what WebSocket needs")
-
-    def go():
-        try:
-            options = {"rate": 200.0, "port": 0, "websocket": 0, "viewer": True, "folder": folder, "ready": told.put}
-            ended.put(wt.live(system, integrator="rk4", q={"siding": -0.9}, **options))
-        except BaseException as e:
-            told.put(e)
-            raise
-
-    thread = threading.Thread(target=go)
-    thread.start()
-    about = told.get(timeout=120)
-    if isinstance(about, BaseException):
-        raise about
-    yield about | {"folder": folder, "ended": ended}
-    with contextlib.suppress(OSError):
-        last = Client(about["port"], about["token"])
-        last.get()
-        eventually(lambda: last.ask({"do": "stop"})["ok"])
-    thread.join(20)
-    assert ended.get(timeout=5).ended == "stopped"
+    with going(system, tmp_path_factory.mktemp("live"), q={"siding": -0.9}) as about:
+        yield about
 
 
 def connect(running, **hello):
@@ -464,47 +402,6 @@ def test_websocket(running):
         with pytest.raises(ConnectionClosed, match="1009"):  # noqa: PT012, too big
             for _ in range(1000):
                 line.recv(timeout=10)
-
-
-def test_window(running):
-    if not CHROMIUM.exists():
-        pytest.skip("no Chromium here")
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here")
-    watcher, _ = connect(running)
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        page = browser.new_page(viewport={"width": 700, "height": 600})
-        page.goto(running["url"])
-        press(page, "Take the controls")
-        page.locator("input:visible[inputmode='decimal']").first.fill("0.04", timeout=60_000)  # the motor's
-        assert eventually(lambda: state(watcher)["q"][0] > 0.02), "the slider moves the joint"
-        press(page, "Latch hook")
-        assert eventually(lambda: state(watcher)["held"] == ["hook"]), "the button latches"
-        press(page, "Release hook")
-        assert eventually(lambda: state(watcher)["held"] == [])
-        press(page, "Release the controls")
-        browser.close()
-    watcher.close()
-
-
-def press(page, label):
-    """A button, as soon as it is there: a click of Playwright's own waits for a picture that stands still."""
-    page.get_by_role("button", name=label, exact=True).dispatch_event("click", timeout=60_000)
-
-
-def state(client):
-    client.send({"do": "stream", "rate": 50})
-    found = client.get("state")["state"]
-    return found
-
-
-def eventually(true, within=30.0):
-    until = time.monotonic() + within
-    while time.monotonic() < until:
-        if true():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 # ---------------------------------------------------------------- the user's mistakes

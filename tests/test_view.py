@@ -1,17 +1,16 @@
-"""The window in the browser: what is drawn, where it stands, what is refused; and in a real Chromium, what is seen."""
+"""The window in the browser: what is drawn, where it stands, what is refused."""
 
-import io
-import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 import whippletree as wt
+from view_model import swinging
+from waiting import eventually
 from whippletree.errors import MissingExtra, ModelWarning
 from whippletree.model import Visual
 from whippletree.model.pose import Pose, quaternion_from_matrix
@@ -19,7 +18,7 @@ from whippletree.result.records import Occurrence
 from whippletree.view import collada, server
 from whippletree.view.camera import FIELD, view_of
 from whippletree.view.channels import happenings
-from whippletree.view.export import find_browser, write_page, write_picture
+from whippletree.view.export import write_page, write_picture
 from whippletree.view.flexible import neighbours
 from whippletree.view.pieces import COLORS, pieces_of, usual_length
 from whippletree.view.poses import Poses, from_z, quaternions
@@ -34,31 +33,9 @@ from whippletree.view.window import view
 ROUNDING = 1e-6  # poses travel as single precision
 
 
-def swing() -> wt.Model:
-    """Two bodies without shapes and one with: a bar, a bar with a lump at its end, and a box that flies by."""
-    m = wt.Model("swing")
-    arm = m.body("arm", mass=2.0, com=(0, 0, -0.5), inertia=(0.2, 0.2, 0.01))
-    fore = m.body("fore/arm", mass=1.0, com=(0, 0, -0.4), inertia=(0.04, 0.05, 0.03))
-    box = m.body("box", **wt.box(mass=1.0, size=(0.3, 0.2, 0.1)))
-    m.joint("shoulder", "revolute", m.ground, arm, axis="y")
-    m.joint("elbow", "revolute", arm, fore, axis="y", at=(0, 0, -1.0))
-    m.joint("flight", "free", m.ground, box)
-    return m
-
-
 @pytest.fixture(scope="module")
 def run() -> wt.Result:
-    """A motion that is not simulated: the shoulder swings, the elbow too, the box turns and moves along x."""
-    system = swing().compile()
-    t = np.linspace(0.0, 2.0, 41)
-    q = np.tile(system.q0, (t.size, 1))
-    q[:, system.q_index("shoulder")] = 0.9 * np.cos(2.0 * t)[:, None]
-    q[:, system.q_index("elbow")] = 0.7 * np.sin(3.0 * t)[:, None]
-    flight = system.q_index("flight").start
-    q[:, flight] = 0.4 * t - 0.4
-    q[:, flight + 2] = -1.2
-    q[:, flight + 3], q[:, flight + 6] = np.cos(t), np.sin(t)
-    return wt.Result(system, t, q, np.zeros((t.size, system.nu)), udot=np.zeros((t.size, system.nu)))
+    return swinging()
 
 
 @pytest.fixture(scope="module")
@@ -229,9 +206,9 @@ def test_replay_goes_plays_and_follows(serving, run):
         assert replay._slider.max >= 2.0
         replay.loop = False
         replay.play()
-        assert _until(lambda: replay.time == 2.0 and not replay.playing)
+        assert eventually(lambda: replay.time == 2.0 and not replay.playing)
         replay.play()  # from the start again
-        assert _until(lambda: replay.time > 0.0)
+        assert eventually(lambda: replay.time > 0.0)
         replay._jump(0.5)
         assert replay.time == 0.5
         assert not replay.playing
@@ -367,15 +344,6 @@ def _answers(port):
         return trial.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _until(true, seconds=60.0):
-    begun = time.monotonic()
-    while time.monotonic() - begun < seconds:
-        if true():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 # mesh files
 
 DAE = """<?xml version="1.0"?>{doctype}
@@ -430,71 +398,3 @@ def test_a_page_plays_alone(run, tmp_path):
     assert 'src="http' not in text
     assert shares[-1] == 1.0
     assert len(shares) == 61  # 2 s at 30 a second
-
-
-# in a browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no browser test: playwright is not installed")
-    try:
-        path = find_browser()
-    except wt.ModelError:
-        pytest.skip("no browser test: there is no chromium on this machine")
-    quiet = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic"]
-    quiet += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        quiet.append("--no-sandbox")
-    with playwright.sync_playwright() as p:
-        opened = p.chromium.launch(executable_path=path, args=quiet)
-        yield opened
-        opened.close()
-
-
-def pixels(page):
-    """The picture without the controls and without the note that there is no graphics card."""
-    from PIL import Image
-
-    shot = page.screenshot(timeout=120_000, clip={"x": 0, "y": 130, "width": 430, "height": 280})
-    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
-
-
-def painted(image):
-    """Pixels with a colour; floor and shadows are grey."""
-    return int((image.max(axis=-1) - image.min(axis=-1) > 40).sum())
-
-
-def test_in_chromium_it_is_seen_plays_and_is_scrubbed(browser, run):
-    replay = view(run, wait=False, open_browser=False, play=False, say=lambda _: None)
-    try:
-        page = browser.new_page(viewport={"width": 760, "height": 420})
-        page.goto(server.address(replay.server))
-        assert _until(lambda: painted(pixels(page)) > 300), "the mechanism is not in the picture"
-        seen = pixels(page)
-        r, g, b = (seen[..., n] for n in range(3))
-        assert ((b > r + 40) & (b > g)).sum() > 50, "the blue arm"
-        assert ((r > b + 60) & (r > g)).sum() > 50, "the orange forearm"
-        assert ((g > r + 20) & (g > b + 20)).sum() > 20, "the green box"
-        for batch in replay.scene.batches:
-            batch.handle.visible = False
-        assert _until(lambda: painted(pixels(page)) < 30), "the empty scene is grey"
-        for batch in replay.scene.batches:
-            batch.handle.visible = True
-        assert _until(lambda: painted(pixels(page)) > 300)
-
-        page.get_by_role("button", name="Play").click()
-        assert _until(lambda: replay.playing and replay.time > 0.3)
-        assert _until(lambda: np.abs(pixels(page) - seen).max(axis=-1).__gt__(60).sum() > 100), "it does not play"
-        page.get_by_role("button", name="Pause").click()
-        assert _until(lambda: not replay.playing)
-
-        page.get_by_role("slider").first.press("Home")
-        assert _until(lambda: replay.time == 0.0)
-        start = pixels(page)
-        page.get_by_role("slider").first.press("End")
-        assert _until(lambda: replay.time == 2.0)
-        assert _until(lambda: np.abs(pixels(page) - start).max(axis=-1).__gt__(60).sum() > 100), "it is not scrubbed"
-        page.close()
-    finally:
-        replay.stop()

@@ -138,13 +138,15 @@ def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed:
 
 
 def _openable(file: Path) -> bool:
-    """Whether it looks like something to show: a window opens before it is read."""
+    """Whether it looks like something to show: a window opens before it is read, and before models are imported."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as content:
+        if content.read(8) == b"\x89HDF\r\n\x1a\n":
+            return True
     from .files.text import SUFFIXES
 
-    if not file.is_file() or file.suffix.lower() in SUFFIXES:
-        return file.is_file()
-    with file.open("rb") as content:
-        return content.read(8) == b"\x89HDF\r\n\x1a\n"
+    return file.suffix.lower() in SUFFIXES
 
 
 def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:

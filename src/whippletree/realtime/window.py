@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from ..system.system import System
 from ..view.scene import Scene
-from ..view.server import address, serve
+from ..view.server import address, serve, show
 from .chart import Chart
 from .inputs import Inputs
 from .loop import controls_of
@@ -47,17 +47,22 @@ class Window:
     ) -> None:
         self.system, self.memory, self.catalogue = system, memory, catalogue
         self.controls, self.forward = controls, forward
-        self.server: Any = serve(options["host"], options["window_port"] or None, f"{system.name} (live)")
+        self.server: Any = serve(
+            options["host"], options["window_port"] or None, f"{system.name} (live)", options["token"]
+        )
         self.url = address(self.server)
-        self.server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
+        self.server.gui.set_panel_label(system.name)
+        self.server.gui.main_panel.dock_right()  # beside the mechanism, not over it
         self.scene = Scene(self.server, system, memory.read().q)
         self.scene.on_drag(self._drag)
         self.sent: np.ndarray = np.full(len(memory.inputs), np.nan)
-        self.grabbed: dict[str, list[float]] = {}
+        self.grabbed: dict[str, tuple[Any, list[float]]] = {}  # by body: who holds it, and where
         self._panel()
         self._keys()
         controls.told[WHO] = lambda who: self._say("The controls are taken", f"{who} has them now")
+        self.server.on_client_disconnect(self._left)
         threading.Thread(target=self._refresh, daemon=True).start()
+        show(self.server)
 
     # ---------------------------------------------------------------- the panel
 
@@ -138,7 +143,7 @@ class Window:
     # ---------------------------------------------------------------- keys and dragging
 
     def _keys(self) -> None:
-        """A hand controller: up and down choose a motor, left and right move it."""
+        """A hand controller: I and K choose a motor, J and L move it. Arrows and WASD turn the camera."""
         gui, self.chosen = self.server.gui, 0
 
         def key(label: str, hotkey: str, act: Callable[[Any], None]) -> None:
@@ -148,13 +153,13 @@ class Window:
         key("Reset", "R", lambda e: self.do({"do": "reset"}, e))
         key("Step", "N", lambda e: self.do({"do": "step"}, e))
         if self.catalogue.temporaries:
-            key(f"Latch or release {self.catalogue.temporaries[0]}", "L",
+            key(f"Latch or release {self.catalogue.temporaries[0]}", "G",
                 lambda e: self._switch(self.catalogue.temporaries[0], e))  # fmt: skip
         if self.inputs:
-            key("Motor before", "arrowup", lambda e: self._choose(-1))
-            key("Next motor", "arrowdown", lambda e: self._choose(1))
-            key("Motor back", "arrowleft", lambda e: self._nudge(-1, e))
-            key("Motor forth", "arrowright", lambda e: self._nudge(1, e))
+            key("Motor before", "I", lambda e: self._choose(-1))
+            key("Next motor", "K", lambda e: self._choose(1))
+            key("Motor back", "J", lambda e: self._nudge(-1, e))
+            key("Motor forth", "L", lambda e: self._nudge(1, e))
 
     def _choose(self, by: int) -> None:
         self.chosen = (self.chosen + by) % len(self.inputs)
@@ -170,16 +175,26 @@ class Window:
         if body not in self.catalogue.bodies:
             return
         if event.phase == "end":
-            self.grabbed.pop(body, None)
-            self.scene.arrows({}, group="pull")
-            self.do({"do": "pull", "body": body}, event)
+            self._let_go(body, event)
             return
         start, end = np.array(event.start_position), np.array(event.end_position)
         if event.phase == "start" or body not in self.grabbed:
             at = self.scene.rotation(body).T @ (start - self.scene.position(body))
-            self.grabbed[body] = at.tolist()
+            self.grabbed[body] = event.client, at.tolist()
         self.scene.arrows({"pull": (start, end - start)}, group="pull", color=(209, 73, 91))
-        self.do({"do": "pull", "body": body, "at": self.grabbed[body], "to": end.tolist()}, event)
+        self.do({"do": "pull", "body": body, "at": self.grabbed[body][1], "to": end.tolist()}, event)
+
+    def _let_go(self, body: str, event: Any = None) -> None:
+        self.grabbed.pop(body, None)
+        self.scene.arrows({}, group="pull")
+        self.do({"do": "pull", "body": body}, event)
+
+    def _left(self, client: Any) -> None:
+        """A browser is gone: what it held is let go, and the last one gives the controls back."""
+        for body in [body for body, (who, _) in self.grabbed.items() if who.client_id == client.client_id]:
+            self._let_go(body)
+        if not any(one.client_id != client.client_id for one in self.server.get_clients().values()):
+            self.controls.release(WHO)
 
     # ---------------------------------------------------------------- to the loop, and back
 
@@ -249,7 +264,7 @@ class Window:
             lines.append(f"{share}, worst {1e3 * head[WORST]:.2f} ms late, {head[SLIPPED]:.3f} s slipped")
         lines.append(f"controls: {self.controls.holder or 'free'}")
         if self.inputs:
-            lines.append(f"arrow keys: {self.inputs[self.chosen][0]}; drag a body to pull it")
+            lines.append(f"keys J and L: {self.inputs[self.chosen][0]}; drag a body to pull it")
         return "<br/>".join(lines)
 
 

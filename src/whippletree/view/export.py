@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ..files.whole_file import whole_file
 from ..model.check import number
 from ..result.result import Result
 from .camera import FIELD
+from .client import page_of
 from .scene import Scene
 from .server import address, served
 from .track import Track
@@ -62,8 +62,7 @@ def write_page(
     seconds = (track.end - track.begin) / speed
     count = int(np.clip(np.ceil(seconds * PAGE_FRAMES), 1, MOST_FRAMES)) + 1 if len(run) > 1 else 1
     with served(title=run.system.name) as server:
-        # recordings go back to the usual light of viser whenever they begin again, so it has to be that
-        scene = Scene(server, run.system, run.q, visuals=visuals, reflections=True)
+        scene = Scene(server, run.system, run.q, visuals=visuals)
         scene.deform(scale)
         recorder = server.get_scene_serializer()
         for n, t in enumerate(np.linspace(track.begin, track.end, count)):
@@ -71,10 +70,7 @@ def write_page(
             recorder.insert_sleep(seconds / (count - 1) if count > 1 else 0.0)
             if progress is not None:
                 progress((n + 1) / count)
-        page = recorder.as_html()
-    head, mark, rest = page.partition("<title>")
-    if mark:
-        page = f"{head}<title>{escape(run.system.name)}</title>{rest.partition('</title>')[2]}"
+        page = page_of(recorder.as_html(), run.system.name)
     with whole_file(target, "the page") as part:
         part.write_text(page, "utf-8")
 

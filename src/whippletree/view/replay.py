@@ -132,7 +132,7 @@ class Replay:
         self._said = gui.add_markdown("")
         moving = self.track.end > self.track.begin
         with gui.add_folder("Motion", visible=moving):
-            self._button = gui.add_button("Play", icon="player-play")
+            self._button = gui.add_button("Play")
             span = max(self.track.end - self.track.begin, 1e-9)
             step = 10.0 ** np.floor(np.log10(span / 1000))
             self._slider = gui.add_slider("time (s)", self.track.begin, self.track.begin + span, step, self.track.begin)

@@ -35,8 +35,7 @@ class Scene:
 
     ``q``, (nq,) or (T, nq), is what the first view takes in; the neutral configuration if not given. The scene stands
     at its first row. Bodies are drawn as the model says, or as bars between their joints and boxes of their inertia;
-    ``visuals``, by body, take the place of the model's own: results keep no mesh files. ``reflections`` light it by
-    surroundings, which takes a browser without a graphics card half a minute to prepare.
+    ``visuals``, by body, take the place of the model's own: results keep no mesh files.
 
     ``scale`` (1) makes the deformation of flexible bodies that many times as large; ``place`` heeds it.
     ``colors`` are those of bodies by name, 0 to 255; ``view`` is how it is seen first; ``length`` is the usual size of
@@ -50,9 +49,8 @@ class Scene:
         q: ArrayLike | None = None,
         *,
         visuals: Mapping[str, Sequence[Visual]] | None = None,
-        reflections: bool = False,
     ) -> None:
-        self.server, self.system, self.reflections = server, system, reflections
+        self.server, self.system = server, system
         self.scale = 1.0
         self.colors = body_colors(system)
         self.length = usual_length(system)
@@ -238,8 +236,7 @@ class Scene:
         view: View = self.view
         api, camera = self.server.scene, self.server.initial_camera
         api.set_up_direction(tuple(view.up))
-        if not self.reflections:
-            self._lamps()
+        self._lamps()
         cell = grid_cell(view.reach)
         width = 40.0 * cell
         foot = view.centre + (view.floor - view.centre @ view.up) * view.up

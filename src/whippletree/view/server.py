@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import logging
+import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra, ModelError
+from .client import client_page
+from .door import ALONE, Door, at
 
 if TYPE_CHECKING:
     import viser
@@ -19,30 +22,50 @@ HOST = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8080, 8180  # tried in turn where none is asked for
 
 
-def serve(host: str = HOST, port: int | None = None, title: str = "whippletree") -> viser.ViserServer:
-    """A running server. Without a port it takes the first free one from 8080 on; one that is taken is refused."""
+def serve(
+    host: str = HOST, port: int | None = None, title: str = "whippletree", token: str | None = None
+) -> viser.ViserServer:
+    """A running server. Without a port it takes the first free one from 8080 on; one that is taken is refused.
+
+    On another host than this machine itself its window asks for the ``token``, which is made up if none is given.
+    Browsers see something from :func:`show` on.
+    """
     try:
         import viser
     except ImportError:
         raise MissingExtra("viser", "view", "the view in the browser") from None
     chosen = free_port(host, port)
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that turns back is no error
-    with redirect_stdout(StringIO()):  # viser greets on stdout, which is for data
+    door = Door(client_page(title), None if host in ALONE else token or secrets.token_urlsafe(12))
+    with redirect_stdout(StringIO()), at(door):  # viser greets on stdout, which is for data
         server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
+    server.door = door  # type: ignore[attr-defined]
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
     return server
 
 
 def address(server: viser.ViserServer) -> str:
     """What to type into a browser."""
-    host = server.get_host()
-    return f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"
+    host, token = server.get_host(), _door(server).token
+    place = f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"
+    return place if token is None else f"{place}/?token={token}"
+
+
+def show(server: viser.ViserServer) -> None:
+    """What is there now is a scene worth drawing."""
+    _door(server).scene_is_there.set()
+
+
+def _door(server: Any) -> Door:
+    found: Door = server.door
+    return found
 
 
 @contextmanager
 def served(host: str = HOST, port: int | None = None, title: str = "whippletree") -> Iterator[viser.ViserServer]:
     """A server that is stopped in the end."""
     server = serve(host, port, title)
+    show(server)
     try:
         yield server
     finally:

@@ -7,7 +7,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .server import HOST, address, serve, stop
+from .server import HOST, address, serve, show, stop
 
 if TYPE_CHECKING:
     from ..result.result import Result
@@ -43,7 +43,8 @@ def view(
     except BaseException:
         stop(server)
         raise
-    replay.play(play)
+    show(server)
+    replay.play(play)  # only now, since icons are searched in an archive of thousands
     if wait:
         replay.wait()
     return replay

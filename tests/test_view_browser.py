@@ -1,0 +1,134 @@
+"""What is seen of a run in a real Chromium: in the window of a server, and in a page that plays alone."""
+
+import numpy as np
+import pytest
+
+from chromium import Picture, chromium
+from view_model import swinging
+from waiting import eventually
+from whippletree.view import server
+from whippletree.view.export import write_page
+
+pytest.importorskip("viser", reason="viser is not installed: pip install 'whippletree[view]'")
+from whippletree.view.window import view
+
+SIZE = {"width": 760, "height": 420}
+PATIENCE = 60.0  # s: without a graphics card, on a busy machine
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def run():
+    return swinging()
+
+
+def painted(page):
+    return Picture(page).painted()
+
+
+def other(page, seen):
+    """How many pixels look different."""
+    return int((np.abs(Picture(page).rgb - seen).max(axis=-1) > 60).sum())
+
+
+def test_in_chromium_it_is_seen_plays_and_is_scrubbed(browser, run):
+    replay = view(run, wait=False, open_browser=False, play=False, say=lambda _: None)
+    try:
+        page = browser.new_page(viewport=SIZE)
+        page.goto(server.address(replay.server))
+        assert eventually(lambda: painted(page) > 300, PATIENCE), "the mechanism is not in the picture"
+        seen = Picture(page)
+        assert [seen.place(color)[2] > 30 for color in ("blue", "orange", "green")] == [True] * 3, "all three bodies"
+        for batch in replay.scene.batches:
+            batch.handle.visible = False
+        assert eventually(lambda: painted(page) < 30), "the empty scene is grey"
+        for batch in replay.scene.batches:
+            batch.handle.visible = True
+        assert eventually(lambda: painted(page) > 300)
+
+        page.get_by_role("button", name="Play").click()
+        assert eventually(lambda: replay.playing and replay.time > 0.3)
+        assert eventually(lambda: other(page, seen.rgb) > 100), "it does not play"
+        page.get_by_role("button", name="Pause").click()
+        assert eventually(lambda: not replay.playing)
+
+        page.get_by_role("slider").first.press("Home")
+        assert eventually(lambda: replay.time == 0.0)
+        assert eventually(lambda: other(page, seen.rgb) < 30)
+        page.get_by_role("slider").first.press("End")
+        assert eventually(lambda: replay.time == 2.0)
+        assert eventually(lambda: other(page, seen.rgb) > 100), "it is not scrubbed"
+        page.close()
+    finally:
+        replay.stop()
+
+
+def test_a_page_is_drawn_and_plays_without_a_server_and_a_network(browser, run, tmp_path):
+    write_page(run, tmp_path / "swing.html")
+    context = browser.new_context(viewport=SIZE, offline=True)
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
+    page.goto((tmp_path / "swing.html").as_uri())
+    assert eventually(lambda: painted(page) > 300, PATIENCE), "the mechanism is not in the picture"
+    # until viser's reflections are prepared, which takes half a minute, the picture would be almost white
+    assert page.evaluate("[...document.querySelectorAll('canvas')].every(c => c.style.opacity !== '0.05')")
+    first = Picture(page).place("green")
+    assert first[2] > 30
+    assert eventually(lambda: abs(Picture(page).place("green")[0] - first[0]) > 25), "the box does not move"
+    page.screenshot(path=tmp_path / "swing.png", timeout=60_000)
+    assert set(asked) <= {"file", "blob", "data"}
+    context.close()
+
+
+def test_from_elsewhere_only_with_the_token(browser, run):
+    replay = view(run, host="0.0.0.0", wait=False, open_browser=False, play=False, say=lambda _: None)
+    try:
+        url = server.address(replay.server)
+        bare, _, token = url.partition("/?token=")
+        assert len(token) >= 16
+        page = browser.new_page(viewport=SIZE)
+        assert page.goto(bare).status == 403
+        assert "asks for a token" in page.content()
+        assert page.goto(url).status == 200
+        assert eventually(lambda: painted(page) > 300, PATIENCE), "the socket of the page is let in by its cookie"
+        page.close()
+    finally:
+        replay.stop()
+
+
+@pytest.mark.parametrize(
+    ("token", "headers", "status"),
+    [
+        (None, {}, 101),  # a program, not a browser
+        (None, {"Origin": "http://127.0.0.1:{port}"}, 101),
+        (None, {"Origin": "http://news.example"}, 403),  # a page from elsewhere in a browser of this machine
+        ("right", {}, 403),
+        ("right", {"Cookie": "whippletree-{port}=wrong"}, 403),
+        ("right", {"Cookie": "a=b; whippletree-{port}=right"}, 101),
+        ("right", {"Cookie": "whippletree-{port}=right; ;;=\\"}, 101),
+    ],
+)
+def test_whose_socket_is_opened(monkeypatch, token, headers, status):
+    sync = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import InvalidStatus
+
+    if token is not None:
+        monkeypatch.setattr("whippletree.view.server.ALONE", ())  # as if it were an address for others
+    made = server.serve(token=token)
+    server.show(made)
+    try:
+        port = made.get_port()
+        given = {key: value.format(port=port) for key, value in headers.items()}
+        try:
+            with sync.connect(f"ws://127.0.0.1:{port}", additional_headers=given) as line:
+                found = line.response.status_code
+        except InvalidStatus as refused:
+            found = refused.response.status_code
+        assert found == status
+    finally:
+        server.stop(made)
