@@ -18,7 +18,7 @@ from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
 from .choose import ALGORITHMS, choose, make_quick, use_of
-from .evaluate import evaluate, quick
+from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
 from .loads import given_accelerations, loads, tiled_signals
 
@@ -56,8 +56,8 @@ def forward_dynamics(
             udot = _empty(system.nu)
             try:
                 total = _accelerations(memory, q, u, tau, udot, 0, 1)
-            except TypeError:  # not contiguous doubles
-                total = None
+            except TypeError:
+                total = of_copies(_accelerations, memory, (q, u, tau), udot)
             waiting.append(memory)
             if total == 0.0:
                 return udot
@@ -185,7 +185,7 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
         try:
             total = _mass_matrices(memory, q, M, 0, 1)
         except TypeError:
-            total = None
+            total = of_copies(_mass_matrices, memory, (q,), M)
         waiting.append(memory)
         if total == 0.0:
             return M.reshape(nu, nu)
@@ -207,7 +207,7 @@ def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | N
             "rhs has the wrong shape", expected=one if Q.ndim == 1 else f"(B, ...) of {one}", got=str(R.shape)
         )
     if not np.isfinite(R).all():
-        raise ModelError("rhs is not finite", got=f"{R[~np.isfinite(R)][0]}")
+        raise ModelError("rhs is not finite", expected="finite numbers", got=f"{R[~np.isfinite(R)][0]}")
     columns = R.shape[-1] if R.ndim > Q.ndim else 1
     flat = np.require(R.reshape(*Q.shape[:-1], -1), float, ["C", "W"])
     if columns == 0:
