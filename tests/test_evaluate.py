@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics import evaluate
+from whippletree.dynamics import evaluate, functions
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,31 @@ def test_lists_integers_and_strided_arrays_are_taken(arm, state):
     np.testing.assert_array_equal(
         wt.forward_dynamics(arm, q, zeros), wt.forward_dynamics(arm, q, zeros.astype(float), zeros.astype(float))
     )
+
+
+def test_what_kernels_do_not_take_as_it_is_still_goes_the_short_way(arm, state, monkeypatch):
+    """A read-only array such as ``system.q0``, or a list, costs a copy, and not the checks of the long way."""
+    q, u, tau = state
+    frozen = q.copy()
+    frozen.setflags(write=False)
+    batch = np.tile(q, (3, 1))
+    calls = (
+        lambda q: wt.forward_dynamics(arm, q, u, tau),
+        lambda q: wt.inverse_dynamics(arm, q, u, tau),
+        lambda q: wt.mass_matrix(arm, q),
+    )
+    expected = [(call(q), call(batch)) for call in calls]
+    went = []
+    evaluate = functions.evaluate
+    monkeypatch.setattr(functions, "evaluate", lambda *a, **k: went.append(a) or evaluate(*a, **k))
+    for call, (one, many) in zip(calls, expected, strict=True):
+        for given in (arm.q0, frozen, list(q), np.repeat(q, 2)[::2]):
+            call(given)
+        assert went == []
+        np.testing.assert_array_equal(call(frozen), one)
+        np.testing.assert_array_equal(call(batch), many)
+        assert len(went) == 1
+        went.clear()
 
 
 def test_one_result_is_not_overwritten_by_the_next(arm, state):
@@ -151,12 +176,13 @@ def test_numbers_that_are_none_are_named(arm, state):
     bad = u.copy()
     bad[3] = np.nan
     assert message(lambda: wt.forward_dynamics(arm, q, bad, tau)) == (
-        "u is not finite\n  got: nan at u[3], joint 'elbow' (revolute) of body 'lower'"
+        "u is not finite\n  expected: finite numbers\n  got: nan at u[3], joint 'elbow' (revolute) of body 'lower'\n"
+        "  hint: nan and inf come from a division by zero, an overflow or a value never set: see what made it"
     )
     Q = np.tile(q, (3, 1))
     Q[2, 1] = np.inf
-    assert message(lambda: wt.mass_matrix(arm, Q)) == (
-        "q is not finite\n  got: inf at q[2, 1], joint 'shoulder' (spherical) of body 'upper'"
+    assert "got: inf at q[2, 1], joint 'shoulder' (spherical) of body 'upper'" in message(
+        lambda: wt.mass_matrix(arm, Q)
     )
     assert message(lambda: wt.forward_dynamics(arm, "q", u, tau)).startswith("q is not an array of numbers")
 
@@ -231,7 +257,9 @@ def test_wrenches_threads_and_points_are_checked(arm, state):
     assert message(lambda: wt.solve_mass(arm, q, np.zeros(3))) == (
         "rhs has the wrong shape\n  expected: (4,) or (4, k)\n  got: (3,)"
     )
-    assert message(lambda: wt.solve_mass(arm, q, np.full(4, np.nan))) == "rhs is not finite\n  got: nan"
+    assert message(lambda: wt.solve_mass(arm, q, np.full(4, np.nan))) == (
+        "rhs is not finite\n  expected: finite numbers\n  got: nan"
+    )
 
 
 def test_a_freedom_that_moves_no_mass_is_named():

@@ -129,6 +129,30 @@ def quicker(arguments, monkeypatch):
     return [*least, *([] if sizes else ["--sizes", "2"]), "--rounds", "1"]
 
 
+def commands_in_comments(path):
+    """Commands that a model file tells of itself, each in one line."""
+    lines = [line[1:].strip() for line in path.read_text("utf-8").splitlines() if line.startswith("#")]
+    text = "\n".join(lines).replace("\\\n", " ")
+    return re.findall(r"^(?:\$ )?((?:mpiexec -n \d+ )?whippletree [a-z]+ .*models/.*)$", text, re.MULTILINE)
+
+
+MODELS = [(path.stem, line) for path in sorted((ROOT / "models").glob("*.toml")) for line in commands_in_comments(path)]
+
+
+def test_models_tell_commands():
+    """The reader above must find them: as many as there are names of the program before a file."""
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "models").glob("*.toml"))
+    assert len(MODELS) == len(re.findall(r"^#.*whippletree \w+ models/", text, re.MULTILINE)) > 5
+
+
+@pytest.mark.parametrize(("model", "line"), MODELS, ids=[name for name, _ in MODELS])
+def test_commands_in_model_files_run(model, line, folder, monkeypatch):
+    words = shlex.split(line.partition("whippletree ")[2].replace("--on mpi", ""))  # on ranks: see test_mpi
+    assert f"models/{model}.toml" in words
+    words[words.index("--until") + 1] = "0.002"
+    assert run(["whippletree", *words], monkeypatch) == 0
+
+
 def test_links_of_the_docs_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):

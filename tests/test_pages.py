@@ -1,4 +1,4 @@
-"""Pages that are made from the code are as the code is: gallery, errors, notebooks."""
+"""Pages that are made from the code are as the code is: gallery, errors, benchmarks, notebooks."""
 
 import importlib.util
 import json
@@ -28,7 +28,7 @@ def program(name):
     return module
 
 
-errors, notebooks, pictures = (program(name) for name in ("errors", "notebooks", "gallery"))
+errors, benchmarks, notebooks, pictures = map(program, ("errors", "benchmarks", "notebooks", "gallery"))
 
 
 def test_the_gallery_shows_every_motion():
@@ -99,6 +99,11 @@ def test_every_place_that_raises_is_read():
         read = {m.line for m in errors.messages() if m.file == file}
         assert read <= seen, file
         assert all(given.search("".join(lines[n - 1 : n + 1])) for n in seen - read), file
+
+
+def test_the_tables_of_speed_are_those_of_the_numbers():
+    assert (DOCS / "benchmarks.md").read_text("utf-8") == benchmarks.page(), AGAIN
+    assert (ROOT / "README.md").read_text("utf-8") == benchmarks.readme(), AGAIN
 
 
 @pytest.mark.parametrize(

@@ -361,8 +361,8 @@ def test_shapes_of_tau_that_do_not_fit(pair):
     said = message(ModelError, pair, None, None, None, STEP, 3, tau_rows="step")
     assert said == "tau_rows 'step' is not known\n  hint: did you mean 'steps'?"
     assert message(ModelError, pair, None, None, "fast", STEP, 3).startswith("tau is not an array of numbers\n")
-    assert message(ModelError, pair, None, None, [0.0, np.inf], STEP, 3) == (
-        "tau is not finite\n  got: inf at tau[1], joint 'hinge1' (revolute) of body 'rod1'"
+    assert message(ModelError, pair, None, None, [0.0, np.inf], STEP, 3).startswith(
+        "tau is not finite\n  expected: finite numbers\n  got: inf at tau[1], joint 'hinge1' (revolute) of body 'rod1'"
     )
 
 
@@ -398,8 +398,8 @@ def test_states_that_cannot_be(pair):
     assert message(ModelError, ball, q, None, None, STEP, 4).startswith(
         f"joint '{ball.joints[0]}': the quaternion in q is not unit in state 2 of the batch\n"
     )
-    assert message(ModelError, pair, [0.0, np.nan], None, None, STEP, 4) == (
-        "q is not finite\n  got: nan at q[1], joint 'hinge1' (revolute) of body 'rod1'"
+    assert message(ModelError, pair, [0.0, np.nan], None, None, STEP, 4).startswith(
+        "q is not finite\n  expected: finite numbers\n  got: nan at q[1], joint 'hinge1' (revolute) of body 'rod1'"
     )
 
 

@@ -125,7 +125,8 @@ MISTAKES = {
     "joint": (lambda p, t: rk4(p, 1.0, u={"hing": 1}), "joint 'hing' is not known\n  hint: did you mean 'hinge'?"),
     "nan": (
         lambda p, t: rk4(p, 1.0, u=[np.nan]),
-        "u is not finite\n  got: nan at u[0], joint 'hinge' (revolute) of body 'bob'",
+        "u is not finite\n  expected: finite numbers\n  got: nan at u[0], joint 'hinge' (revolute) of body 'bob'\n"
+        "  hint: nan and inf come from a division by zero, an overflow or a value never set: see what made it",
     ),
     "quaternion": (
         lambda p, t: rk4(t, 1.0, q=[1.0, 0.01, 0.0, 0.0]),

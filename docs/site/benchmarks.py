@@ -106,7 +106,13 @@ is the time over that of the row's `whippletree`; what the difference is taken a
 ![Time and error against the number of loops of a ladder](images/ladder.png)
 """
 
+
+def readme() -> str:
+    """The README with its table as the numbers are."""
+    before, _, after = README.read_text("utf-8").split(MARK)
+    return f"{before}{MARK}\n\n{headlines()}\n\n{MARK}{after}"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
-    before, _, after = README.read_text("utf-8").split(MARK)
-    README.write_text(f"{before}{MARK}\n\n{headlines()}\n\n{MARK}{after}", "utf-8")
+    README.write_text(readme(), "utf-8")

@@ -102,7 +102,7 @@ def eigenmodes(
     *,
     fixed: Iterable[str] = (),
 ) -> Eigenmodes:
-    """Natural modes about a static equilibrium, under constant joint forces ``tau``.
+    """Natural modes about a static equilibrium, under constant joint forces ``tau`` (nu,) (N m, N).
 
     It is the equilibrium that :func:`equilibrium` finds from ``q``: ``q`` itself, if that is one. Joints
     named in ``fixed`` do not move.

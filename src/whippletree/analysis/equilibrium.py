@@ -58,7 +58,7 @@ def equilibrium(
     fixed: Iterable[str] = (),
     tolerance: float = 1e-10,
 ) -> Equilibrium:
-    """A pose in which the system stays at rest under constant joint forces ``tau`` (default none).
+    """A pose in which the system stays at rest under constant joint forces ``tau`` (nu,) (N m, N; default none).
 
     The search starts at ``q`` (default neutral) and may end at an unstable pose, if that is near. ``q``
     and ``tau`` are arrays, or dicts from joint names to values. Joints named in ``fixed`` are held where

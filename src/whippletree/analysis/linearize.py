@@ -146,8 +146,8 @@ def linearize(
 ) -> Linear:
     """The linear model of small deviations from the motion through ``q``, ``u`` under joint forces ``tau``.
 
-    Each is an array or a dict from joint names to values; by default neutral, at rest, no force. ``inputs``
-    are joint names (default: all joints), ``outputs`` names as a Result has them, ``"tip.position"``,
+    Each is an array, (nq,) or (nu,), or a dict from joint names to values; by default neutral, at rest, no force.
+    ``inputs`` are joint names (default: all joints), ``outputs`` names as a Result has them, ``"tip.position"``,
     ``"hinge.udot"``, ``"energy.kinetic"`` (default: the state). The module says what the state is. ``hold`` takes for
     ``tau`` the joint forces, with loops the smallest, that keep the speeds as they are. With loops the state must be
     closed, see :func:`assemble`; speeds that a dict leaves out follow from those it names.

@@ -79,7 +79,12 @@ def require_finite(system: System, arrays: Sequence[np.ndarray], names: Sequence
             place = np.argwhere(~np.isfinite(array))[0]
             at = ", ".join(str(i) for i in place)
             owner = system.mechanical(body_of(system, name, int(place[-1])))
-            raise ModelError(f"{name} is not finite", got=f"{array[tuple(place)]} at {name}[{at}], {owner}")
+            raise ModelError(
+                f"{name} is not finite",
+                expected="finite numbers",
+                got=f"{array[tuple(place)]} at {name}[{at}], {owner}",
+                hint="nan and inf come from a division by zero, an overflow or a value never set: see what made it",
+            )
 
 
 def _rows(system: System, name: str) -> np.ndarray:

@@ -42,7 +42,7 @@ MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a sec
 
 
 class State(NamedTuple):
-    """A moment of a motion."""
+    """A moment of a motion: time ``t`` (s), coordinates ``q`` (nq,) and speeds ``u`` (nu,), in radians and metres."""
 
     t: float  # s
     q: np.ndarray  # (nq)

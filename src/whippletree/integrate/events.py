@@ -38,7 +38,7 @@ class Event:
     name : how it is called in the result and in messages.
     output : an output with one number ("hinge.q", "ball.position.z", "strut.force", "energy.kinetic"), or a function
         ``f(t, q, u)`` that returns one.
-    value : what is crossed.
+    value : what is crossed, in the unit of the output.
     direction : "both", "rising" or "falling".
     then : "record"; "stop"; "make grip" or "break grip", of a temporary constraint; or a function ``f(t, q, u)``, after
         which the run goes on: it may change q and u in place.

@@ -1,4 +1,7 @@
-"""Functions of time, for motors, motions and wrenches. Plain data that checks itself; a plain number is a constant."""
+"""Functions of time, for motors, motions and wrenches. Plain data that checks itself; a plain number is a constant.
+
+Values have the unit of what they drive: N m or N of a force, rad or m of a position, their rates of a speed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ SHORTEST = 1e-9  # s; over less, rates grow beyond what can be computed with
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """``value`` until ``start``, then ``value + rate (t - start)``, and constant again after ``end``."""
+    """``value`` until ``start`` (s), then ``value + rate (t - start)``, and constant again after ``end`` (s)."""
 
     rate: float
     start: float = 0.0
@@ -35,7 +38,7 @@ class Ramp:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``before``, and ``after`` from ``start`` on. With a ``rise`` (s) it changes smoothly over that time.
+    """``before``, and ``after`` from ``start`` (s) on. With a ``rise`` (s) it changes smoothly over that time.
 
     With x from 0 to 1 during the rise it goes as 6 x^5 - 15 x^4 + 10 x^3: rate and acceleration start and end at zero.
     """
@@ -67,7 +70,7 @@ class Sine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``values`` at ``times``, straight lines between them, and constant outside.
+    """``values`` at ``times`` (s), straight lines between them, and constant outside.
 
     With ``smooth`` it is the cubic spline through the points that is flat at both ends, so that the rate never jumps.
     """

@@ -73,10 +73,11 @@ class Flexible:
 
 @dataclass(slots=True)
 class Limits:
-    """What a joint may do: position (rad or m), speed and effort; each bound holds for every freedom.
+    """What a joint may do: ``lower``, ``upper`` (rad or m), ``velocity`` (rad/s or m/s) and ``effort`` (N m or N).
 
-    With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant stops: beyond one by d they push back
-    with k d (1 + ``damping`` d'). Without it, and for speed and effort, limits are data.
+    Each bound holds for every freedom. With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant stops:
+    beyond one by d they push back with k d (1 + ``damping`` d'), damping in s/rad or s/m. Without it, and for speed
+    and effort, limits are data.
     """
 
     lower: float | None = None

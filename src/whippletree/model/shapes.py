@@ -30,7 +30,7 @@ Axis = str | Sequence[float]
 
 
 def point(mass: float, at: Sequence[float] = (0.0, 0.0, 0.0)) -> dict[str, Any]:
-    """A point mass at ``at``: no inertia about itself."""
+    """A point of ``mass`` (kg) at ``at`` (m): no inertia about itself."""
     mass = _positive(mass, "point: mass")
     place = check.vector(at, "point: at")
     radius = math.cbrt(3.0 * mass / (4.0 * math.pi * WATER))
@@ -38,7 +38,10 @@ def point(mass: float, at: Sequence[float] = (0.0, 0.0, 0.0)) -> dict[str, Any]:
 
 
 def rod(mass: float, length: float, axis: Axis = "x", radius: float = 0.0) -> dict[str, Any]:
-    """A rod from the body's origin along ``axis``: m l^2/12 across it, or a solid cylinder's inertia with a radius."""
+    """A rod of ``mass`` (kg) and ``length`` (m) from the body's origin along ``axis``, a letter as "-z" or a vector.
+
+    Its inertia is m l^2/12 across it, or with a ``radius`` (m) that of a solid cylinder.
+    """
     mass, length = _positive(mass, "rod: mass"), _positive(length, "rod: length")
     radius = check.number(radius, "rod: radius", low=0.0)
     a = check.axis(axis, "rod: axis")
@@ -48,7 +51,7 @@ def rod(mass: float, length: float, axis: Axis = "x", radius: float = 0.0) -> di
 
 
 def cylinder(mass: float, radius: float, length: float, axis: Axis = "z") -> dict[str, Any]:
-    """A solid cylinder centred on the body's origin, along ``axis``."""
+    """A solid cylinder of ``mass`` (kg), ``radius`` and ``length`` (m) along ``axis``, centred on the body's origin."""
     mass, radius = _positive(mass, "cylinder: mass"), _positive(radius, "cylinder: radius")
     length = _positive(length, "cylinder: length")
     a = check.axis(axis, "cylinder: axis")
@@ -57,7 +60,7 @@ def cylinder(mass: float, radius: float, length: float, axis: Axis = "z") -> dic
 
 
 def box(mass: float, size: Sequence[float]) -> dict[str, Any]:
-    """A solid box of edges ``size`` = (x, y, z) centred on the body's origin."""
+    """A solid box of ``mass`` (kg) and edges ``size`` = (x, y, z) (m), centred on the body's origin."""
     mass = _positive(mass, "box: mass")
     x, y, z = (_positive(s, "box: size") for s in check.vector(size, "box: size"))
     moments = np.array([y * y + z * z, z * z + x * x, x * x + y * y])
@@ -65,7 +68,7 @@ def box(mass: float, size: Sequence[float]) -> dict[str, Any]:
 
 
 def sphere(mass: float, radius: float) -> dict[str, Any]:
-    """A solid sphere centred on the body's origin."""
+    """A solid sphere of ``mass`` (kg) and ``radius`` (m), centred on the body's origin."""
     mass, radius = _positive(mass, "sphere: mass"), _positive(radius, "sphere: radius")
     return _body(mass, 0.4 * mass * radius**2 * np.eye(3), IDENTITY.position, Visual("sphere", (radius,)))
 
@@ -73,7 +76,7 @@ def sphere(mass: float, radius: float) -> dict[str, Any]:
 def mesh(
     path: str | Path, *, density: float | None = None, mass: float | None = None, scale: float = 1.0
 ) -> dict[str, Any]:
-    """The solid inside a closed surface (STL, OBJ, PLY or GLB), from its density or its mass.
+    """The solid inside a closed surface (STL, OBJ, PLY or GLB), from its density (kg/m^3) or its mass (kg).
 
     ``scale`` turns the file's lengths into metres: 0.001 for a file in millimetres.
     """

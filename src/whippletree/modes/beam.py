@@ -61,7 +61,7 @@ def beam(
     ``ky``, ``kz`` and distances of the outer fibre ``cy``, ``cz`` (bending) and ``ct`` (torsion: the stress is torque
     times ct / J) follow from a named section and may be given. A list instead of a number is a taper: values at equal
     distances from base to tip, straight between them. ``E``, ``G`` (or Poisson's ratio ``nu``) and ``rho`` are steel's
-    if left out.
+    if left out. All is SI: m, m^2 (``A``), m^4 (``Iy``, ``Iz``, ``J``), Pa (``E``, ``G``), kg/m^3 (``rho``).
 
     The beam's y is ``up``, made perpendicular to the axis. ``theory`` is "euler-bernoulli" or, with shear,
     "timoshenko"; ``rotary=False`` leaves out the rotary inertia of bending. ``deforms`` says in which ways the beam

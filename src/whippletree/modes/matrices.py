@@ -36,7 +36,8 @@ def structure(
     Matrices are arrays, SciPy's sparse ones, or files of Matrix Market (``.mtx``). ``source`` is an ``.npz`` that holds
     arrays of these names; sparse ones are there as ``M_row``, ``M_col`` and ``M_data``. Rows are [x y z] or [x y z θx
     θy θz] of node after node; in any other order, ``dofs`` (n, 2) gives node and component (0 to 5) of each. Nodes are
-    called n0, n1 ... without ``names``. ``geometric(u)`` is the geometric stiffness of a displacement u, linear in it.
+    called n0, n1 ... without ``names``. Units are m, kg, N. ``geometric(u)`` is the geometric
+    stiffness of a displacement u, linear in it.
 
     A mass matrix that is a rigid body at each node is taken as that. In any other, displacements of the deformed body
     are interpolated as the matrix does it, which is exact for solid elements.

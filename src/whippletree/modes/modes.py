@@ -21,7 +21,10 @@ FIDELITIES = ("ruthless", "full", "stiffened")
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Modes of a structure in its own axes, with coordinates eta; the frame is fixed to the node ``inboard``.
+    """Modes of a structure in its own axes, with coordinates eta (nm,); the frame is fixed to the node ``inboard``.
+
+    All is SI: lengths in m, masses in kg. Of nn nodes, ``r`` is (nn, 3), and ``phi`` (m) and ``psi`` (rad) for a unit
+    of each eta are (nn, 3, nm); ``K``, ``D`` and ``Mff`` are (nm, nm).
 
     A node k is at ``r + phi eta + eta Q eta / 2`` and turned by the Cayley rotation of ``psi eta``. The kinetic energy
     is a polynomial in eta: with the frame's velocity ``v = [omega; of the origin]`` it is

@@ -24,7 +24,9 @@ Place = str | Callable[[np.ndarray], np.ndarray] | Sequence[int]
 def solid(
     mesh: Any, *, E: float, nu: float, rho: float, attach: Mapping[str, Place], degree: int = 2, scale: float = 1.0
 ) -> Structure:
-    """A solid of one material, meshed by tetrahedra or hexahedra: a scikit-fem mesh, or a file that meshio reads.
+    """A solid of one material, meshed by tetrahedra or hexahedra: a scikit-fem mesh (m), or a file that meshio reads.
+
+    ``E`` is its modulus (Pa), ``nu`` Poisson's ratio, ``rho`` its density (kg/m^3).
 
     ``attach`` names the places where other bodies are joined; each becomes a node with rotations that holds the surface
     rigidly. A place is the name of a boundary of the mesh, a function that is true there (of x, y, z as an array
