@@ -18,7 +18,6 @@ from .bonds import Bonds
 from .events import Event, Watch
 from .task import Failure, Task
 
-
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
 
 
