@@ -12,7 +12,7 @@ from ..analysis.mobility import mobility
 from ..bench import run as bench
 from ..bench.loop_families import LOOPS
 from ..bench.loop_peers import Ours
-from ..bench.loops import slope
+from ..bench.loops import growth as measured_growth
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
 from ..dynamics.functions import jacobian
@@ -252,7 +252,7 @@ def _measured(page: Page, tell: Callable[[str], None]) -> None:
     rows = [
         [str(r.loops), *(digits(r.seconds[e] * 1e6) if e in r.seconds else "-" for e in engines)] for r in result.rows
     ]
-    powers = [slope(result, e, 16) for e in engines]
+    powers = [measured_growth(result, e, 16) for e in engines]
     rows.append(["*power*", *(f"*{p[2]:.2f}*" if p else "-" for p in powers)])
     page.text(
         "### Measured",
