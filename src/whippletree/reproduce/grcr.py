@@ -44,13 +44,13 @@ ALGORITHMS = ("reduction", "multipliers", "nullspace")
 SINGULAR = 1e-9  # of a loop's columns
 
 
-def dependent_sets(variant: str, q: np.ndarray | None = None) -> dict[tuple[int, ...], float]:
+def dependent_sets(variant: str) -> dict[tuple[int, ...], float]:
     """For any three of the five coordinates, the smallest singular value of their columns in the loop's equations.
 
     Where it is zero they cannot be the dependent ones.
     """
-    system, at, _ = five_bar(variant)
-    columns = jacobian(system, at if q is None else q, "bar4")[2:5]  # turn about z, shift along x and y
+    system, q, _ = five_bar(variant)
+    columns = jacobian(system, q, "bar4")[2:5]  # turn about z, shift along x and y
     along = np.array(
         [np.cos(np.pi / 4), np.sin(np.pi / 4)] if variant == "A" else [-np.sin(np.pi / 4), np.cos(np.pi / 4)]
     )
