@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..modes.check import counted
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
@@ -151,10 +151,7 @@ def part_name(value: Any, what: str, where: str | None) -> str:
 
 
 def index(value: Any, what: str, where: str | None) -> int:
-    try:
-        n = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        n = -1
+    n = counted(value)
     if n < 0:
         raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=shown(value), where=where)
     return n
