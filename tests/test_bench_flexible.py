@@ -142,8 +142,8 @@ def test_slopes_are_fitted():
     result = BenchResult("flexible", "", "", 1, {}, {})
     for n in (8, 16, 64):
         result.rows.append(Row("growth with modes", "", 10, n, modes=n, seconds={OURS: n**1.5}))
-    assert flexible.slope(result, "growth with modes") == (8, 64, pytest.approx(1.5))
-    assert flexible.slope(result, "growth with bodies") is None
+    assert flexible.growth(result, "growth with modes") == (8, 64, pytest.approx(1.5))
+    assert flexible.growth(result, "growth with bodies") is None
 
 
 def test_a_peer_with_another_model_is_not_timed(monkeypatch):

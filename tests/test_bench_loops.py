@@ -198,9 +198,9 @@ def test_slopes_are_fitted():
     result = BenchResult("ladder", "", "", 1, {}, {})
     for n in (1, 64, 128, 1024):
         result.rows.append(Row("forward", str(n), n, n, loops=n, seconds={OURS: 1.0 + n**1.5 * 1e3, "mujoco": 1.0}))
-    assert loops.slope(result, OURS, 64) == (64, 1024, pytest.approx(1.5, abs=1e-3))
-    assert loops.slope(result, "mujoco", 1)[2] == pytest.approx(0.0, abs=1e-12)
-    assert loops.slope(result, OURS, 1024) is None
+    assert loops.growth(result, OURS, 64) == (64, 1024, pytest.approx(1.5, abs=1e-3))
+    assert loops.growth(result, "mujoco", 1)[2] == pytest.approx(0.0, abs=1e-12)
+    assert loops.growth(result, OURS, 1024) is None
     assert loop_report.cells(result, str)[1][0][:3] == ["1", "whippletree reduction", "1"]
 
 

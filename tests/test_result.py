@@ -146,7 +146,7 @@ def test_a_file_gives_back_the_run_bit_for_bit(each, tmp_path):
     assert {key: again.attrs[key] for key in each.attrs} == each.attrs
     np.testing.assert_allclose(again["tip.position"], each["tip.position"], atol=1e-14)
     again.save(path)  # over the old one, and a second generation is as good as the first
-    assert Result.load(path).dataset.identical(again.dataset)
+    assert wt.load_result(path).dataset.identical(again.dataset)
     assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
 
 

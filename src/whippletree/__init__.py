@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     )
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
-    from .integrate.assemble import State, assemble
+    from .integrate.assemble import assemble
     from .integrate.events import Event
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
     from .integrate.simulate import INTEGRATORS, simulate
     from .kernels.lanes import LANES
-    from .model import Limits, Model, Pose, Ramp, Sine, Step, Table, pose
+    from .model import Limits, Model, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
     from .modes import Modes, beam, nastran, solid, structure
     from .realtime.live import live
@@ -67,13 +67,13 @@ _HOME = {
     ),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
-    "integrate.assemble": ("State", "assemble"),
+    "integrate.assemble": ("assemble",),
     "integrate.events": ("Event",),
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
     "kernels.lanes": ("LANES",),
-    "model": ("Limits", "Model", "Pose", "Ramp", "Sine", "Step", "Table", "pose"),
+    "model": ("Limits", "Model", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
     "modes": ("Modes", "beam", "nastran", "solid", "structure"),
     "realtime.live": ("live",),
@@ -83,8 +83,8 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "ALGORITHMS", "INTEGRATORS", "LANES", "Event", "Limits", "Model", "ModelError", "Modes", "Pose", "Ramp", "Result",
-    "SimulationError", "Sine", "State", "Step", "Sweep", "System", "Table", "WhippletreeError", "advance",
+    "ALGORITHMS", "INTEGRATORS", "LANES", "Event", "Limits", "Model", "ModelError", "Modes", "Ramp", "Result",
+    "SimulationError", "Sine", "Step", "Sweep", "System", "Table", "WhippletreeError", "advance",
     "applied_force", "assemble", "beam", "bias_force", "box", "coordinate_rates", "cylinder", "eigenmodes", "energy",
     "equilibrium", "forward_dynamics", "inverse_dynamics", "jacobian", "kinematics", "linearize", "live", "load",
     "load_result", "mass_factors", "mass_matrix", "mass_matrix_inverse", "mesh", "mobility", "momentum", "nastran",

@@ -62,6 +62,10 @@ app = typer.Typer(
 )
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml, .urdf or MJCF .xml")]
+VALUES = "JOINT=VALUE[,VALUE]"
+Q = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinates, at the start; may be repeated")]
+U = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds, at the start")]
+Tau = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
 Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the base of a robot float")]
 Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]

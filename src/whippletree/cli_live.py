@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .cli import Algorithm, Base, ModelPath, Passive, _system, _values, app
+from .cli import Algorithm, Base, ModelPath, Passive, Q, U, _system, _values, app
 from .cli_progress import compiling, say
 from .errors import ModelError
 
@@ -38,8 +38,8 @@ def live(
     integrator: Annotated[str, typer.Option(metavar="NAME", help="euler, or rk4 for accuracy")] = "euler",
     algorithm: Algorithm = "auto",
     output_step: Annotated[float, typer.Option(metavar="SECONDS", help="between rows that are kept")] = 0.01,
-    q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
-    u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    u: U = [],  # noqa: B006
     base: Base = None,
     passive: Passive = False,
 ) -> None:

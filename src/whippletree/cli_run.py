@@ -18,6 +18,8 @@ from .cli import (
     Json,
     ModelPath,
     Passive,
+    Q,
+    U,
     _assembled,
     _print_json,
     _print_table,
@@ -63,8 +65,8 @@ def run(
         float | None, typer.Option(metavar="RAD/S", help="faster modes of flexible bodies follow their loads at once")
     ] = None,
     assemble: Assemble = False,
-    q: Annotated[list[str], typer.Option("--q", metavar="JOINT=VALUE[,VALUE]", help="starting coordinates")] = [],  # noqa: B006
-    u: Annotated[list[str], typer.Option("--u", metavar="JOINT=VALUE[,VALUE]", help="starting speeds")] = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    u: U = [],  # noqa: B006
     check: Annotated[int, typer.Option(metavar="K", help="solve every K-th kept state by a second algorithm")] = 0,
     stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
     on: Annotated[str | None, typer.Option(metavar="PLACE", help="'mpi': on all ranks that mpiexec started")] = None,

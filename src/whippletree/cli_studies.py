@@ -8,36 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import (
-    Assemble,
-    Base,
-    Json,
-    ModelPath,
-    Passive,
-    _assembled,
-    _print_json,
-    _system,
-    _values,
-    app,
-)
+from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _assembled, _print_json, _system, _values, app
 from .cli_progress import Bar, compiling, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
     from .system.system import System
 
-VALUES = "JOINT=VALUE[,VALUE]"
-Pose = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinates; may be repeated")]
-Speeds = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds")]
-Forces = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
 Held = Annotated[list[str], typer.Option("--fix", metavar="JOINT", help="a joint that is held; may be repeated")]
 
 
 @app.command(short_help="Find the nearest state in which all loops close.")
 def assemble(
     model: ModelPath,
-    q: Pose = [],  # noqa: B006
-    u: Speeds = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    u: U = [],  # noqa: B006
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -64,8 +49,8 @@ def assemble(
 @app.command(short_help="Find a pose in which a model stays at rest.")
 def equilibrium(
     model: ModelPath,
-    q: Pose = [],  # noqa: B006
-    tau: Forces = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    tau: Tau = [],  # noqa: B006
     fix: Held = [],  # noqa: B006
     json: Json = False,
     base: Base = None,
@@ -88,9 +73,9 @@ def equilibrium(
 @app.command(short_help="Print the linear model of small deviations.")
 def linearize(
     model: ModelPath,
-    q: Pose = [],  # noqa: B006
-    u: Speeds = [],  # noqa: B006
-    tau: Forces = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    u: U = [],  # noqa: B006
+    tau: Tau = [],  # noqa: B006
     hold: Annotated[bool, typer.Option("--hold", help="with the joint forces that hold the speeds")] = False,
     drive: Annotated[list[str], typer.Option(metavar="JOINT", help="an input; default: all joints")] = [],  # noqa: B006
     see: Annotated[list[str], typer.Option(metavar="NAME", help="an output, as tip.position")] = [],  # noqa: B006
@@ -131,8 +116,8 @@ def linearize(
 @app.command(short_help="Print natural frequencies and damping.")
 def modes(
     model: ModelPath,
-    q: Pose = [],  # noqa: B006
-    tau: Forces = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    tau: Tau = [],  # noqa: B006
     fix: Held = [],  # noqa: B006
     json: Json = False,
     base: Base = None,

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Assemble, Base, Json, ModelPath, Passive, _print_json, _system, _values, app
+from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _print_json, _system, _values, app
 from .cli_progress import Bar, compiling, notes, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
     from .cluster.study import Sweep
 
-VALUES = "JOINT=VALUE[,VALUE]"
 MOST_TOLD = 10  # failures; the file has them all
 
 
@@ -41,9 +40,9 @@ def sweep(
     on: Annotated[str | None, typer.Option(metavar="PLACE", help="'dask', or a scheduler as tcp://host:8786")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", help="processes; default: the cores")] = None,
     output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
-    q: Annotated[list[str], typer.Option("--q", metavar=VALUES, help="starting coordinates")] = [],  # noqa: B006
-    u: Annotated[list[str], typer.Option("--u", metavar=VALUES, help="starting speeds")] = [],  # noqa: B006
-    tau: Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")] = [],  # noqa: B006
+    q: Q = [],  # noqa: B006
+    u: U = [],  # noqa: B006
+    tau: Tau = [],  # noqa: B006
     assemble: Assemble = False,
     algorithm: Annotated[str | None, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")] = None,
     integrator: Annotated[str | None, typer.Option(metavar="NAME", help="the time integrator")] = None,

@@ -7,7 +7,7 @@ gives a :class:`BenchResult`; then
 - ``report.save(result, path)`` writes JSON and gives the path, ``report.load(path)`` reads it;
 - ``report.plot(result, path)`` draws it and gives the paths of the SVG and the PNG.
 
-``families.FAMILIES`` and ``peers.PEERS`` hold the known names.
+``families.PLANNED`` and ``peers.PEERS`` hold the known names.
 """
 
 from __future__ import annotations
@@ -38,14 +38,9 @@ from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
 
-OURS_ALONE: dict[str, Any] = {
-    "divide": divided,
-    "subchains": subchains,
-    "mpi": mpi,
-    "choose": choice,
-    "theory": theory,
-    "live": live,
-}
+# without peers
+OURS_ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "subchains": subchains.measure}
+OURS_ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
 
 
 def run(
@@ -78,9 +73,10 @@ def run(
         the fidelity of the bodies that are timed.
     progress : called with one line for each thing begun.
     """
-    if family not in families.FAMILIES:
-        raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.FAMILIES))
-    planned, names = families.sizes(sizes, family), peers.known(() if family in families.ALONE else against)
+    if family not in families.PLANNED:
+        raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.PLANNED))
+    alone = family in OURS_ALONE
+    planned, names = families.sizes(sizes, family), peers.known(() if alone else against)
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
     listed = _listed(sizes, planned)
@@ -109,14 +105,12 @@ def run(
     tell = progress or (lambda line: None)
     if looped:
         loops.measure(result, planned, names, tell)
-    elif family in OURS_ALONE:
-        OURS_ALONE[family].measure(result, planned, tell)
+    elif alone:
+        OURS_ALONE[family](result, planned, tell)
     elif bends:
         flexible.measure(result, planned, numbers, fidelity, tell)
         if names:
             flexible_motion.measure(result, planned, tell)
-    elif family == "scaling":
-        rows.scaling(result, planned, tell)
     elif family == "batch":
         rows.batch(result, planned, names, threads, tell)
     elif family == "rollout":

@@ -17,6 +17,7 @@ from ..dynamics.predict import Use
 from ..dynamics.tree_operations import of_kinematics
 from ..kernels.lanes import LANES
 from .choice_cases import Case, cases
+from .measure import difference
 from .result import BenchResult, Row
 
 AUTO = "auto"
@@ -49,7 +50,7 @@ def timed(case: Case, rounds: int) -> Row:
     forward = partial(whippletree.forward_dynamics, system, case.q, case.u, case.tau)
     runs = {name: partial(forward, algorithm=name) for name in (*names, AUTO)}
     reference = runs[names[0]]()
-    row.differences = {name: _difference(run(), reference) for name, run in runs.items()}
+    row.differences = {name: difference(run(), reference) for name, run in runs.items()}
     for _ in range(rounds):  # in turn, so that what else runs here hits all alike
         for name, run in runs.items():
             row.seconds[name] = min(row.seconds.get(name, inf), calibrate.best(run, TURN))
@@ -68,10 +69,6 @@ def _predicted(case: Case, use: Use) -> dict[str, float]:
     rates = calibrate.measured(able_to_solve(system))
     found = {n: predict.seconds(system, n, use, rates, counted) for n in able_to_solve(system)}
     return {name: took for name, took in found.items() if took is not None}
-
-
-def _difference(value: np.ndarray, reference: np.ndarray) -> float:
-    return float(np.abs(value - reference).max() / max(np.abs(reference).max(), 1e-300))
 
 
 def ratio(row: Row) -> float:

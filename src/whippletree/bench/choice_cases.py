@@ -82,9 +82,7 @@ def row(kinds: list[str], seed: int = 3) -> Model:
 
 
 def _tree(family: str, label: str, model: Model) -> Case:
-    system = model.compile()
-    q, u, tau, _ = (x[0] for x in families.states(model, system, 1))
-    return Case(family, label, system, q, u, tau)
+    return Case(family, label, *families.one_state(model))
 
 
 def looped(family: str, label: str, posed: loop_families.Posed) -> Case:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .choice import AUTO, ratio
-from .picture import picture, plain
+from .picture import legend, picture, plain
 from .result import BenchResult
 
 SHOWN = ("chain", "tree", "ladder", "flexible chain")
@@ -36,8 +36,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
             _panel(panel, [r for r in result.rows if r.question == family])
             panel.set_title(family, loc="left")
         panels[0].set_ylabel("time of one state (µs)\ndots measured, lines predicted")
-        handles = {label: h for p in panels for h, label in zip(*p.get_legend_handles_labels(), strict=True)}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=7, frameon=False)
+        legend(figure, panels, 7)
     return files
 
 

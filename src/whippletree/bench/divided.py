@@ -17,7 +17,6 @@ import numpy as np
 from ..dynamics.division import SHARE
 from ..model import Model
 from . import exact, families, plain_dca
-from .loop_families import Posed
 from .measure import Call, difference
 from .result import OURS, BenchResult, Row
 
@@ -46,8 +45,7 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
     for size in sizes:
         progress(f"chain of {size}: building")
         model = families.chain(size)
-        system = model.compile()
-        q, u, tau, _ = (x[0] for x in families.states(model, system, 1))
+        system, q, u, tau = families.one_state(model)
         row = Row("forward", str(size), size, system.nu, threads=2)
         calls = [_call(system, OURS, "articulated", 1, q, u, tau)]
         calls += [_call(system, way, *how[:2], q, u, tau) for way, how in WAYS.items() if size <= how[2]]
@@ -91,9 +89,7 @@ def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.nda
 
 
 def _errors(row: Row, model: Model, system: Any, q: np.ndarray, u: np.ndarray) -> None:
-    posed = Posed(model, dict(zip(system.joints, q, strict=True)), dict(zip(system.joints, u, strict=True)))
-    found = exact.accelerations(posed)
-    truth, none = np.array([found[j][0] for j in system.joints]), np.zeros(system.nu)
+    (posed, truth), none = exact.of_chain(model, system.joints, q, u), np.zeros(system.nu)
     ways = {OURS: ("articulated", 1)} | {way: how[:2] for way, how in WAYS.items() if row.bodies <= how[2]}
     for way, (algorithm, threads) in ways.items():
         row.differences[way] = difference(_call(system, way, algorithm, threads, q, u, none).value(), truth)
@@ -102,9 +98,7 @@ def _errors(row: Row, model: Model, system: Any, q: np.ndarray, u: np.ndarray) -
 
 def _shares(result: BenchResult, progress: Callable[[str], None]) -> None:
     """Two threads without lanes, by the share of the terminal subchain: the paper's figure 7."""
-    model = families.chain(SHARED)
-    system = model.compile()
-    state = [x[0] for x in families.states(model, system, 1)[:3]]
+    system, *state = families.one_state(families.chain(SHARED))
     progress(f"chain of {SHARED}: terminal shares")
     forms = {f"terminal {share:.0%}": f"divide(pieces=2, lanes=False, terminal={share})" for share in TERMINAL}
     calls = [_call(system, name, form, 2, *state) for name, form in forms.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .picture import picture, plain
+from .picture import legend, picture, plain
 from .result import OURS, BenchResult
 
 HEAD = ["bodies", "way", "microseconds", "times as fast", "error", "/ articulated"]
@@ -49,7 +49,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
             panel.axhline(1.0, color="#888888", linewidth=0.8)
             panel.set_ylabel("times as fast as the articulated sweep")
             plain(panel)
-        figure.legend(*sizes.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+        legend(figure, [sizes], 6)
     return files
 
 

@@ -11,6 +11,7 @@ of whippletree, nor with the peers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,13 @@ class Side(NamedTuple):
     lever: np.ndarray
     p: np.ndarray
     v: np.ndarray
+
+
+def of_chain(model: Model, joints: Sequence[str], q: np.ndarray, u: np.ndarray) -> tuple[Posed, np.ndarray]:
+    """Joints of one freedom each at q and u, and udot of them without joint forces."""
+    posed = Posed(model, dict(zip(joints, q, strict=True)), dict(zip(joints, u, strict=True)))
+    found = accelerations(posed)
+    return posed, np.array([found[j][0] for j in joints])
 
 
 def accelerations(posed: Posed) -> dict[str, Any]:

@@ -17,11 +17,6 @@ from ..model import JOINT_KINDS, Model, Pose
 from ..model.shapes import rod
 from . import loop_families
 
-FAMILIES = (
-    "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "subchains", "mpi", "flexible",
-    "choose", "theory", "live", *loop_families.LOOPS,
-)  # fmt: skip
-ALONE = ("scaling", "divide", "subchains", "mpi", "choose", "theory", "live")  # without peers
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -34,6 +29,7 @@ ROBOTS: dict[str, tuple[str, str | None]] = {
     "centauro": ("centauro_description/urdf/centauro.urdf", "free"),
 }
 
+# every family, and the sizes at which it is measured
 PLANNED: dict[str, tuple[Any, ...]] = {
     "chain": (7, 16, 30, 64, 128, 256, 512, 1024, 2048, 4096),
     "tree": (8, 16, 32, 64, 128, 256),
@@ -79,15 +75,21 @@ def _named(name: str) -> str:
     return name
 
 
-def _sizes(part: Any) -> list[int]:
+def span(part: Any, most: int, what: str, example: str) -> tuple[int, int]:
+    """First and last number of "low:high", or of one number."""
     low, colon, high = str(part).partition(":")
     try:
         first, last = int(low), int(high if colon else low)
     except ValueError:
         first = last = 0
-    if not 1 <= first <= last <= LARGEST:
-        expected = f"whole numbers from 1 to {LARGEST}, as 8:4096 (doubling) or 7,30,128"
-        raise ModelError("the sizes cannot be read", expected=expected, got=repr(part))
+    if not 1 <= first <= last <= most:
+        expected = f"whole numbers from 1 to {most}, as {example}"
+        raise ModelError(f"the {what} cannot be read", expected=expected, got=repr(part))
+    return first, last
+
+
+def _sizes(part: Any) -> list[int]:
+    first, last = span(part, LARGEST, "sizes", "8:4096 (doubling) or 7,30,128")
     out = [first]
     while out[-1] * 2 <= last:
         out.append(out[-1] * 2)
@@ -119,13 +121,13 @@ def tree(n: int, seed: int = 0, *, floating: bool = False) -> Model:
     return model
 
 
-def hanging(n: int, seed: int = 0) -> Model:
+def hanging(n: int) -> Model:
     """Arms of seven rods that hang by hinges about x and y in turn, the first from ground, each other from the last.
 
     Pushed gently they swing about their rest, a motion that two engines can follow to the last digits; thrown about, an
     arm is chaotic, and errors of the end say nothing.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     model = Model(f"hanging tree of {n}" if n > 7 else f"hanging arm of {n}")
     lengths = rng.uniform(0.2, 0.4, n).tolist()
     for k, (length, mass) in enumerate(zip(lengths, rng.uniform(0.5, 1.5, n).tolist(), strict=True)):
@@ -186,16 +188,19 @@ def states(
     return q, u, tau, udot
 
 
+def one_state(model: Model) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """The model compiled, and a random q, u and tau of it."""
+    system = model.compile()
+    q, u, tau, _ = (x[0] for x in states(model, system, 1))
+    return system, q, u, tau
+
+
 def _body(model: Model, rng: np.random.Generator, k: int) -> None:
     """A box of random sides (m), turned, of the mass of wood: an inertia that a solid can have."""
     sides, R = rng.uniform(0.1, 0.4, 3), Pose(quaternion=_unit(rng, 4)).rotation()
     mass = 700.0 * sides.prod()
-    moments = mass / 12.0 * ((sides**2).sum() - sides**2)
-    model.body(f"b{k}", mass=mass, com=(rng.normal(size=3) * 0.1).tolist(), inertia=_symmetric(R * moments @ R.T))
-
-
-def _symmetric(x: np.ndarray) -> np.ndarray:
-    return 0.5 * (x + x.T)
+    I = R * (mass / 12.0 * ((sides**2).sum() - sides**2)) @ R.T
+    model.body(f"b{k}", mass=mass, com=(rng.normal(size=3) * 0.1).tolist(), inertia=0.5 * (I + I.T))
 
 
 def _pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:

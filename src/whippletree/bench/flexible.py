@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ import numpy as np
 from ..dynamics import flexible_cost
 from ..errors import ModelError, nearest
 from ..modes.modes import FIDELITIES
+from .families import span
 from .flexible_families import chain, state, strip
-from .measure import Call, race
+from .measure import Call, race, slope, took
 from .result import OURS, BenchResult, Row
 
 COMPOSITE, DENSE = f"{OURS} composite", f"{OURS} composite, LAPACK"
@@ -34,14 +34,7 @@ def mode_numbers(text: str | Sequence[Any] | None) -> tuple[int, ...]:
     parts = PLANNED_MODES if text is None else text.split(",") if isinstance(text, str) else text
     found: list[int] = []
     for part in parts:
-        low, colon, high = str(part).partition(":")
-        try:
-            first, last = int(low), int(high if colon else low)
-        except ValueError:
-            first = last = 0
-        if not 1 <= first <= last <= MOST_MODES:
-            expected = f"whole numbers from 1 to {MOST_MODES}, as 1:20 (all of them) or 1,5,10"
-            raise ModelError("the numbers of modes cannot be read", expected=expected, got=repr(part))
+        first, last = span(part, MOST_MODES, "numbers of modes", "1:20 (all of them) or 1,5,10")
         found += range(first, last + 1)
     return tuple(dict.fromkeys(found))
 
@@ -89,16 +82,10 @@ def _row(question: str, bodies: int, modes: int, fidelity: str, rounds: int, oth
         row.operations[COMPOSITE] = flexible_cost.composite([modes] * bodies)
     balance = Balance(system, q, u, tau)
     row.differences = {c.engine: balance.error(c.value()) for c in calls}
-    slow = [c for c in calls if took(c) > LONGEST]
+    slow = [c for c in calls if took(c.run) > LONGEST]
     quick = [c for c in calls if c not in slow]
-    row.seconds = race(quick, rounds) | {c.engine: min(took(c) for _ in range(LEAST)) for c in slow}
+    row.seconds = race(quick, rounds) | {c.engine: min(took(c.run) for _ in range(LEAST)) for c in slow}
     return row
-
-
-def took(call: Call) -> float:
-    start = perf_counter()
-    call.run()
-    return perf_counter() - start
 
 
 class Balance:
@@ -135,10 +122,12 @@ def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[C
 
 def _say(result: BenchResult, many: Row) -> None:
     for question, along in (("growth with modes", "modes"), ("growth with bodies", "bodies")):
-        found = slope(result, question)
+        found = growth(result, question)
         if found:
             first, last, value = found
-            result.note(f"{OURS}: slope of log time against log {along} {value:.2f}, from {first} to {last} {along}")
+            result.note(
+                f"{OURS}: slope of log time against log {along} {value:.2f}, from {first:g} to {last:g} {along}"
+            )
     for row in (*(r for r in result.rows if r.question == "modes" and r.modes in (5, 10)), many):
         counted = row.operations[COMPOSITE] / row.operations[OURS]
         took = ", ".join(f"{e.removeprefix(OURS + ' ')} {_ratio(row, e)}" for e in (COMPOSITE, DENSE))
@@ -150,11 +139,7 @@ def _ratio(row: Row, engine: str) -> str:
     return "-" if ratio is None else f"{ratio:.3g}x"
 
 
-def slope(result: BenchResult, question: str) -> tuple[int, int, float] | None:
+def growth(result: BenchResult, question: str) -> tuple[float, float, float] | None:
     """First and last number of modes or bodies, and the fitted slope of log time against log of it."""
     rows = [r for r in result.rows if r.question == question and OURS in r.seconds]
-    points = [(r.modes if question == "growth with modes" else r.bodies, r.seconds[OURS]) for r in rows]
-    if len({n for n, _ in points}) < 2:
-        return None
-    n, t = np.log(np.array(points)).T
-    return min(points)[0], max(points)[0], float(np.polyfit(n, t, 1)[0])
+    return slope((r.modes if question == "growth with modes" else r.bodies, r.seconds[OURS]) for r in rows)

@@ -15,10 +15,9 @@ import numpy as np
 
 from ..integrate.simulate import simulate
 from .exudyn_flexible import ExudynChain
-from .flexible import took
 from .flexible_families import chain, points
 from .links import CannotHold
-from .measure import Call, race
+from .measure import Call, race, took
 from .result import OURS, BenchResult, Row
 
 UNTIL = 0.5  # s
@@ -110,7 +109,7 @@ def _compare(result: BenchResult, motion: Motion, progress: Callable[[str], None
     for label, options in candidates().items():
         call = motion.ours(label, options)
         error = float(np.abs(call.value() - end).max())
-        mine.append((min(took(call) for _ in range(ROUNDS)), error, call))
+        mine.append((min(took(call.run) for _ in range(ROUNDS)), error, call))
     for step in PEER_STEPS:
         theirs = motion.peer(step)
         error = float(np.abs(theirs.value() - there).max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .flexible import COMPOSITE, DENSE, slope
+from .flexible import COMPOSITE, DENSE, growth
 from .picture import picture, plain
 from .result import OURS, BenchResult, Row
 
@@ -80,7 +80,7 @@ def _growth(panel: Any, result: BenchResult) -> None:
     colours = {"growth with modes": ("#0072B2", "^", "modes"), "growth with bodies": ("#D55E00", "o", "bodies")}
     for question, (colour, marker, along) in colours.items():
         rows = [r for r in result.rows if r.question == question]
-        found = slope(result, question)
+        found = growth(result, question)
         if not found:
             continue
         x = [r.modes if along == "modes" else r.bodies for r in rows]

@@ -138,12 +138,12 @@ def lattice(n: int, seed: int = 0) -> Posed:
 HEIGHT, LOW, HIGH = 0.9, 0.6, 0.3  # of a platform, and radii of feet and balls (m)
 
 
-def stewart(n: int, seed: int = 0) -> Posed:
+def stewart(n: int) -> Posed:
     """``n`` platforms on six legs each, the first on ground, each other on the one below; level, all moving.
 
     A leg is a hub on a hinge, a cylinder hinged across it, and a rod that slides in it up to a ball joint.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     it = Posed(Model(f"{n} stewart platforms"))
     model, below = it.model, "ground"
     for k in range(1, n + 1):

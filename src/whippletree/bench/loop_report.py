@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .loops import SLOPE_FROM, slope
-from .picture import picture, plain
+from .loops import SLOPE_FROM, growth
+from .picture import legend, picture, plain
 from .result import OURS, BenchResult
 
 HEAD = ["model", "algorithm", "loops", "microseconds", "/ reduction", "error"]
@@ -52,14 +52,13 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         for panel in (time, error):
             panel.set(xscale="log", yscale="log", xlabel="loops")
             plain(panel)
-        handles, labels = time.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        legend(figure, [time], 3)
     return files
 
 
 def _lines(result: BenchResult, engine: str, time: Any, error: Any) -> None:
     timed = [r for r in result.rows if engine in r.seconds]
-    fitted = slope(result, engine, SLOPE_FROM) or slope(result, engine, 1)
+    fitted = growth(result, engine, SLOPE_FROM) or growth(result, engine, 1)
     label = NAMES.get(engine, engine) + (f": slope {fitted[2]:.2f}" if fitted else "")
     colour, marker, line = STYLES.get(engine, ("#000000", "x", "-"))
     style = {"color": colour, "marker": marker, "linestyle": line, "markersize": 4.5}

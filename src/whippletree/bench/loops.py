@@ -7,7 +7,6 @@ constraints of some peers are soft, which is theirs to be, and is shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from .exudyn import Exudyn
 from .links import CannotHold
 from .loop_families import LOOPS, AllJoints, Posed
 from .loop_peers import BATCH, Ours, planar
-from .measure import Call, difference, race
+from .measure import Call, difference, race, slope, took
 from .peers import LOOP_PEERS
 from .result import OURS, BenchResult, Row
 
@@ -59,10 +58,10 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         spent |= {e: (row.loops, s) for e, s in row.seconds.items()}
         result.rows.append(row)
     for engine in result.engines():
-        found = slope(result, engine, SLOPE_FROM)
+        found = growth(result, engine, SLOPE_FROM)
         if found:
             first, last, value = found
-            result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first} to {last} loops")
+            result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first:g} to {last:g} loops")
 
 
 def _label(family: str, size: int) -> str:
@@ -112,24 +111,18 @@ def _asked(
         spent[call.engine] = (row.loops, expected)
         return False
     found = call.value()  # the first call may compile
-    start = perf_counter()
-    call.run()
-    took = perf_counter() - start
+    spent_now = took(call.run)
     if truth is not None:
         every = AllJoints(engine.posed.model)
         rows = np.concatenate([np.r_[every.u_index(j)] for j in engine.joints])
         row.differences[call.engine] = difference(found[rows], every.vector(truth)[rows])
-    if took > (LONGEST_BATCH if call.engine == f"{OURS} lanes" else LONGEST):
-        result.note(f"{call.engine}: not timed at {row.label}: a call takes {took:.1f} s")
-        spent[call.engine] = (row.loops, took)
+    if spent_now > (LONGEST_BATCH if call.engine == f"{OURS} lanes" else LONGEST):
+        result.note(f"{call.engine}: not timed at {row.label}: a call takes {spent_now:.1f} s")
+        spent[call.engine] = (row.loops, spent_now)
         return False
     return True
 
 
-def slope(result: BenchResult, engine: str, least: int) -> tuple[int, int, float] | None:
+def growth(result: BenchResult, engine: str, least: int) -> tuple[float, float, float] | None:
     """First and last number of loops, and the fitted slope of log time against log loops between."""
-    points = [(r.loops, r.seconds[engine]) for r in result.rows if engine in r.seconds and r.loops >= least]
-    if len({n for n, _ in points}) < 2:
-        return None
-    n, t = np.log(np.array(points)).T
-    return min(points)[0], max(points)[0], float(np.polyfit(n, t, 1)[0])
+    return slope((r.loops, r.seconds[engine]) for r in result.rows if engine in r.seconds and r.loops >= least)

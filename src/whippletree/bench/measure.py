@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import inf
@@ -33,6 +33,17 @@ def difference(value: np.ndarray, reference: np.ndarray) -> float:
         return inf
     scale = float(np.abs(reference).max(initial=0.0))
     return float(np.abs(value - reference).max(initial=0.0)) / (scale or 1.0)
+
+
+def slope(points: Iterable[tuple[float, float]]) -> tuple[float, float, float] | None:
+    """First and last x, and the fitted slope of log y against log x; None of fewer than two."""
+    x, y = np.array(sorted(points)).reshape(-1, 2).T
+    return (x[0], x[-1], float(np.polyfit(np.log(x), np.log(y), 1)[0])) if len(set(x)) > 1 else None
+
+
+def took(run: Callable[[], Any]) -> float:
+    """Seconds of one call."""
+    return _turn(run, 1)
 
 
 def race(calls: Sequence[Call], rounds: int, threads: int = 1) -> dict[str, float]:

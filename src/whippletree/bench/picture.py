@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,13 @@ def picture(path: str | Path, size: tuple[float, float]) -> Iterator[tuple[Figur
             figure.savefig(part, format="svg", metadata={"Date": None})
         with whole_file(png, "the picture") as part:
             figure.savefig(part, format="png", dpi=160)
+
+
+def legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
+    """One for all panels, below them."""
+    handles = {label: h for p in panels for h, label in zip(*p.get_legend_handles_labels(), strict=True)}
+    columns = min(columns, len(handles)) or 1
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def plain(panel: Any) -> None:

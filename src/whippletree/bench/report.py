@@ -27,7 +27,7 @@ from . import (
 )
 from .loop_families import LOOPS
 from .measure import AGREE
-from .picture import picture, plain
+from .picture import legend, picture, plain
 from .result import OURS, BenchResult, Row
 
 # families whose tables and pictures are their own
@@ -188,10 +188,7 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
         for panel, question in zip(panels, questions, strict=True):
             _panel(panel, result, question)
         panels[0].set_ylabel(f"time per {PER.get(result.family, 'state')} (µs)")
-        handles = {label: h for p in panels for h, label in zip(*p.get_legend_handles_labels(), strict=True)}
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)), frameon=False
-        )
+        legend(figure, panels, 5)
     return files
 
 

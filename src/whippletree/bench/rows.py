@@ -10,7 +10,7 @@ import numpy as np
 from ..model import Model
 from . import families, peers
 from .links import CannotHold
-from .measure import AGREE, Call, difference, race
+from .measure import AGREE, Call, difference, race, slope
 from .result import OURS, BenchResult, Row
 
 BATCH = 4096  # states
@@ -91,15 +91,13 @@ def scaling(result: BenchResult, sizes: Iterable[int], progress: Progress) -> No
     for size in sizes:
         progress(f"chain of {size}: building")
         model = families.chain(size)
-        system = model.compile()
-        q, u, tau, _ = (x[0] for x in families.states(model, system, 1))
+        system, q, u, tau = families.one_state(model)
         calls = peers.Whippletree(model, system).forward(q, u, tau)
         progress(f"chain of {size}: forward")
         _measure(result, calls, Row("forward", str(size), size, system.nu))
         memory = bytesheld(system) / size
-    n, t = np.array([(r.bodies, r.seconds[OURS]) for r in result.rows]).T
-    slope = float(np.polyfit(np.log(n), np.log(t), 1)[0]) if len(n) > 1 else float("nan")
-    result.scaling = {"slope": slope, "bytes_per_body": memory, "from": int(n[0]), "to": int(n[-1])}
+    first, last, grown = slope((r.bodies, r.seconds[OURS]) for r in result.rows) or (size, size, float("nan"))
+    result.scaling = {"slope": grown, "bytes_per_body": memory, "from": int(first), "to": int(last)}
 
 
 def bytesheld(system: Any) -> int:

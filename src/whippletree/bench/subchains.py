@@ -15,10 +15,8 @@ import numpy as np
 
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
-from ..model import Model
 from . import exact, families
 from .divided import best_calls
-from .loop_families import Posed
 from .measure import Call, difference
 from .result import OURS, BenchResult, Row
 
@@ -43,24 +41,17 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
     for size in sizes:
         progress(f"chain of {size}: building")
         model = families.chain(size)
-        system = model.compile()
-        q, u, tau, _ = (x[0] for x in families.states(model, system, 1))
+        system, q, u, tau = families.one_state(model)
         truth = None
         if size <= EXACT_UP_TO:
             progress(f"chain of {size}: exact accelerations")
-            truth = _truth(model, system, q, u)
+            truth = exact.of_chain(model, system.joints, q, u)[1]
         result.rows.append(_whole(system, size, q, u, tau, truth, result.rounds))
         for pieces in (p for p in PIECES if p <= size):
             progress(f"chain of {size} in {pieces} subchains")
             result.rows.append(_cut(system, size, pieces, q, u, tau, truth, result.rounds))
     progress(f"chain of {RUN_BODIES} in {RUN_PIECES} subchains: a run")
     result.rows.append(_run())
-
-
-def _truth(model: Model, system: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-    posed = Posed(model, dict(zip(system.joints, q, strict=True)), dict(zip(system.joints, u, strict=True)))
-    found = exact.accelerations(posed)
-    return np.array([found[j][0] for j in system.joints])
 
 
 def _whole(
@@ -140,9 +131,7 @@ def _run() -> Row:
     """Iterations and residual of all evaluations of a run, each from the loads of the one before."""
     import whippletree
 
-    model = families.chain(RUN_BODIES)
-    system = model.compile()
-    q, u, _, _ = (x[0] for x in families.states(model, system, 1))
+    system, q, u, _ = families.one_state(families.chain(RUN_BODIES))
     algorithm = f"subchains(pieces={RUN_PIECES}, solver='pcg', rtol={RTOL})"
     run = whippletree.simulate(system, RUN_UNTIL, q=q, u=u, algorithm=algorithm, output_step=RUN_UNTIL)
     row = Row("run", f"{RUN_BODIES}, {RUN_UNTIL * 1e3:g} ms", RUN_BODIES, system.nu, pieces=RUN_PIECES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .picture import picture, plain
+from .picture import legend, picture, plain
 from .result import OURS, BenchResult, Row
 
 HEAD = ["bodies", "way", "subchains", "microseconds", "times as fast", "iterations cold", "warm", "error"]
@@ -69,5 +69,5 @@ def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
             panel.set_xticks(sorted({r.pieces for r in rows}), [str(p) for p in sorted({r.pieces for r in rows})])
             panel.set_xticks([], minor=True)
             plain(panel)
-        figure.legend(*speed.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+        legend(figure, [speed], 6)
     return files

@@ -143,21 +143,22 @@ def _hybrid(n: int) -> Row:
     return row
 
 
-def fewest(cost: Callable[[int, int], float], n: int = 1024) -> int:
+def fewest(cost: Callable[[int, int], float], n: int) -> int:
     """Processors from which on an algorithm is faster than O(n) on one."""
     return next(p for p in range(2, n + 1) if cost(n, p) < costs.linear(n).total)
 
 
-def best_share(p: int, n: int = 1024) -> float:
+def best_share(p: int, n: int) -> float:
     """Of the terminal subsystem, by simulation."""
     return min((k / 100 for k in range(5, 96)), key=lambda share: simulated_dcae(n, p, share))
 
 
 def divide_statements() -> list[Statement]:
     """What Critchley, Anderson and Binani state, and what comes out here."""
-    n, line = 1024, costs.linear(1024).total
-    dca = fewest(lambda n, p: costs.dca(n, p).total), fewest(simulated_dca)
-    dcae = fewest(lambda n, p: costs.dcae_balanced(n, p).total), fewest(simulated_dcae)
+    n = 1024
+    line = costs.linear(n).total
+    dca = fewest(lambda n, p: costs.dca(n, p).total, n), fewest(simulated_dca, n)
+    dcae = fewest(lambda n, p: costs.dcae_balanced(n, p).total, n), fewest(simulated_dcae, n)
     four = line / costs.dca(n, 4).total, line / simulated_dca(n, 4)
     handles, alone = DCAE_BODY.total / BODY.total, DCA_BODY.total / BODY.total
     return [
@@ -194,7 +195,7 @@ def divide_statements() -> list[Statement]:
         Statement(
             "fig. 7",
             "terminal share that serves best on two and four processors: 75% and 50%, measured",
-            f"simulated by counts {best_share(2):.0%} and {best_share(4):.0%}",
+            f"simulated by counts {best_share(2, n):.0%} and {best_share(4, n):.0%}",
             "in part",
             "shares follow from the cost of two handles: 3 to 1 in the paper's program, 2 to 1 by its counts",
         ),

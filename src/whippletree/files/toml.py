@@ -225,19 +225,12 @@ class _Reader:
         if schema is FileTable and worst["type"] == "dict_type":
             expected = f"tables with names, as [{inner[0]}.a]"
         raise ModelError(
-            f"{label}: '{key}' has the wrong type", expected=expected, got=_shown(worst["input"]), where=where
+            f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
         )
 
 
 def _moved(error: ModelError, what: str, where: str) -> ModelError:
     return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
-
-
-def _shown(value: Any) -> str:
-    try:
-        return repr(value)[:80]
-    except ValueError:  # an integer of thousands of digits
-        return "an integer of too many digits"
 
 
 def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:

@@ -17,12 +17,10 @@ from ..model import (
     FORCE_KINDS,
     FUNCTION_KINDS,
     Body,
-    Constraint,
     Coupling,
     Custom,
     Flexible,
     Force,
-    Frame,
     Joint,
     Model,
     Pose,
@@ -43,10 +41,10 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     parts += [_body_text(body, folder) for body in model.bodies.values()]
     parts += [_flexible_text(flexible, folder) for flexible in model.flexibles.values()]
     parts += [_joint_text(joint) for joint in model.joints.values()]
-    parts += [_frame_text(frame) for frame in model.frames.values()]
+    parts += [_table_text(f"[frames.{_key(f.name)}]", **_changed(f)) for f in model.frames.values()]
     parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
     parts += [_force_text(force) for force in model.forces.values()]
-    parts += [_constraint_text(constraint) for constraint in model.constraints.values()]
+    parts += [_of_kind("constraints", constraint, CONSTRAINT_KINDS) for constraint in model.constraints.values()]
     parts += [_table_text(f"[temporary.{_key(t.name)}]", **_changed(t)) for t in model.temporaries.values()]
     left_out = [f"'{force.name}'" for force in model.forces.values() if isinstance(force, Custom)]
     if left_out:
@@ -110,10 +108,6 @@ def _joint_text(joint: Joint) -> str:
     )
 
 
-def _frame_text(frame: Frame) -> str:
-    return _table_text(f"[frames.{_key(frame.name)}]", body=_text(frame.body), at=_pose(frame.at))
-
-
 def _coupling_text(coupling: Coupling) -> str:
     values = {"ratio": repr(coupling.ratio), "offset": repr(coupling.offset)}
     return _table_text(f"[couplings.{_key(coupling.joint)}]", of=_text(coupling.of), **values)
@@ -122,13 +116,12 @@ def _coupling_text(coupling: Coupling) -> str:
 def _force_text(force: Force) -> str:
     if isinstance(force, Custom):
         return f"# left out: force {_text(force.name)}, a Python function\n"
-    kind = next(kind for kind, made in FORCE_KINDS.items() if isinstance(force, made))
-    return _table_text(f"[forces.{_key(force.name)}]", kind=_text(kind), **_changed(force))
+    return _of_kind("forces", force, FORCE_KINDS)
 
 
-def _constraint_text(constraint: Constraint) -> str:
-    kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(constraint, made))
-    return _table_text(f"[constraints.{_key(constraint.name)}]", kind=_text(kind), **_changed(constraint))
+def _of_kind(section: str, part: Any, kinds: dict[str, Any]) -> str:
+    kind = next(kind for kind, made in kinds.items() if isinstance(part, made))
+    return _table_text(f"[{section}.{_key(part.name)}]", kind=_text(kind), **_changed(part))
 
 
 def _changed(part: Any) -> dict[str, str]:

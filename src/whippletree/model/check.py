@@ -61,7 +61,7 @@ def known(name: Any, names: Collection[str], what: str, where: str | None = None
     return name
 
 
-def number(value: Any, what: str, *, low: float | None = None, where: str | None = None) -> float:
+def number(value: Any, what: str, where: str | None = None, *, low: float | None = None) -> float:
     expected = "a finite number" if low is None else f"a finite number >= {low:g}"
     if isinstance(value, bool | str | bytes):
         raise ModelError(f"{what} is not a number", expected=expected, got=repr(value), where=where)

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from .check import axes, axis, known, number, pose, vector
-from .check_flexible import body_names
 from .check_forces import (
     Checker,
     carriers,
+    ends,
     function,
     index,
-    known_parameters,
     no_jumps,
     not_negative,
+    one_of,
     one_of_joint,
     or_none,
+    own_name,
+    part,
     part_name,
     plain_coordinates,
     positive,
+    taken_names,
 )
 from .constraints import CONSTRAINT_KINDS, Between, Constraint, Gear, Latch, Rack, Relative, Roll, Speed
 from .functions import Step
-from .parts import GROUND
 
 if TYPE_CHECKING:
     from .model import Model
@@ -43,24 +45,16 @@ def _not_zero(value: Any, what: str, where: str | None) -> float:
     return x
 
 
-def _number(value: Any, what: str, where: str | None) -> float:
-    return number(value, what, where=where)
-
-
 def flag(value: Any, what: str, where: str | None) -> bool:
     if not isinstance(value, bool):
         raise ModelError(f"{what} is neither true nor false", expected="true or false", got=value, where=where)
     return value
 
 
-def one_of(*names: str) -> Checker:
-    return lambda value, what, where: known(value, names, what, where)
-
-
 LATCHES = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
 _BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
 _LINK: dict[str, Checker] = _BODIES | {"at": vector}
-_PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": _number}
+_PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
 FIELDS: dict[str, dict[str, Checker]] = {
     "distance": _LINK | {"to_at": vector, "length": positive},
@@ -69,7 +63,7 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
     "rack": _PAIR | {"radius": _not_zero},
     "roll": _LINK
-    | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": _number}
+    | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": number}
     | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
     "latch": _BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
     "knife_edge": _BODIES | {"at": pose},
@@ -82,10 +76,7 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
     """The constraint of this kind with these parameters, each of them checked."""
     label = f"constraint '{name}'"
     known(kind, CONSTRAINT_KINDS, f"{label}: kind", where)
-    known_parameters(CONSTRAINT_KINDS[kind], given, label, ("name", "where"), where)
-    checkers = FIELDS[kind]
-    values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in given.items()}
-    made: Constraint = CONSTRAINT_KINDS[kind](name, **values, where=where)
+    made: Constraint = part(name, label, CONSTRAINT_KINDS[kind], FIELDS[kind], given, where)
     if isinstance(made, Between):
         if made.body == made.to:
             raise ModelError(
@@ -145,19 +136,11 @@ def _one_freedom(c: Gear | Rack | Relative | Speed) -> bool:
 
 def constraints(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of constraints."""
-    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
-    taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
-    taken |= dict.fromkeys(model.forces, "a force")
-    places = carriers(model)
+    taken, places = taken_names(model) | dict.fromkeys(model.forces, "a force"), carriers(model)
     for c in model.constraints.values():
-        if c.name in taken:
-            raise ModelError(
-                f"constraint '{c.name}' has the name of {taken[c.name]}",
-                where=c.where,
-                hint="its outputs are named: give it a name of its own",
-            )
+        own_name(c, "constraint", taken, "its outputs are named: give it a name of its own")
         if isinstance(c, Between):
-            _ends(c, places)
+            ends(c, "constraint", places)
         elif isinstance(c, Rack):
             _kind_of(model, c, "joint", "prismatic")
             _kind_of(model, c, "of", "revolute")
@@ -165,17 +148,6 @@ def constraints(model: Model) -> None:
             _freedom(model, c, "joint", "freedom")
             if c.of is not None:
                 _freedom(model, c, "of", "of_freedom")
-
-
-def _ends(c: Between, places: Mapping[str, str]) -> None:
-    for key in ("body", "to"):
-        known(getattr(c, key), places, f"constraint '{c.name}': {key}", c.where)
-    if places[c.body] == places[c.to]:
-        raise ModelError(
-            f"constraint '{c.name}' acts between '{c.body}' and '{c.to}', which are on one body",
-            where=c.where,
-            hint="body and to are two bodies",
-        )
 
 
 def _freedom(model: Model, c: Gear | Relative | Speed, key: str, freedom: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..modes.check import counted
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
 from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
-from .parts import GROUND, JOINT_KINDS, Joint, PerFreedom
+from .parts import GROUND, JOINT_KINDS, Joint, Part, PerFreedom
 from .pose import Vector
 
 if TYPE_CHECKING:
@@ -137,16 +137,21 @@ def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequen
             raise ModelError(f"{label}: parameter '{key}' is missing", expected=", ".join(takes), where=where)
 
 
+def part(
+    name: str, label: str, kind: Any, checkers: Mapping[str, Checker], given: Mapping[str, Any], where: str | None
+) -> Any:
+    """A part of this class with these parameters, each of them checked."""
+    known_parameters(kind, given, label, ("name", "where"), where)
+    return kind(name, **{key: checkers[key](x, f"{label}: {key}", where) for key, x in given.items()}, where=where)
+
+
 def part_name(value: Any, what: str, where: str | None) -> str:
     """The name of a body, frame or joint, from itself or from the thing."""
     return text(getattr(value, "name", value), what, where)
 
 
 def index(value: Any, what: str, where: str | None) -> int:
-    try:
-        n = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        n = -1
+    n = counted(value)
     if n < 0:
         raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=shown(value), where=where)
     return n
@@ -160,10 +165,6 @@ def _three(value: Any, what: str, where: str | None) -> Vector:
     return (not_negative(value, what, where),) * 3
 
 
-def _axes(value: Any, what: str, where: str | None) -> str:
-    return known(value, ("world", "body"), what, where)
-
-
 def _callable(value: Any, what: str, where: str | None) -> Any:
     if not callable(value):
         raise ModelError(
@@ -173,6 +174,10 @@ def _callable(value: Any, what: str, where: str | None) -> Any:
             where=where,
         )
     return value
+
+
+def one_of(*names: str) -> Checker:
+    return lambda value, what, where: known(value, names, what, where)
 
 
 def or_none(checker: Checker) -> Checker:
@@ -192,7 +197,14 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "bushing": _LINK
     | {"at": pose, "to_at": pose}
     | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
-    "wrench": {"body": part_name, "at": vector, "force": vector, "torque": vector, "axes": _axes, "factor": function},
+    "wrench": {
+        "body": part_name,
+        "at": vector,
+        "force": vector,
+        "torque": vector,
+        "axes": one_of("world", "body"),
+        "factor": function,
+    },
     "drag": {"body": part_name, "at": vector, "linear": not_negative, "quadratic": not_negative},
     "function": {"body": part_name, "at": vector, "function": _callable},
 }
@@ -208,10 +220,7 @@ def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None
     """The force of this kind with these parameters, each of them checked."""
     label = f"force '{name}'"
     known(kind, FORCE_KINDS, f"{label}: kind", where)
-    known_parameters(FORCE_KINDS[kind], parameters, label, ("name", "where"), where)
-    checkers = FIELDS[kind]
-    values = {key: checkers[key](value, f"{label}: {key}", where) for key, value in parameters.items()}
-    made: Force = FORCE_KINDS[kind](name, **values, where=where)
+    made: Force = part(name, label, FORCE_KINDS[kind], FIELDS[kind], parameters, where)
     if isinstance(made, Motor) and made.kp and made.position is None:
         raise ModelError(
             f"{label}: kp needs a position",
@@ -246,22 +255,26 @@ def no_jumps(f: Function, label: str, where: str | None) -> None:
 
 def forces(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of forces."""
-    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
-    taken |= dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
-    places = carriers(model)
+    taken, places = taken_names(model), carriers(model)
     driven: dict[tuple[str, int], Motor | Motion] = {}
     for f in model.forces.values():
-        if f.name in taken:
-            raise ModelError(
-                f"force '{f.name}' has the name of {taken[f.name]}",
-                where=f.where,
-                hint=f"its outputs are named, as '{f.name}.force': give it a name of its own",
-            )
+        own_name(f, "force", taken, f"its outputs are named, as '{f.name}.force': give it a name of its own")
         if isinstance(f, Motor | Motion):
             _drive(model, f)
             _alone(f, driven)
         else:
-            _ends(f, places)
+            ends(f, "force", places)
+
+
+def taken_names(model: Model) -> dict[str, str]:
+    """Names that have outputs, or stand for a place, and what each is of."""
+    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
+    return taken | dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
+
+
+def own_name(x: Part, word: str, taken: Mapping[str, str], hint: str) -> None:
+    if x.name in taken:
+        raise ModelError(f"{word} '{x.name}' has the name of {taken[x.name]}", where=x.where, hint=hint)
 
 
 def carriers(model: Model) -> dict[str, str]:
@@ -316,14 +329,14 @@ def _alone(f: Motor | Motion, driven: dict[tuple[str, int], Motor | Motion]) -> 
         )
 
 
-def _ends(f: Any, places: Mapping[str, str]) -> None:
+def ends(x: Any, word: str, places: Mapping[str, str]) -> None:
     """``places`` are the bodies and frames, and the body that each stands on."""
-    ends = {key: getattr(f, key) for key in ("body", "to") if hasattr(f, key)}
-    for key, name in ends.items():
-        known(name, places, f"force '{f.name}': {key}", f.where)
-    if len(ends) == 2 and places[f.body] == places[f.to]:
+    named = {key: getattr(x, key) for key in ("body", "to") if hasattr(x, key)}
+    for key, name in named.items():
+        known(name, places, f"{word} '{x.name}': {key}", x.where)
+    if len(named) == 2 and places[x.body] == places[x.to]:
         raise ModelError(
-            f"force '{f.name}' acts between '{f.body}' and '{f.to}', which are on one body",
-            where=f.where,
+            f"{word} '{x.name}' acts between '{x.body}' and '{x.to}', which are on one body",
+            where=x.where,
             hint="body and to are two bodies",
         )

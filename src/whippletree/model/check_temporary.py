@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from .check import known
-from .check_constraints import flag, one_of
-from .check_forces import Checker, known_parameters, not_negative, or_none, positive
+from .check_constraints import flag
+from .check_forces import Checker, not_negative, one_of, or_none, part, positive
 from .constraints import Constraint, Distance, Latch, PointOnPlane, Relative, Roll, Speed
 from .temporary import Temporary
 
@@ -35,8 +35,7 @@ FIELDS: dict[str, Checker] = {
 def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> Temporary:
     """How the constraint of this name comes and goes, each parameter checked."""
     label = f"temporary '{name}'"
-    known_parameters(Temporary, given, label, ("name", "where"), where)
-    made = Temporary(name, **{k: FIELDS[k](v, f"{label}: {k}", where) for k, v in given.items()}, where=where)
+    made: Temporary = part(name, label, Temporary, FIELDS, given, where)
     if made.restitution > 1.0:
         raise ModelError(f"{label}: restitution is not right", expected="0 to 1", got=made.restitution, where=where)
     if made.restitution and not made.one_sided:

@@ -6,103 +6,90 @@ A ``body`` or ``to`` is the name of a body, of a frame or "ground"; points and p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .forces import ORIGIN
 from .functions import Function
-from .parts import GROUND
+from .parts import GROUND, Part
 from .pose import IDENTITY, Pose, Vector
 
 
 @dataclass(slots=True)
-class Distance:
+class Distance(Part):
     """The points ``at`` of ``body`` and ``to_at`` of ``to`` keep the distance ``length`` (m): a rod without mass."""
 
-    name: str
     body: str
     length: float
     to: str = GROUND
     at: Vector = ORIGIN
     to_at: Vector = ORIGIN
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class PointOnLine:
+class PointOnLine(Part):
     """The point ``at`` of ``body`` stays on the x axis of the pose ``to_at`` of ``to``: a pin in a straight slot."""
 
-    name: str
     body: str
     to: str = GROUND
     at: Vector = ORIGIN
     to_at: Pose = IDENTITY
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class PointOnPlane:
+class PointOnPlane(Part):
     """The point ``at`` of ``body`` stays in the plane z = 0 of the pose ``to_at`` of ``to``: a foot on a floor."""
 
-    name: str
     body: str
     to: str = GROUND
     at: Vector = ORIGIN
     to_at: Pose = IDENTITY
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Gear:
+class Gear(Part):
     """``q(joint) = ratio * q(of) + offset``, for one freedom of each; as a coupling, with a name."""
 
-    name: str
     joint: str
     of: str
     ratio: float
     offset: float = 0.0
     freedom: int = 0
     of_freedom: int = 0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Rack:
+class Rack(Part):
     """A rack and its pinion: ``q(joint) = radius * q(of) + offset``, prismatic ``joint`` (m) and revolute ``of`` (rad).
 
     With the pinion on the other side of the rack ``radius`` (m) is negative.
     """
 
-    name: str
     joint: str
     of: str
     radius: float
     offset: float = 0.0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Relative:
+class Relative(Part):
     """``q(joint) - q(of)``, or ``q(joint)`` alone, is a given function of time ``position``."""
 
-    name: str
     joint: str
     of: str | None = None
     position: Function = 0.0
     freedom: int = 0
     of_freedom: int = 0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Latch:
+class Latch(Part):
     """``body`` is held to ``to`` as a joint of this ``joint`` kind holds its child to its parent.
 
     ``at`` on ``body`` and ``to_at`` on ``to`` are the poses of the joint's two frames. Nothing hangs on a latch: bodies
     have joints of their own that carry them, so that it can come and go.
     """
 
-    name: str
     body: str
     to: str = GROUND
     joint: str = "fixed"
@@ -110,11 +97,10 @@ class Latch:
     axis2: Vector = (0.0, 1.0, 0.0)
     at: Pose = IDENTITY
     to_at: Pose = IDENTITY
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Roll:
+class Roll(Part):
     """A wheel or a ball of ``radius`` (m) around the point ``at`` of ``body`` rolls on a surface of ``to``.
 
     A wheel turns about ``axis``, in axes of ``body``, and touches with its rim; ``tyre`` (m) is the radius to which the
@@ -124,7 +110,6 @@ class Roll:
     direction in which a wheel heads) or "all", as on ice. Unless it ``pivots``, it does not turn about the normal.
     """
 
-    name: str
     body: str
     radius: float
     axis: Vector | None = None
@@ -136,38 +121,33 @@ class Roll:
     to_radius: float = 0.0
     slip: str = "none"
     pivots: bool = True
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class KnifeEdge:
+class KnifeEdge(Part):
     """A blade at the pose ``at`` of ``body`` moves along its x axis, and never along its y axis, as seen from ``to``.
 
     What keeps it on the ice is a constraint or joint of its own.
     """
 
-    name: str
     body: str
     to: str = GROUND
     at: Pose = IDENTITY
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Speed:
+class Speed(Part):
     """``u(joint) = ratio * u(of) + speed``, or ``u(joint) = speed``: speeds alone (rad/s, m/s), wherever they lead.
 
     ``speed`` is a function of time; a ``freedom`` counts the rows of u of a joint.
     """
 
-    name: str
     joint: str
     of: str | None = None
     ratio: float = 1.0
     speed: Function = 0.0
     freedom: int = 0
     of_freedom: int = 0
-    where: str | None = field(default=None, compare=False)
 
 
 Between = Distance | PointOnLine | PointOnPlane | Latch | Roll | KnifeEdge  # two bodies

@@ -6,25 +6,24 @@ A ``body`` or ``to`` is the name of a body, of a frame or "ground"; points and p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .functions import Function
-from .parts import GROUND
+from .parts import GROUND, Part
 from .pose import IDENTITY, Pose, Vector
 
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
-class Motor:
+class Motor(Part):
     """A drive on one freedom of a joint, with coordinate q and speed u.
 
     It applies ``torque(t) + kp (position(t) - q) + kd (velocity(t) - u)``, cut off at plus and minus ``limit``. Without
     a ``velocity`` the target speed is the rate of ``position``. ``freedom`` counts from 0 within the joint.
     """
 
-    name: str
     joint: str
     freedom: int = 0
     torque: Function = 0.0
@@ -33,28 +32,24 @@ class Motor:
     kp: float = 0.0
     kd: float = 0.0
     limit: float | None = None
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Motion:
+class Motion(Part):
     """One freedom of a joint moves as a given function of time; the force that this takes is an output."""
 
-    name: str
     joint: str
     freedom: int = 0
     position: Function = 0.0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Spring:
+class Spring(Part):
     """A spring and damper along the line between the point ``at`` of ``body`` and ``to_at`` of ``to``.
 
     ``stiffness`` (N/m), ``damping`` (N s/m) and free ``length`` (m).
     """
 
-    name: str
     body: str
     to: str = GROUND
     at: Vector = ORIGIN
@@ -62,18 +57,16 @@ class Spring:
     stiffness: float = 0.0
     damping: float = 0.0
     length: float = 0.0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Bushing:
+class Bushing(Part):
     """Springs and dampers in six directions between the pose ``at`` of ``body`` and ``to_at`` of ``to``.
 
     ``stiffness`` (N/m), ``damping`` (N s/m), ``turning_stiffness`` (N m/rad) and ``turning_damping`` (N m s/rad) act
     along and about the axes x, y, z of ``to_at``.
     """
 
-    name: str
     body: str
     to: str = GROUND
     at: Pose = IDENTITY
@@ -82,44 +75,37 @@ class Bushing:
     damping: Vector = ORIGIN
     turning_stiffness: Vector = ORIGIN
     turning_damping: Vector = ORIGIN
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Wrench:
+class Wrench(Part):
     """``factor(t)`` times a ``force`` (N) at a point and a ``torque`` (N m), in "world" or "body" ``axes``."""
 
-    name: str
     body: str
     at: Vector = ORIGIN
     force: Vector = ORIGIN
     torque: Vector = ORIGIN
     axes: str = "world"
     factor: Function = 1.0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Drag:
+class Drag(Part):
     """``-(linear + quadratic |v|) v`` at a point with velocity v; ``linear`` in N s/m, ``quadratic`` in N s^2/m^2."""
 
-    name: str
     body: str
     at: Vector = ORIGIN
     linear: float = 0.0
     quadratic: float = 0.0
-    where: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class Custom:
+class Custom(Part):
     """A Python function ``f(t, position, rotation, velocity, wrench)`` that sets the wrench at a point of a body."""
 
-    name: str
     body: str
     function: Callable[..., Any]
     at: Vector = ORIGIN
-    where: str | None = field(default=None, compare=False)
 
 
 Force = Motor | Motion | Spring | Bushing | Wrench | Drag | Custom

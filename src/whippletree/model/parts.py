@@ -41,6 +41,14 @@ class Visual:
 
 
 @dataclass(slots=True)
+class Part:
+    """What every force and constraint has: its name, and the file and line it stands at."""
+
+    name: str
+    where: str | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(slots=True)
 class Body:
     """A rigid body: mass (kg), centre of mass (m) and inertia about it (kg m^2), in body axes.
 

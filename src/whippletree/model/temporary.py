@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from .parts import Part
 
 
 @dataclass(slots=True)
-class Temporary:
+class Temporary(Part):
     """The constraint ``name`` is there only at times.
 
     It ``begins`` "open" or "made". It is made at the time ``make_at`` (s), or as soon as its two sides are nearer than
@@ -22,7 +24,6 @@ class Temporary:
     slips against this load, until speeds agree again.
     """
 
-    name: str
     begins: str = "open"
     make_at: float | None = None
     make_within: float | None = None
@@ -36,4 +37,3 @@ class Temporary:
     friction: float | None = None
     static_friction: float | None = None
     slips_at: float | None = None
-    where: str | None = field(default=None, compare=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -117,10 +116,7 @@ def _recipe(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(value: Any, what: str, low: int, high: int) -> int:
-    try:
-        n = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        n = -1
+    n = check.counted(value)
     if not low <= n <= high:
         raise ModelError(f"beam: {what} is no such number", expected=f"{low} to {high}", got=repr(value)[:80])
     return n

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+import os
 import warnings
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +22,24 @@ ROUNDING = 1e-9  # of the largest eigenvalue: what is left of a zero one in matr
 STILL = 1e-6  # of the largest motion: modes printed with 7 digits
 LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
 ABSURD = (1e-4, 1e8)  # rad/s: slower than a day, faster than ultrasound
+
+
+def counted(value: Any) -> int:
+    """A whole number; -1 for whatever is none."""
+    try:
+        return -1 if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        return -1
+
+
+def file(path: str | os.PathLike[str], what: str, largest: int) -> Path:
+    """A file that is there and has at most so many bytes."""
+    found = Path(path)
+    if not found.is_file():
+        raise ModelError(f"{what}: there is no file '{found.name}'", where=str(found))
+    if found.stat().st_size > largest:
+        raise ModelError(f"{what}: the file is too large", expected=f"at most {largest} bytes", where=str(found))
+    return found
 
 
 def known(name: Any, names: Collection[str], what: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,10 +100,7 @@ class Choice:
 
 
 def _count(value: Any, least: int) -> int:
-    try:
-        n = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        n = -1
+    n = check.counted(value)
     if not least <= n <= MOST:
         raise ModelError("modes: count is not a count", expected=f"{least} to {MOST}", got=repr(value)[:80])
     return n

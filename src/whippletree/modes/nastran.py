@@ -90,11 +90,7 @@ def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 def _read(path: str | os.PathLike[str], what: str, reader: Callable[[Path], Any]) -> Any:
     """What a reader makes of a file; readers of binary ones raise whatever they trip over."""
-    file = Path(path)
-    if not file.is_file():
-        raise ModelError(f"nastran: there is no file '{file.name}'", where=str(file))
-    if file.stat().st_size > LARGEST_FILE:
-        raise ModelError("nastran: the file is too large", expected=f"at most {LARGEST_FILE} bytes", where=str(file))
+    file = check.file(path, "nastran", LARGEST_FILE)
     try:
         return reader(file)
     except ModelError:
@@ -103,7 +99,7 @@ def _read(path: str | os.PathLike[str], what: str, reader: Callable[[Path], Any]
         raise ModelError(f"nastran: {what} cannot be read", got=str(error)[:80], where=str(file)) from None
 
 
-def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[list[Any], np.ndarray]:
+def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[Any, np.ndarray]:
     return _read(path, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, path), str(path)))
 
 

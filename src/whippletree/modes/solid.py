@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,11 +120,7 @@ def _mesh(mesh: Any, skfem: Any) -> Any:
                 "solid: no mesh of solid elements", expected="a scikit-fem mesh or a file", got=repr(mesh)[:80]
             )
         return mesh
-    path = Path(mesh)
-    if not path.is_file():
-        raise ModelError(f"solid: there is no file '{path.name}'", where=str(path))
-    if path.stat().st_size > LARGEST_FILE:
-        raise ModelError("solid: the file is too large", expected=f"at most {LARGEST_FILE} bytes", where=str(path))
+    path = check.file(mesh, "solid", LARGEST_FILE)
     try:
         import meshio  # noqa: F401
     except ImportError:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bench import run as bench
-from ..bench.flexible import COMPOSITE, slope
+from ..bench.flexible import COMPOSITE, growth
 from ..bench.flexible_families import chain, state, strip
 from ..bench.picture import plain
 from ..bench.result import OURS, BenchResult, Statement
@@ -206,7 +206,7 @@ def _measured(page: Page, result: BenchResult) -> None:
         took = [digits(r.seconds[e] * 1e6) for e in (OURS, COMPOSITE)]
         table.append([str(n), *took, f"{r.seconds[COMPOSITE] / r.seconds[OURS]:.2f}", f"{ratio(n):.2f}"])
     page.table(["modes", "articulated", "composite", "measured ratio", "counted ratio"], table)
-    grown = [(q, slope(result, q)) for q in ("growth with modes", "growth with bodies")]
+    grown = [(q, growth(result, q)) for q in ("growth with modes", "growth with bodies")]
     words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]} to {s[1]}" for name, s in grown if s)
     page.text(
         f"Time of the articulated-body algorithm grows as follows. {words}. The paper says O(N n_m²): sizes are still "

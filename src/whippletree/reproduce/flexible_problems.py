@@ -20,10 +20,10 @@ def p10(count: int, fidelity: str = "full", plane: str = "bending_y", **more: An
     return beam(LENGTH, **(P10_BEAM | more), deforms=[plane]).modes(count=count, fidelity=fidelity)
 
 
-def hub_and_beam(count: int, *, tip: float = 0.0, inertia: float = 50.0, **modes: Any) -> Model:
+def hub_and_beam(count: int, *, tip: float = 0.0, **modes: Any) -> Model:
     """A hub that turns about z, and a beam clamped to it at its axis, perhaps with a mass at the tip."""
     m = Model("hub and beam", gravity=(0, 0, 0))
-    m.body("hub", mass=1.0, inertia=(inertia,) * 3)
+    m.body("hub", mass=1.0, inertia=(50.0,) * 3)
     m.joint("pivot", "revolute", m.ground, "hub", axis="z")
     m.flexible("arm", p10(count, **modes))
     m.joint("root", "fixed", "hub", "arm")

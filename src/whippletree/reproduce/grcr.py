@@ -12,7 +12,7 @@ from ..analysis.mobility import mobility
 from ..bench import run as bench
 from ..bench.loop_families import LOOPS
 from ..bench.loop_peers import Ours
-from ..bench.loops import slope
+from ..bench.loops import growth as measured_growth
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
 from ..dynamics.functions import jacobian
@@ -44,13 +44,13 @@ ALGORITHMS = ("reduction", "multipliers", "nullspace")
 SINGULAR = 1e-9  # of a loop's columns
 
 
-def dependent_sets(variant: str, q: np.ndarray | None = None) -> dict[tuple[int, ...], float]:
+def dependent_sets(variant: str) -> dict[tuple[int, ...], float]:
     """For any three of the five coordinates, the smallest singular value of their columns in the loop's equations.
 
     Where it is zero they cannot be the dependent ones.
     """
-    system, at, _ = five_bar(variant)
-    columns = jacobian(system, at if q is None else q, "bar4")[2:5]  # turn about z, shift along x and y
+    system, q, _ = five_bar(variant)
+    columns = jacobian(system, q, "bar4")[2:5]  # turn about z, shift along x and y
     along = np.array(
         [np.cos(np.pi / 4), np.sin(np.pi / 4)] if variant == "A" else [-np.sin(np.pi / 4), np.cos(np.pi / 4)]
     )
@@ -252,7 +252,7 @@ def _measured(page: Page, tell: Callable[[str], None]) -> None:
     rows = [
         [str(r.loops), *(digits(r.seconds[e] * 1e6) if e in r.seconds else "-" for e in engines)] for r in result.rows
     ]
-    powers = [slope(result, e, 16) for e in engines]
+    powers = [measured_growth(result, e, 16) for e in engines]
     rows.append(["*power*", *(f"*{p[2]:.2f}*" if p else "-" for p in powers)])
     page.text(
         "### Measured",

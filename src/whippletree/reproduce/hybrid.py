@@ -10,6 +10,7 @@ import numpy as np
 
 from ..bench import families, subchains, theory
 from ..bench import run as bench
+from ..bench.measure import difference, slope
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
 from ..bench.theory_report import growth
@@ -40,10 +41,7 @@ def table_3(N: float, N_sub: float) -> tuple[Count, Messages]:
 
 def state(bodies: int) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """A chain of turning hinges, and q, u and tau of it."""
-    model = families.chain(bodies)
-    system = model.compile()
-    q, u, tau, _ = (x[0] for x in families.states(model, system, 1))
-    return system, q, u, tau
+    return families.one_state(families.chain(bodies))
 
 
 def gamma(bodies: int, pieces: int) -> tuple[np.ndarray, list[int]]:
@@ -83,16 +81,17 @@ def iterations(quick: bool) -> tuple[list[list[float]], dict[int, list[list[floa
 
 def power(points: list[list[float]]) -> float:
     """gamma of iterations = c m^gamma, fitted."""
-    m, count = np.log(np.array([p[:2] for p in points])).T
-    return float(np.polyfit(m, count, 1)[0])
+    found = slope((m, count) for m, count, *_ in points)
+    assert found is not None
+    return found[2]
 
 
-def agreement(bodies: int = 1024, pieces: int = 16) -> float:
+def agreement() -> float:
     """How far accelerations in subchains are from those of the whole chain, relative to the largest."""
-    system, q, u, tau = state(bodies)
+    system, q, u, tau = state(TABLE[0])
     whole_chain = forward_dynamics(system, q, u, tau, algorithm="articulated")
-    cut = forward_dynamics(system, q, u, tau, algorithm=f"subchains(pieces={pieces})")
-    return float(np.abs(cut - whole_chain).max() / np.abs(whole_chain).max())
+    cut = forward_dynamics(system, q, u, tau, algorithm=f"subchains(pieces={TABLE[1]})")
+    return difference(cut, whole_chain)
 
 
 def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]]) -> list[Statement]:
@@ -152,7 +151,7 @@ def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]
         Statement(
             "fig. 1, eqs (3a) and (3b)",
             "cut subchains with their loads behave as the whole chain",
-            f"accelerations of 1024 bodies in 16 subchains differ by {small(agreement())}, relative",
+            f"accelerations of {TABLE[0]} bodies in {TABLE[1]} subchains differ by {small(agreement())}, relative",
         ),
     ]
 

@@ -28,11 +28,11 @@ def start(system: System, q: Mapping[str, Any], u: Mapping[str, Any] | None = No
     return full, speeds
 
 
-def rod_in_plane(length: float = 1.0, along: str = "x", mass: float = 1.0) -> dict[str, Any]:
-    """A thin rod in the plane x-y."""
-    I = mass * length**2 / 12
-    com, inertia = ((length / 2, 0, 0), (0, I, I)) if along == "x" else ((0, length / 2, 0), (I, 0, I))
-    return {"mass": mass, "com": com, "inertia": inertia}
+def rod_in_plane(along: str = "x") -> dict[str, Any]:
+    """A thin rod of 1 m and 1 kg in the plane x-y."""
+    I = 1 / 12
+    com, inertia = ((0.5, 0, 0), (0, I, I)) if along == "x" else ((0, 0.5, 0), (I, 0, I))
+    return {"mass": 1.0, "com": com, "inertia": inertia}
 
 
 def five_bar_model(variant: str = "A") -> Model:

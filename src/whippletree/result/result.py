@@ -273,11 +273,6 @@ class Result:
 
         save(self, path)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a file that :meth:`save` wrote."""
-        return load_result(path)
-
     def displacements(self, body: str) -> np.ndarray:
         """(T, nodes, 3) What the nodes of a flexible body, as ``modes.nodes`` has them, move by in its frame."""
         from .deformation import displacements
