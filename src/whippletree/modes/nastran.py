@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +99,11 @@ def _read(path: str | os.PathLike[str], what: str, reader: Callable[[Path], Any]
         raise ModelError(f"nastran: {what} cannot be read", got=str(error)[:80], where=str(file)) from None
 
 
-def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[Any, np.ndarray]:
+def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[Sequence[Any], np.ndarray]:
     return _read(path, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, path), str(path)))
 
 
-def _matrices(path: Path, M: str | None, K: str | None) -> tuple[Any, Any]:
+def _matrices(path: Path, M: str | None, K: str | None) -> Sequence[Any]:
     readers = {".op4": op4, ".op2": op2}
     if path.suffix.lower() not in readers:
         raise ModelError(f"nastran: '{path.name}' holds no matrices", expected="a file .op4 or .op2", where=str(path))
