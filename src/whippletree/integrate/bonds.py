@@ -236,12 +236,14 @@ class Bonds:
         )
 
     def returns(self, t: float, y: np.ndarray) -> tuple[float, ...]:
-        """When to look after what has just bounced, so that a short flight is not overlooked between two looks."""
+        """When to look after what has bounced, so that a short flight is not overlooked between two looks."""
         (q, u), times = self.split(y), []
-        for name in {c.name for c in self.changes if c.t == t and c.what == "bounced"} - self.system.held.keys():
-            rate, fall = float(self.approach(name, t, q, u)[1]), -self._fall(name, t, q, u)
-            if fall > 0.0 and rate > 0.0:
-                times += [t + share * 2.0 * rate / fall for share in LOOKS]
+        latest = {c.name: c.what for c in self.changes}
+        for name in (n for n, what in latest.items() if what == "bounced" and n not in self.system.held):
+            (gap, rate), fall = map(float, self.approach(name, t, q, u)), -self._fall(name, t, q, u)
+            if fall > 0.0 and rate * rate + 2.0 * fall * gap > 0.0:
+                flight = (rate + np.sqrt(rate * rate + 2.0 * fall * gap)) / fall
+                times += [t + share * flight for share in LOOKS if flight > 0.0]
         return tuple(sorted(times))
 
     def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
