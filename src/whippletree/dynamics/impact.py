@@ -29,7 +29,7 @@ STAGES = 50  # at most, between changes of what happens
 
 
 def impact(G: np.ndarray, v: np.ndarray, mu: float, restitution: float) -> np.ndarray:
-    """The impulse (k), normal first, on a contact that comes in at v (k), v[0] < 0; k = 2 or 3, without friction any."""
+    """The impulse (k), normal first, on a contact that comes in at v (k), v[0] < 0; k = 2 or 3, any without friction"""
     if mu == 0.0:
         return np.asarray(-(1.0 + restitution) * v[0] / G[0, 0] * np.eye(len(v))[0])
     size, p, W, target = float(np.linalg.norm(v)), np.zeros(len(v)), 0.0, math.nan  # while it is compressed
@@ -122,9 +122,7 @@ def _turning(
     largest, speed = float(np.linalg.norm(G)), float(np.linalg.norm(v))
     scale = np.array([1.0, 1.0, speed, *np.full(3, speed / largest), speed**2 / largest])
     begin = [math.log(np.linalg.norm(v[1:])), math.atan2(v[2], v[1]), v[0], *p, W]
-    found = solve_ivp(
-        rate, (0.0, 1e18 / largest), begin, "DOP853", events=events, rtol=1e-12, atol=1e-14 * scale
-    )
+    found = solve_ivp(rate, (0.0, 1e18 / largest), begin, "DOP853", events=events, rtol=1e-12, atol=1e-14 * scale)
     if found.status != 1:
         raise _endless(G, mu)
     y = found.y[:, -1]
@@ -136,7 +134,7 @@ def _endless(G: np.ndarray, mu: float) -> SimulationError:
 
 
 def _at_rest(G: np.ndarray, mu: float) -> np.ndarray:
-    """The force across on a contact without slip, for a unit of normal force: what sticking takes, or -mu e if it slips.
+    """The force across on a contact without slip, for a unit of normal force: what sticking takes, or -mu e.
 
     It slips along the unit vector e where its friction lets it go: G_tn - mu G_tt e = k e, with the one k > 0 that
     makes (k + mu G_tt)^-1 G_tn a unit vector.

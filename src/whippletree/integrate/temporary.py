@@ -19,7 +19,6 @@ from .events import Event, Watch
 from .making import CLOSED
 from .task import Failure, Task
 
-
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
 
 
