@@ -13,7 +13,7 @@ import whippletree as wt
 from closing import quaternion
 from whippletree.integrate.bonds import Bonds
 from whippletree.model import Pose
-from zoo import random_model, random_pose, random_solid, random_state, unit
+from zoo import random_model, random_solid, random_state, unit
 
 KINDS = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
 

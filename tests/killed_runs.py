@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 import whippletree as wt
+from test_resume_temporary import juggled
 from whippletree.integrate import checkpoint
 from whippletree.reproduce.problems import floating_tree
 
@@ -23,11 +24,15 @@ ROWS = 200
 
 
 def cases():
+    """Systems and how they are simulated: smooth motions, and one with bounces, latches and friction."""
     system = floating_tree().compile()
     u, tau = np.linspace(-1, 1, system.nu), np.linspace(0.1, -0.1, system.nu)
-    return system, {
-        "dopri5": {"until": 40.0, "u": u, "output_step": 40.0 / ROWS},
-        "rk4": {"until": 5.0, "u": u, "tau": tau, "integrator": "rk4", "step": 1e-3, "output_step": 5.0 / ROWS},
+    changing, start = juggled()
+    fixed = {"integrator": "rk4", "step": 1e-3}
+    return {
+        "dopri5": (system, {"until": 40.0, "u": u, "output_step": 40.0 / ROWS}),
+        "rk4": (system, {"until": 5.0, "u": u, "tau": tau, "output_step": 5.0 / ROWS} | fixed),
+        "changes": (changing, start | {"until": 2.0}),
     }
 
 
@@ -67,6 +72,9 @@ def check_readable(path, whole):
         run = wt.load_result(path)
         assert np.array_equal(run.q, whole.q[: len(run)])
         assert np.array_equal(run.u, whole.u[: len(run)])
+        for was, is_ in zip(whole.changes, run.changes, strict=False):
+            assert was[:3] == is_[:3]
+            assert np.array_equal(was.impulse, is_.impulse)
 
 
 def check_equal(path, expected):
@@ -77,10 +85,10 @@ def check_equal(path, expected):
 
 
 def main(folder, kills, seed):
-    system, options = cases()
+    options = cases()
     checkpoint.WRITING_SHARE = 0.9  # write nearly all the time: that is where a kill could do harm
     whole, longest = {}, {}
-    for name, given in options.items():
+    for name, (system, given) in options.items():
         (folder / name).mkdir()
         whole[name] = simulate(system, given, folder / name / "whole.nc", resume=False)
         longest[name] = seconds_alone(system, given, folder / name / "whole.nc")
@@ -88,7 +96,7 @@ def main(folder, kills, seed):
     while killed < kills or runs < 2 * len(options):
         name = list(options)[runs % len(options)]
         path, life = folder / name / "run.nc", longest[name]
-        while not live(system, options[name], path, life * chance.random()):
+        while not live(*options[name], path, life * chance.random()):
             killed += 1
             life *= 1.1  # so that a slow machine comes to an end too
             check_readable(path, whole[name])

@@ -6,6 +6,7 @@ import pytest
 import whippletree as wt
 from whippletree.dynamics.impact import impact
 from whippletree.errors import ModelError, SimulationError
+from whippletree.gallery import gallery
 
 G = 9.81
 FINE = {"rtol": 1e-10, "atol": 1e-12}
@@ -263,6 +264,25 @@ def test_a_brake_stops_a_wheel():
     run = wt.simulate(m.compile(), 5.0, u={"load_shaft": 6.0}, **FINE)
     assert [c.what for c in run.changes] == ["made", "sticks"]
     assert abs(run.changes[1].t - 1.0 - 6.0 * 0.6 / 2.0) < 1e-10
+
+
+def test_the_clutch_of_our_models():
+    """Motor and flywheel of inertia m r^2 / 2: when plates stick, the one speed, and heat: the energy lost."""
+    run = gallery()["clutch"].run()
+    I, J, w, L = 8.0 * 0.1**2 / 2, 20.0 * 0.2**2 / 2, 60.0, 4.0
+    made, sticks, slips, parts = run.changes
+    assert [c.what for c in run.changes] == ["made", "sticks", "slips", "broken"]
+    assert abs(sticks.t - 1.0 - w / (L / I + L / J)) < 1e-9
+    common = I * w / (I + J)
+    row = int(np.searchsorted(run.t, sticks.t))
+    assert run["motor_shaft.u"][row] == pytest.approx(common, rel=1e-9)
+    assert run["flywheel_shaft.u"][row] == pytest.approx(common, rel=1e-9)
+    heat = 0.5 * I * w**2 - 0.5 * (I + J) * common**2
+    assert heat == pytest.approx(0.5 * L * w * (sticks.t - 1.0), rel=1e-9)  # torque times mean slip
+    assert run["energy.work"][row] == pytest.approx(-heat, rel=1e-8)
+    # the brake is 12 (t - 4) on the flywheel; the plates pass on what turns the motor alike
+    assert abs(slips.t - 4.0 - L / (12.0 * I / (I + J))) < 1e-8
+    assert (made.t, parts.t) == (1.0, 8.0)
 
 
 # ---- formulations, jams, refusals

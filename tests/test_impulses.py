@@ -146,7 +146,7 @@ def test_whatever_else_is_made_at_speed(kind):
             if kind == "point_on_line":
                 k = wt.kinematics(m.compile(), np.r_[0, 0, 0, 1, 0, 0, 0, 0.3, 0.4])
                 p = k.position("arm0") + k.rotation("arm0") @ np.array([0.1, 0.2, 0.1])
-                given["to_at"] = pose_in(k, "arm1", np.eye(3), p + [0.0, 0.01, 0.0])
+                given["to_at"] = pose_in(k, "arm1", np.eye(3), p + 0.01 * np.eye(3)[1])
             m.constraint("meet", kind, **given)
             m.temporary("meet", here=kind == "relative")
             system = m.compile()
@@ -228,7 +228,7 @@ def along(run):
 
 
 def test_the_account_of_a_long_run_is_closed():
-    """Balls that bounce, rub, spin and roll on a raft in space, and are caught by a rope: some hundred changes."""
+    """Balls that bounce, rub, spin and roll on a raft in space, push each other off, and are caught by a rope."""
     m = wt.Model("juggling", gravity=(0.0, 0.0, 0.0))
     m.body("raft", **wt.box(mass=20.0, size=(2.0, 2.0, 0.2)))
     m.joint("drift", "free", "ground", "raft")
@@ -237,18 +237,22 @@ def test_the_account_of_a_long_run_is_closed():
         m.joint(f"flight{n}", "free", "ground", f"ball{n}")
         m.force(f"pull{n}", "spring", body=f"ball{n}", to="raft", stiffness=6.0, length=0.0)
         m.constraint(f"floor{n}", "roll", body=f"ball{n}", to="raft", radius=0.1)
-        m.temporary(f"floor{n}", one_sided=True, restitution=0.7, friction=0.2 + 0.2 * n)
-    m.constraint("rope", "distance", body="ball0", to="ball1", length=0.9)
+        m.temporary(f"floor{n}", one_sided=True, restitution=0.5, friction=0.2 + 0.2 * n)
+    m.constraint("rope", "distance", body="ball0", to="ball1", length=0.6)
     m.temporary("rope", one_sided=True, restitution=0.3)
-    q = {"flight0": (0.2, 0.1, 0.7, 1, 0, 0, 0), "flight1": (-0.3, 0.0, 0.9, 1, 0, 0, 0)}
+    q = {"flight0": (0.2, 0.1, 0.3, 1, 0, 0, 0), "flight1": (-0.3, 0.0, 0.4, 1, 0, 0, 0)}
     u = {"flight0": (3.0, -5.0, 1.0, 0.4, 0.3, 0.0), "flight1": (-2.0, 6.0, 0.0, 0.3, -0.2, 0.0)}
-    run = wt.simulate(m.compile(), 6.0, q=q, u=u, output_step=0.05, **FINE)
+    run = wt.simulate(m.compile(), 2.5, q=q, u=u, output_step=0.05, **FINE)
     assert len(run.changes) > 20
     energy, momentum = along(run)
     whole = energy + run["energy.elastic"] - run["energy.work"]
     assert np.abs(whole - whole[0]).max() < 1e-10 * np.abs(energy + run["energy.elastic"]).max()
     assert np.abs(momentum - momentum[0]).max() < 1e-9 * account(run.system, run.q[0], run.u[0]).size.max()
     assert np.abs(run["energy.balance"]).max() < 1e-10 * np.abs(energy + run["energy.elastic"]).max()
+    k = wt.kinematics(run.system, run.q)
+    for n in range(2):  # nobody has gone through the raft
+        away = k.position(f"ball{n}") - k.position("raft")
+        assert np.einsum("ti,ti->t", away, k.rotation("raft")[:, :, 2]).min() > 0.1 - 1e-9
 
 
 def test_an_event_that_changes_speeds_is_in_the_account():

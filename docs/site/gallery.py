@@ -21,7 +21,7 @@ FIRST_SIZE, FIRST_FRAMES = 230, 60
 GROUPS = {
     "Trees": "whippletree double_pendulum arm7 ten_link long_chain suspension satellite",
     "Closed loops": "four_bar slider_crank five_bar andrews bricard ladder stewart leg",
-    "Rolling, sliding, touching": "rolling_disc chaplygin_sleigh cart ball_on_table newtons_cradle",
+    "Rolling, sliding, touching": "rolling_disc chaplygin_sleigh cart ball_on_table newtons_cradle clutch",
     "Holding on and letting go": "docking space_manipulator",
     "Flexible bodies": "rotating_beam flexible_slider_crank flexible_arm spacecraft",
 }

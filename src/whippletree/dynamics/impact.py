@@ -29,7 +29,7 @@ STAGES = 50  # at most, between changes of what happens
 
 
 def impact(G: np.ndarray, v: np.ndarray, mu: float, restitution: float) -> np.ndarray:
-    """The impulse (k), normal first, on a contact that comes in at v (k), v[0] < 0; k = 2 or 3, without friction any."""
+    """The impulse (k), normal first, on a contact that comes in at v (k), v[0] < 0; k = 2 or 3, any without friction"""
     if mu == 0.0:
         return np.asarray(-(1.0 + restitution) * v[0] / G[0, 0] * np.eye(len(v))[0])
     size, p, W, target = float(np.linalg.norm(v)), np.zeros(len(v)), 0.0, math.nan  # while it is compressed
@@ -134,7 +134,7 @@ def _endless(G: np.ndarray, mu: float) -> SimulationError:
 
 
 def _at_rest(G: np.ndarray, mu: float) -> np.ndarray:
-    """The force across on a contact without slip, for a unit of normal force: what sticking takes, or -mu e if it slips.
+    """The force across on a contact without slip, for a unit of normal force: what sticking takes, or -mu e.
 
     It slips along the unit vector e where its friction lets it go: G_tn - mu G_tt e = k e, with the one k > 0 that
     makes (k + mu G_tt)^-1 G_tn a unit vector.

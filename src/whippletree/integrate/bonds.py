@@ -24,9 +24,10 @@ from ..result.records import Change
 from ..system.system import System
 from .events import Condition
 from .friction import STILL, Friction
-from .making import CLOSED, PULLS, make, refuse
+from .making import CLOSED, PULLS, REST, make, refuse
 
 LOOKS = (0.25, 0.5, 0.75, 0.95)  # of a flight after a bounce
+HOP = 1e-12  # m: lower ones are not told from rounding
 MOST_AT_ONCE = 200  # changes at one moment
 Loads = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
 
@@ -236,12 +237,15 @@ class Bonds:
         )
 
     def returns(self, t: float, y: np.ndarray) -> tuple[float, ...]:
-        """When to look after what has just bounced, so that a short flight is not overlooked between two looks."""
+        """When to look after what has bounced or lifted off: a short flight is not overlooked between two looks."""
         (q, u), times = self.split(y), []
-        for name in {c.name for c in self.changes if c.t == t and c.what == "bounced"} - self.system.held.keys():
-            rate, fall = float(self.approach(name, t, q, u)[1]), -self._fall(name, t, q, u)
-            if fall > 0.0 and rate > 0.0:
-                times += [t + share * 2.0 * rate / fall for share in LOOKS]
+        latest = {c.name: c.what for c in self.changes}
+        open_ = [n for n, what in latest.items() if what in ("bounced", "broken") and self.temporaries[n].one_sided]
+        for name in open_:
+            (gap, rate), fall = map(float, self.approach(name, t, q, u)), -self._fall(name, t, q, u)
+            if fall > 0.0 and rate * rate + 2.0 * fall * gap > 0.0:
+                flight = (rate + np.sqrt(rate * rate + 2.0 * fall * gap)) / fall
+                times += [t + share * flight for share in LOOKS if flight > 0.0]
         return tuple(sorted(times))
 
     def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
@@ -251,12 +255,15 @@ class Bonds:
         return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
 
     def _reached(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
-        """Whether something one-sided is there and comes nearer, or is about to."""
+        """Whether something one-sided is there and comes nearer, or is about to: a hop that no look can see is none."""
         self.forget()
         gap, rate = self.approach(name, t, q, u)
-        if gap > CLOSED * max(1.0, self.everything.constraints.size) or rate > STILL:
+        if gap > CLOSED * max(1.0, self.everything.constraints.size) or rate > REST:
             return False
-        return bool(rate < -STILL or self._fall(name, t, q, u) < -STILL)
+        if rate < -STILL:
+            return True
+        fall = self._fall(name, t, q, u)
+        return bool(fall < -STILL and (rate <= STILL or rate * rate < -2.0 * HOP * fall))
 
     def _next(self, t: float, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""

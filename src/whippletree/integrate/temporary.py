@@ -16,6 +16,7 @@ from ..result.spans import system_after
 from ..system.system import System
 from .bonds import Bonds
 from .events import Event, Watch
+from .making import CLOSED
 from .task import Failure, Task
 
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
@@ -179,6 +180,8 @@ class Switching:
         """Go on from y at t, with the constraints that hold now."""
         self._go_on(t, y, int(np.searchsorted(self.part.t, t, side="right")))
         self.watch.also = self.bonds.returns(t, y)
+        values = self.watch.probe(np.array([t]), y[None])[0]
+        self.watch.before = np.where(np.abs(values) > CLOSED, values, np.nan)  # what has just happened has no side yet
 
     def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
         system = self.bonds.system
