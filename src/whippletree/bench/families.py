@@ -19,9 +19,9 @@ from . import loop_families
 
 FAMILIES = (
     "chain", "tree", "robot", "batch", "rollout", "simulate", "scaling", "divide", "subchains", "mpi", "flexible",
-    "choose", "theory", "live", *loop_families.LOOPS,
+    "choose", "theory", "live", "view", *loop_families.LOOPS,
 )  # fmt: skip
-ALONE = ("scaling", "divide", "subchains", "mpi", "choose", "theory", "live")  # without peers
+ALONE = ("scaling", "divide", "subchains", "mpi", "choose", "theory", "live", "view")  # without peers
 LARGEST = 1_000_000  # bodies; a Model of more does not fit the memory of a usual machine
 
 # name: file under the robots folder of the example-robot-data package, and the base
@@ -49,6 +49,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "choose": (4, 16, 64, 128, 256, 1024, 10000),
     "theory": (1024, 4096),
     "live": (60,),
+    "view": (10,),
     **loop_families.PLANNED,
 }
 
