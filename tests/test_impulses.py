@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import whippletree as wt
@@ -30,6 +30,7 @@ def latched(model, rng, kind, gap, here):
     return model.compile(), q, u
 
 
+@example(seed=990, kind="fixed", here=True)  # two bodies that are welded: what moves its rows is rounding
 @given(SEEDS, st.sampled_from(KINDS), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_latches_of_mechanisms_that_float(seed, kind, here):

@@ -74,7 +74,9 @@ def _shared(system: System, rows: ConstraintRows, Y: np.ndarray, lacks: np.ndarr
     held = system.constraints.follows < 0
     H = Y[:, held]
     size = np.linalg.norm(H, axis=0)
-    size[size <= UNMOVED * size.max(initial=0.0)] = np.inf  # their direction is rounding
+    reach = np.abs(rows.wrenches[held]).max(axis=(1, 2), initial=0.0)
+    still = np.abs(rows.C[held]).max(axis=1, initial=0.0) <= UNMOVED * reach  # as between bodies that are welded
+    size[still | (size <= UNMOVED * size.max(initial=0.0))] = np.inf  # their direction is rounding
     U, s, Vt = np.linalg.svd(H / size, full_matrices=False)
     keep = s > rank_tolerance(system, rows) * max(s.max(initial=0.0), 1e-300)
     part = (Vt[keep] @ (lacks[held] / size[:, None])) / s[keep, None]
