@@ -37,13 +37,10 @@ def chain(tmp_path_factory):
     return path
 
 
-def start(ranks, *arguments, **options):
-    """Ranks at work: one command for all, or a list of commands for each rank its own."""
-    parts = arguments[0] if isinstance(arguments[0], list) else [arguments] * ranks
-    command = [mpiexec()]
-    for n, part in enumerate(parts):
-        command += [":"] * (n > 0) + ["-n", "1", *PROGRAM, *map(str, part)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+def start(ranks, *arguments):
+    """Ranks at work on one command."""
+    command = [mpiexec(), "-n", str(ranks), *PROGRAM, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def run(ranks, *arguments):
@@ -75,10 +72,9 @@ def same_motion(one, other):
 def one_rank(chain, tmp_path_factory):
     """The run on one rank that no mpiexec started; it also compiles what the others load."""
     path = tmp_path_factory.mktemp("one") / "one.nc"
-    for _ in range(2):  # the first one compiles
-        given = [*PROGRAM, *map(str, chain_run(chain, "--on", "mpi", "-o", path))]
-        done = subprocess.run(given, capture_output=True, text=True, timeout=600)
-        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    given = [*PROGRAM, *map(str, chain_run(chain, "--on", "mpi", "-o", path))]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return path
 
 
@@ -130,32 +126,63 @@ def test_one_rank_computes_what_other_algorithms_do(chain, one_rank):
 # ---------------------------------------------------------------- ranks that differ, and bad input
 
 
-def test_ranks_that_read_different_models_are_refused_once(chain, tmp_path):
-    other = tmp_path / "other.toml"
-    other.write_text(chain.read_text("utf-8").replace("mass = 0.1", "mass = 0.2", 1), "utf-8")
-    parts = [chain_run(path, "--on", "mpi", "-o", tmp_path / "run.nc") for path in (chain, chain, other, chain)]
-    code, out, err = run(4, parts)
-    assert (code, out) == (2, "")
+def in_turn(ranks, commands):
+    """Exit codes and stderr of all ranks, for each of several commands that are given to one start of them."""
+    given = json.dumps([[list(map(str, one)) for one in command] for command in commands])
+    program = [sys.executable, str(Path(__file__).parent / "mpi_commands.py"), given]
+    started = [mpiexec(), "-n", str(ranks), *program] if ranks > 1 else program
+    done = subprocess.run(started, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for codes, errors in json.loads(done.stdout):
+        assert "Traceback" not in "".join(errors)
+        yield set(codes), "".join(errors)
+
+
+@pytest.fixture(scope="module")
+def refused(chain, tmp_path_factory):
+    """What four ranks say to commands that they must not begin, and where the first of them would write."""
+    folder = tmp_path_factory.mktemp("refused")
+    heavier, path = folder / "other.toml", folder / "run.nc"
+    heavier.write_text(chain.read_text("utf-8").replace("mass = 0.1", "mass = 0.2", 1), "utf-8")
+    few = ("run", chain, "--until", 0.1, "--algorithm", "subchains(pieces=2)", "--on", "mpi")
+    commands = {
+        "models": [chain_run(model, "--on", "mpi", "-o", path) for model in (chain, chain, heavier, chain)],
+        "settings": [chain_run(chain, "--on", "mpi", "--rtol", rtol) for rtol in (1e-8, 1e-7, 1e-8, 1e-7)],
+        "none": [chain_run(model, "--on", "mpi") for model in (chain, folder / "none.toml", chain, chain)],
+        "few": [few] * 4,
+    }
+    return dict(zip(commands, in_turn(4, commands.values()), strict=True)) | {"path": path}
+
+
+def test_ranks_that_read_different_models_are_refused_once(refused):
+    codes, err = refused["models"]
+    assert codes == {2}
     assert err.count("error:") == 1
     assert "the ranks have read different models" in err
     assert re.search(r"got: ranks 0, 1, 3: .*; rank 2: ", err)
-    assert not (tmp_path / "run.nc").exists()
+    assert not refused["path"].exists()
 
 
-def test_ranks_with_different_settings_are_refused(chain):
-    parts = [chain_run(chain, "--on", "mpi", "--rtol", rtol) for rtol in (1e-8, 1e-7)]
-    code, _, err = run(2, parts)
-    assert code == 2
+def test_ranks_with_different_settings_are_refused(refused):
+    codes, err = refused["settings"]
+    assert codes == {2}
     assert "different settings: rtol differs" in err
-    assert "rank 0: 1e-08; rank 1: 1e-07" in err
+    assert "ranks 0, 2: 1e-08; ranks 1, 3: 1e-07" in err
 
 
-def test_a_rank_without_its_model_ends_all(chain, tmp_path):
-    code, _, err = run(2, [chain_run(path, "--on", "mpi") for path in (chain, tmp_path / "none.toml")])
-    assert code == 2
+def test_a_rank_without_its_model_ends_all(refused):
+    codes, err = refused["none"]
+    assert codes == {2}
     assert err.count("error:") == 1
     assert "not every rank can start" in err
-    assert "rank 0: no complaint; rank 1: " in err
+    assert "ranks 0, 2, 3: no complaint; rank 1: " in err
+
+
+def test_more_ranks_than_subchains_are_refused(refused):
+    codes, err = refused["few"]
+    assert codes == {2}
+    assert err.count("error:") == 1
+    assert "more ranks than subchains" in err
 
 
 def test_an_error_of_all_ranks_is_said_once(chain):
@@ -163,14 +190,6 @@ def test_an_error_of_all_ranks_is_said_once(chain):
     assert (code, out) == (2, "")
     assert err.count("error:") == 1
     assert "integrator 'rk5' is not known" in err
-
-
-def test_more_ranks_than_subchains_are_refused(chain):
-    run_it = ("run", chain, "--until", 0.1, "--algorithm", "subchains(pieces=2)", "--on", "mpi")
-    code, _, err = run(4, *run_it)
-    assert code == 2
-    assert err.count("error:") == 1
-    assert "more ranks than subchains" in err
 
 
 def test_mpi_without_mpi4py_names_what_to_install(command, chain, monkeypatch):
@@ -201,10 +220,9 @@ def test_what_ranks_do_not_share_is_refused(chain, tmp_path):
         "force 'wind' (drag) acts on bodies": chain_run(pulled, "--on", "mpi"),
         "algorithm 'articulated' does not run on ranks": chain_run(chain, "--on", "mpi", form="articulated"),
     }
-    for words, given in cases.items():
-        done = subprocess.run([*PROGRAM, *map(str, given)], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 2
-        assert words in done.stderr
+    for words, (codes, err) in zip(cases, in_turn(1, [[given] for given in cases.values()]), strict=True):
+        assert codes == {2}
+        assert words in err
 
 
 def test_another_place_is_refused(command, chain):
