@@ -61,7 +61,7 @@ def test_grid_points_are_where_pyyeti_has_them(tmp_path, form, seed):
 
 def test_a_point_on_the_axis_of_a_cylinder(tmp_path):
     path = written(tmp_path, "CORD2C,3,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\nGRID,1,3,0.,70.,2.,3\n")
-    numbers, r, turns = grid(path)
+    _, r, turns = grid(path)
     np.testing.assert_array_equal(r, [[0.0, 0.0, 2.0]])
     np.testing.assert_array_equal(turns[0], np.eye(6))
 

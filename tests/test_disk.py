@@ -78,8 +78,9 @@ def kept(monkeypatch, tmp_path):
     disk.folder_of.cache_clear()
 
 
-def turn_of(kernel):
-    return kernel._cache._cache_file._turn()
+def turn_of(kernel, number=numba.int64):
+    key = kernel._cache._index_key((number,), kernel.targetctx.codegen())
+    return kernel._cache._cache_file._turn(key)
 
 
 def times_compiled(make):
@@ -104,6 +105,7 @@ def test_one_program_compiles_and_the_others_wait_for_it(kept):
     time.sleep(0.2)  # they are waiting, or will be
     turns.give_back(turn)
     assert sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in others) == [0, 0, 1]
+    assert not list(turn.parent.glob("*.lock"))
 
 
 def test_a_program_that_was_halted_is_not_waited_for(kept, monkeypatch):
@@ -120,5 +122,5 @@ def test_a_kernel_that_does_not_compile_gives_its_turn_back(kept):
     kernel = kept(half)
     with pytest.raises(numba.TypingError):
         kernel(1.0)
-    assert turn_of(kernel).exists()
     assert not turns._held
+    assert not turn_of(kernel, numba.float64).exists()

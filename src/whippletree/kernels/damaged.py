@@ -25,15 +25,18 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
     def load(self, key: Any) -> Any:
         """What is on disk; if that is nothing, it is our turn to compile, or another program has done so meanwhile."""
         found = super().load(key)
-        return super().load(key) if found is None and turns.wait_for(self._turn()) else found
+        return super().load(key) if found is None and turns.wait_for(self._turn(key)) else found
 
     def save(self, key: Any, data: Any) -> None:
+        index = Path(self._index_path).with_suffix(".lock")
+        turns.wait_for(index)  # who adds to it at once would take out what the other has added
         with suppress(OSError):  # the folder has gone, may not be written, or the disk is full
             super().save(key, data)
-        turns.give_back(self._turn())
+        turns.give_back(index)
+        turns.give_back(self._turn(key))
 
-    def _turn(self) -> Path:
-        return Path(self._index_path).with_suffix(".lock")
+    def _turn(self, key: Any) -> Path:
+        return Path(self._index_path).with_suffix(f".{sha256(repr(key).encode()).hexdigest()[:12]}.lock")
 
     def _load_index(self) -> dict[Any, str]:
         try:

@@ -1,7 +1,7 @@
 """Programs that need the same kernel at once take turns: one compiles it, and the others load what it has compiled.
 
-A turn is a lock on a file beside the kernel's. It ends with the work of the compiler, whether that succeeds or not, or
-with the process.
+A turn is a lock on a file beside the kernel's, which is there as long as the turn is. It ends with the work of the
+compiler, whether that succeeds or not, or with the process.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def _locked(handle: int) -> bool:
 def give_back(path: Path) -> None:
     if path in _held:
         _, handle = _held.pop(path)
+        path.unlink(missing_ok=True)  # who waits for it has it open, and looks for the kernel next
         os.close(handle)
 
 
@@ -75,8 +76,8 @@ class _Ended(event.Listener):  # type: ignore[misc]
 
 
 def _forget() -> None:
-    for path in list(_held):
-        give_back(path)
+    while _held:
+        os.close(_held.popitem()[1][1])
 
 
 event.register("numba:compiler_lock", _Ended())
