@@ -189,12 +189,14 @@ def test_files_that_are_no_structures(tmp_path, name, content, message):
 
 def test_arrays_that_are_no_structure(tmp_path):
     file = tmp_path / "a.npz"
+    none = np.array([0x110000], "u4").view("U1")  # one more than the last of Unicode
     for arrays, message in (
         ({"M": M, "K": K, "r": R, "stiff": K}, "structure: 'stiff' is not known"),
         ({"M": M, "r": R}, "structure: K is missing"),
         ({"M": M, "K": -K, "r": R}, "stiffness is not positive semi-definite"),
         ({"M_row": [-1], "M_col": [0], "M_data": [1.0], "K": K, "r": R}, "structure: M is no sparse matrix"),
         ({"M_row": [10**9], "M_col": [0], "M_data": [1.0], "K": K, "r": R}, "structure: M is no sparse matrix"),
+        ({"M": M, "K": K, "r": R, "names": none}, "'names.npy' holds characters that there are not"),
     ):
         np.savez(file, **arrays)
         with pytest.raises(ModelError, match=message) as caught:

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import sys
 import zipfile
 from dataclasses import fields
 from pathlib import Path
@@ -171,4 +172,6 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> np.
         if len(raw) != expected:
             got = f"{member.file_size} bytes for an array {shape}"
             raise ModelError(f"'{member.filename}' is cut short", got=got, where=where)
+    if dtype.kind == "U" and (np.frombuffer(raw, dtype.str[0] + "u4") > sys.maxunicode).any():
+        raise ModelError(f"'{member.filename}' holds characters that there are not", where=where)
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
