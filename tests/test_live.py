@@ -1,10 +1,12 @@
 """Real time: the loop against simulate, its clock, commands and refusals, the port by real sockets."""
 
+import asyncio
 import contextlib
 import json
 import math
 import socket
 import time
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -17,6 +19,7 @@ from whippletree.realtime import messages, session
 from whippletree.realtime.inputs import quintic
 from whippletree.realtime.memory import Memory
 from whippletree.realtime.pace import EDGES, Lateness, Pacer
+from whippletree.realtime.port import Port
 
 
 @pytest.fixture(scope="module")
@@ -387,6 +390,24 @@ def test_who_does_not_read_is_dropped(running):
         while lazy.recv(65536):
             pass
     client.close()
+
+
+def test_an_answer_goes_before_a_state_that_is_due():
+    """However late the port is: the answer to a greeting comes first."""
+    port = object.__new__(Port)  # has no memory to read a state from
+    talk, sent = SimpleNamespace(over=False, greeted=True, stream=50.0), []
+
+    async def send(text):
+        sent.append(json.loads(text))
+        talk.over = True
+
+    async def speak():
+        box = asyncio.Queue()
+        box.put_nowait({"ok": True})
+        await port._speak(talk, send, box)
+
+    asyncio.run(speak())
+    assert sent == [{"ok": True}]
 
 
 def test_websocket(running):

@@ -181,8 +181,9 @@ class Port:
         last, tick = 0.0, -1.0
         while not (session.over and box.empty()):
             pause = 1.0 / session.stream if session.greeted and session.stream > 0.0 else 0.1
-            try:
-                message = await asyncio.wait_for(box.get(), max(0.0, last + pause - time.monotonic()))
+            try:  # what waits goes first: without time left, wait_for would not even look
+                left = max(0.0, last + pause - time.monotonic())
+                message = await asyncio.wait_for(box.get(), left) if box.empty() else box.get_nowait()
             except TimeoutError:
                 message = None
             if message is not None:
