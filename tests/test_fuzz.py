@@ -22,8 +22,8 @@ pytest.importorskip("pyyeti")  # writes the valid files that wrong ones are made
 pytest.importorskip("trimesh")
 MANY = 5000
 # a resume reads its file as results are read, which are tried in full, and has its own state to look at beyond that;
-# the file of a sweep goes through xarray, at some 30 ms each
-CASES = dict.fromkeys(READERS, MANY) | {"resume": 1000, "sweep": 200}
+# the file of a sweep goes through xarray, at some 30 ms each; a bulk file is long, and takes 3 ms
+CASES = dict.fromkeys(READERS, MANY) | {"bulk": 2000, "resume": 1000, "sweep": 200}
 
 
 @pytest.mark.parametrize("name", READERS)
