@@ -45,6 +45,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "choose": (4, 16, 64, 128, 256, 1024, 10000),
     "theory": (1024, 4096),
     "live": (60,),
+    "view": (10,),
     **loop_families.PLANNED,
 }
 

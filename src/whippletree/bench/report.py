@@ -24,6 +24,7 @@ from . import (
     mpi_report,
     subchains_report,
     theory_report,
+    view_report,
 )
 from .loop_families import LOOPS
 from .measure import AGREE
@@ -39,6 +40,7 @@ REPORTS: dict[str, Any] = dict.fromkeys(LOOPS, loop_report) | {
     "choose": choice_report,
     "theory": theory_report,
     "live": live_report,
+    "view": view_report,
 }
 
 QUESTIONS = {
@@ -105,6 +107,8 @@ def _title(result: BenchResult) -> str:
     if result.family == "theory":
         return "theory: operations one after the other, by the counts of the papers"
     m, per = result.machine, PER.get(result.family, "state")
+    if result.family == "view":
+        return f"view: seconds to the first picture, best of {result.rounds} ({m['processor']})"
     return f"{result.family}: microseconds per {per}, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
 
 

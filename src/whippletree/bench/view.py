@@ -1,0 +1,132 @@
+"""How long a person waits for the first picture: from the command ``whippletree view`` to a canvas with the mechanism.
+
+A browser that is already open asks for the page as soon as somebody listens. The page itself notes when it has
+something to draw with, when it first draws instances, which all bodies are, and when their colours can be read.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingExtra, ModelError, SimulationError
+from ..files import load
+from ..result.result import Result
+from ..view.export import QUIET, find_browser
+from ..view.server import HOST, free_port
+from .result import OURS, BenchResult, Row
+
+MODEL = Path("models/space_manipulator.toml")
+SIZE = {"width": 1280, "height": 720}
+PATIENCE = 120.0  # s
+MOMENTS = ("listens", "page", "canvas", "drawn", "seen")
+EYE = """(() => {
+  const gl = WebGL2RenderingContext.prototype, canvas = HTMLCanvasElement.prototype, context = canvas.getContext;
+  const small = document.createElement('canvas'), at = window.noted = {};
+  small.width = 120; small.height = 80;
+  const pen = context.call(small, '2d', {willReadFrequently: true});
+  let fresh = null;
+  canvas.getContext = function (kind, ...more) {
+    if (kind.startsWith('webgl')) at.canvas ??= Date.now();
+    return context.call(this, kind, ...more);
+  };
+  for (const name of ['drawElementsInstanced', 'drawArraysInstanced']) {
+    const draw = gl[name];
+    gl[name] = function (...given) { at.drawn ??= Date.now(); fresh = this.canvas; return draw.apply(this, given); };
+  }
+  function look() {
+    if (fresh && !at.seen) {
+      pen.drawImage(fresh, 0, 0, 120, 80);
+      fresh = null;
+      const data = pen.getImageData(0, 0, 120, 80).data;
+      let coloured = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        const [r, g, b] = [data[i], data[i + 1], data[i + 2]];
+        coloured += data[i + 3] > 200 && Math.max(r, g, b) - Math.min(r, g, b) > 40;
+      }
+      if (coloured > 60) at.seen = Date.now();
+    }
+    requestAnimationFrame(look);
+  }
+  requestAnimationFrame(look);
+})();"""
+
+
+def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[str], None]) -> None:
+    """The moments of the best of some rounds, for results of so many megabytes."""
+    if not MODEL.exists():
+        raise ModelError(f"'{MODEL}' is not here", hint="call it in a clone of the project")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise MissingExtra("playwright", "test", "a browser that is watched") from None
+    result.note(f"seconds from the start of the command, {SIZE['width']} x {SIZE['height']} pixels, best of the rounds")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=find_browser(), args=[*QUIET[1:], "--no-sandbox"])
+        for size in megabytes:
+            file = Path(folder) / f"{size}.nc"
+            run = _saved(file, size)
+            found = []
+            for n in range(min(result.rounds, 10)):
+                progress(f"{size} MB, round {n + 1}")
+                found.append(_first_picture(browser, file))
+            best = min(found, key=lambda moments: moments["seen"])
+            label = f"{file.stat().st_size / 1e6:.1f} MB"
+            for name in MOMENTS:
+                row = Row(name, label, run.system.nb - 1, run.system.nu, seconds={OURS: best[name]})
+                result.rows.append(row)
+        browser.close()
+
+
+def _saved(file: Path, megabytes: int) -> Result:
+    """A motion of about that size on disk: all joints sway."""
+    system, rows = load(MODEL).compile(), 1000
+    while True:
+        t = np.linspace(0.0, 60.0, rows)
+        q = np.tile(system.q0, (rows, 1))
+        for n, joint in enumerate(j for j in system.joints if system.joint_kind(j) == "revolute"):
+            q[:, system.q_index(joint)] += 0.3 * np.sin((0.3 + 0.1 * n) * t)[:, None]
+        still = np.zeros((rows, system.nu))
+        run = Result(system, t, q, still, udot=still)
+        run.save(file)
+        share = megabytes * 1e6 / file.stat().st_size
+        if share <= 1.0:
+            return run
+        rows = int(rows * share) + 10
+
+
+def _first_picture(browser: Any, file: Path) -> dict[str, float]:
+    """The moments of one round, s."""
+    port = free_port(HOST, None)
+    page = browser.new_page(viewport=SIZE)
+    page.add_init_script(EYE)
+    command = [sys.executable, "-m", "whippletree", "view", str(file), "--no-open", "--port", str(port)]
+    begun = time.time()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not _listens(port):
+            if process.poll() is not None or time.time() - begun > PATIENCE:
+                raise SimulationError("the command did not open its port", got=" ".join(command))
+            time.sleep(0.005)
+        moments = {"listens": time.time() - begun}
+        page.goto(f"http://{HOST}:{port}", wait_until="commit")
+        moments["page"] = time.time() - begun
+        page.wait_for_function("window.noted.seen", timeout=1e3 * PATIENCE, polling=100)
+        return moments | {name: at / 1e3 - begun for name, at in page.evaluate("window.noted").items()}
+    finally:
+        process.terminate()
+        process.wait()
+        page.close()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex((HOST, port)) == 0
