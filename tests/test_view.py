@@ -262,6 +262,24 @@ def test_ports_that_cannot_be_had():
         server.serve(host="no host", port=9000)
 
 
+def test_a_server_without_a_door_is_not_used(monkeypatch):
+    import viser
+
+    class Other:
+        stopped = False
+
+        def __init__(self, **options):
+            pass
+
+        def stop(self):
+            Other.stopped = True
+
+    monkeypatch.setattr(viser, "ViserServer", Other)
+    with pytest.raises(wt.SimulationError, match="viser began its server in another way"):
+        server.serve()
+    assert Other.stopped
+
+
 def test_without_viser_the_pip_line_is_told(monkeypatch, run):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingExtra, match=r"pip install 'whippletree\[view\]'"):

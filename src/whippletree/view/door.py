@@ -13,8 +13,6 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..errors import SimulationError
-
 ALONE = ("127.0.0.1", "localhost", "::1")
 REFUSED = "This window asks for a token: open the address that was printed when it began.\n"
 PATIENCE = 8.0  # s that a browser waits for the scene; websockets gives it up after 10
@@ -103,5 +101,3 @@ def at(door: Door) -> Iterator[None]:
             yield
         finally:
             server.serve = begin  # type: ignore[misc]
-    if door.behind is None:
-        raise SimulationError("viser began its server in another way", hint="pip install 'viser<2'")

@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingExtra, ModelError
+from ..errors import MissingExtra, ModelError, SimulationError
 from .client import client_page
 from .door import ALONE, Door, at
 
@@ -39,6 +39,9 @@ def serve(
     door = Door(client_page(title), None if host in ALONE else token or secrets.token_urlsafe(12))
     with redirect_stdout(StringIO()), at(door):  # viser greets on stdout, which is for data
         server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
+    if door.behind is None:
+        stop(server)
+        raise SimulationError("viser began its server in another way", hint="pip install 'viser==1.1.*'")
     server.door = door  # type: ignore[attr-defined]
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
     return server
