@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from waiting import eventually
 from whippletree.view.export import QUIET, find_browser
 
+SIZE = {"width": 760, "height": 420}  # small: it is drawn without a graphics card
+PATIENCE = 150.0  # s, on a busy machine
 # what the page draws in: viser keeps the picture, so it can be read at any time; a small copy is read quickly
 COPY = """() => {
   const all = [...document.querySelectorAll('canvas')].filter(c => c.width > 300);
@@ -37,6 +40,14 @@ def chromium():
         opened = p.chromium.launch(executable_path=path, args=[*QUIET[1:], *alone])
         yield opened
         opened.close()
+
+
+def open_page(browser, url, **options):
+    """A page of a browser of its own, as soon as the mechanism is in the picture."""
+    page = browser.new_context(viewport=SIZE, **options).new_page()
+    page.goto(url, wait_until="commit", timeout=1e3 * PATIENCE)
+    assert eventually(lambda: Picture(page).painted() > 300, PATIENCE), "the mechanism is not in the picture"
+    return page
 
 
 class Picture:

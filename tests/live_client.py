@@ -51,7 +51,7 @@ def going(system, folder, **options):
     def go():
         try:
             serving = {"port": 0, "websocket": 0, "viewer": True, "folder": folder, "ready": told.put}
-            ended.put(wt.live(system, integrator="rk4", **{"rate": 200.0} | serving | options))
+            ended.put(wt.live(system, **{"rate": 200.0, "integrator": "rk4"} | serving | options))
         except BaseException as e:
             told.put(e)
             raise

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from chromium import Picture, chromium
+from chromium import SIZE, Picture, chromium, open_page
 from live_client import Client, going
 from live_model import carts
 from waiting import eventually
 
 pytest.importorskip("viser", reason="no viser here: it serves the window")
-SIZE = {"width": 760, "height": 420}  # small: it is drawn without a graphics card
 ENGINE, WAGON, WHEEL = range(3)
 
 
@@ -43,7 +42,7 @@ def watcher(running):
 @pytest.fixture(scope="module")
 def window(running, browser):
     """A browser that stays, since opening one takes longest."""
-    return look(running, browser)
+    return open_page(browser, running["url"])
 
 
 @pytest.fixture
@@ -54,13 +53,6 @@ def page(window, watcher):
     yield window
     press(window, "Release the controls")
     assert eventually(lambda: "controls: free" in text(window))
-
-
-def look(running, browser):
-    page = browser.new_context(viewport=SIZE).new_page()
-    page.goto(running["url"])
-    assert eventually(lambda: Picture(page).painted() > 300, 60.0), "the mechanism is not in the picture"
-    return page
 
 
 def press(page, label):
@@ -78,7 +70,7 @@ def test_the_address_has_the_token_and_without_it_nothing_is_told(running, windo
     for wrong in (bare, f"{bare}/?token=guess", f"{bare}/?token="):
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(wrong)
-    window.goto(bare)  # it has been let in before
+    window.goto(bare, wait_until="commit", timeout=60_000)  # it has been let in before
     assert eventually(lambda: Picture(window).painted() > 300)
 
 
@@ -159,7 +151,7 @@ def test_save_leaves_a_result(page, watcher, running):
 def test_two_browsers_see_the_same_and_one_may_go(page, watcher, running, browser):
     press(page, "Pause")  # what stands still is not drawn again, and leaves the machine to the other
     assert eventually(lambda: watcher.state()["paused"])
-    other = look(running, browser)
+    other = open_page(browser, running["url"])
     field, seen = (p.locator("input:visible[inputmode='decimal']").first for p in (page, other))
     field.fill("-1.5", timeout=60_000)
     assert eventually(lambda: float(seen.input_value()) == -1.5), "a command in one shows in the other"

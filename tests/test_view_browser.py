@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chromium import Picture, chromium
+from chromium import Picture, chromium, open_page
 from view_model import swinging
 from waiting import eventually
 from whippletree.view import server
@@ -11,9 +11,6 @@ from whippletree.view.export import write_page
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'whippletree[view]'")
 from whippletree.view.window import view
-
-SIZE = {"width": 760, "height": 420}
-PATIENCE = 60.0  # s: without a graphics card, on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +36,7 @@ def other(page, seen):
 def test_in_chromium_it_is_seen_plays_and_is_scrubbed(browser, run):
     replay = view(run, wait=False, open_browser=False, play=False, say=lambda _: None)
     try:
-        page = browser.new_page(viewport=SIZE)
-        page.goto(server.address(replay.server))
-        assert eventually(lambda: painted(page) > 300, PATIENCE), "the mechanism is not in the picture"
+        page = open_page(browser, server.address(replay.server))
         seen = Picture(page)
         assert [seen.place(color)[2] > 30 for color in ("blue", "orange", "green")] == [True] * 3, "all three bodies"
         for batch in replay.scene.batches:
@@ -63,26 +58,23 @@ def test_in_chromium_it_is_seen_plays_and_is_scrubbed(browser, run):
         page.get_by_role("slider").first.press("End")
         assert eventually(lambda: replay.time == 2.0)
         assert eventually(lambda: other(page, seen.rgb) > 100), "it is not scrubbed"
-        page.close()
+        page.context.close()
     finally:
         replay.stop()
 
 
 def test_a_page_is_drawn_and_plays_without_a_server_and_a_network(browser, run, tmp_path):
     write_page(run, tmp_path / "swing.html")
-    context = browser.new_context(viewport=SIZE, offline=True)
-    page, asked = context.new_page(), []
-    page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
-    page.goto((tmp_path / "swing.html").as_uri())
-    assert eventually(lambda: painted(page) > 300, PATIENCE), "the mechanism is not in the picture"
+    page = open_page(browser, (tmp_path / "swing.html").as_uri(), offline=True)
     # until viser's reflections are prepared, which takes half a minute, the picture would be almost white
     assert page.evaluate("[...document.querySelectorAll('canvas')].every(c => c.style.opacity !== '0.05')")
     first = Picture(page).place("green")
     assert first[2] > 30
     assert eventually(lambda: abs(Picture(page).place("green")[0] - first[0]) > 25), "the box does not move"
     page.screenshot(path=tmp_path / "swing.png", timeout=60_000)
-    assert set(asked) <= {"file", "blob", "data"}
-    context.close()
+    fetched = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert not [name for name in fetched if name.startswith(("http", "ws"))]
+    page.context.close()
 
 
 def test_from_elsewhere_only_with_the_token(browser, run):
@@ -91,12 +83,11 @@ def test_from_elsewhere_only_with_the_token(browser, run):
         url = server.address(replay.server)
         bare, _, token = url.partition("/?token=")
         assert len(token) >= 16
-        page = browser.new_page(viewport=SIZE)
-        assert page.goto(bare).status == 403
-        assert "asks for a token" in page.content()
-        assert page.goto(url).status == 200
-        assert eventually(lambda: painted(page) > 300, PATIENCE), "the socket of the page is let in by its cookie"
-        page.close()
+        stranger = browser.new_context().new_page()
+        assert stranger.goto(bare, timeout=60_000).status == 403
+        assert "asks for a token" in stranger.content()
+        stranger.context.close()
+        open_page(browser, url).context.close()  # its socket is let in by its cookie
     finally:
         replay.stop()
 

@@ -3,7 +3,7 @@
 import time
 
 
-def eventually(true, within=30.0):
+def eventually(true, within=60.0):
     """Whether something becomes true."""
     until = time.monotonic() + within
     while time.monotonic() < until:

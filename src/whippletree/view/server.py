@@ -50,7 +50,8 @@ def serve(
 def address(server: viser.ViserServer) -> str:
     """What to type into a browser."""
     host, token = server.get_host(), _door(server).token
-    place = f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"
+    name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    place = f"http://{name}:{server.get_port()}"
     return place if token is None else f"{place}/?token={token}"
 
 
