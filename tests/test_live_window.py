@@ -48,8 +48,12 @@ def window(running, browser):
 @pytest.fixture
 def page(window, watcher):
     """The window at the start of the run; it gives the controls back."""
+    press(window, "Pause")
+    assert eventually(lambda: watcher.state()["paused"])
     press(window, "Reset")
-    assert eventually(lambda: watcher.state()["t"] < 0.5)
+    assert eventually(lambda: watcher.state()["t"] == 0.0)
+    press(window, "Go on")
+    assert eventually(lambda: not watcher.state()["paused"])
     yield window
     press(window, "Release the controls")
     assert eventually(lambda: "controls: free" in text(window))
