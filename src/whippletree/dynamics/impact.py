@@ -122,9 +122,7 @@ def _turning(
     largest, speed = float(np.linalg.norm(G)), float(np.linalg.norm(v))
     scale = np.array([1.0, 1.0, speed, *np.full(3, speed / largest), speed**2 / largest])
     begin = [math.log(np.linalg.norm(v[1:])), math.atan2(v[2], v[1]), v[0], *p, W]
-    found = solve_ivp(
-        rate, (0.0, 1e18 / largest), begin, "DOP853", events=events, rtol=1e-12, atol=1e-14 * scale
-    )
+    found = solve_ivp(rate, (0.0, 1e18 / largest), begin, "DOP853", events=events, rtol=1e-12, atol=1e-14 * scale)
     if found.status != 1:
         raise _endless(G, mu)
     y = found.y[:, -1]
