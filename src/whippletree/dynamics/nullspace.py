@@ -11,7 +11,7 @@ Differs  rows are scaled by their size; the rank is where the singular values, o
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from ..system.system import System
 from .composite import mass_matrices
@@ -44,7 +44,7 @@ def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np
         _, s, Vt = np.linalg.svd(C)
         rank = int((s > tolerance).sum())
         return Vt[rank:].T, Vt[:rank].T
-    Q, R, _ = qr(C.T, pivoting=True)
+    Q, R, _ = scipy.linalg.qr(C.T, pivoting=True)
     rank = int((np.abs(np.diag(R)) > tolerance).sum())
     return Q[:, rank:], Q[:, :rank]
 

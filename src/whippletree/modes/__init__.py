@@ -1,4 +1,7 @@
-"""Flexible structures and their modes: what a flexible body is before any system is made."""
+"""Flexible structures and their modes: what a flexible body is before any system is made.
+
+SciPy's parts are named in full: they are loaded by whoever first uses one, and most models use none.
+"""
 
 from .beam import beam
 from .matrices import structure

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 from numpy.polynomial import legendre
 
 from ..errors import ModelError
@@ -213,5 +213,5 @@ def _motions(line: BeamLine, n: int) -> Any:
     """T: the motions of the nodes, turned into the structure's axes."""
     per, active = len(line.element.active), line.element.active
     both = np.kron(np.eye(2), line.axes)[:, active]
-    rows = sparse.kron(sparse.eye_array(len(line.ends)), sparse.csr_array(both))
-    return sparse.hstack([rows, sparse.csr_array((rows.shape[0], n - per * len(line.ends)))], format="csr")
+    rows = scipy.sparse.kron(scipy.sparse.eye_array(len(line.ends)), scipy.sparse.csr_array(both))
+    return scipy.sparse.hstack([rows, scipy.sparse.csr_array((rows.shape[0], n - per * len(line.ends)))], format="csr")

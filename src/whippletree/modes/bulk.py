@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError
 from .market import MOST_COORDINATES
@@ -119,7 +119,7 @@ def _column(card: Card, values: Entries) -> None:
             values[(card.whole(k), card.whole(k + 1, 0)), column] = card.number(k + 2)
 
 
-def matrices_of(entries: Iterable[Entries], where: str) -> tuple[list[sparse.csr_array], np.ndarray]:
+def matrices_of(entries: Iterable[Entries], where: str) -> tuple[list[scipy.sparse.csr_array], np.ndarray]:
     """Matrices over the rows that any of them has, and grid point and component of each row (n, 2).
 
     Either half of a symmetric matrix may be there, or both.
@@ -135,5 +135,5 @@ def matrices_of(entries: Iterable[Entries], where: str) -> tuple[list[sparse.csr
         some = {at: value for at, value in values.items() if value != 0.0}
         whole = {(column, row): value for (row, column), value in some.items()} | some
         i, j = np.array([(place[row], place[column]) for row, column in whole], int).reshape(-1, 2).T
-        made.append(sparse.csr_array((list(whole.values()), (i, j)), shape=(len(rows), len(rows)), dtype=float))
+        made.append(scipy.sparse.csr_array((list(whole.values()), (i, j)), shape=(len(rows), len(rows)), dtype=float))
     return made, np.array(rows, float)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError
 from . import check
@@ -34,9 +34,9 @@ def gather(structure: Structure, name: str, members: Sequence[str | int], at: An
         )
     n = structure.K.shape[0]
     others = np.setdiff1d(np.arange(n), moved)
-    member = sparse.csr_array(np.where(np.isin(np.arange(n), moved)[:, None], turning, 0.0))
-    G = sparse.hstack([sparse.eye_array(n, format="csc")[:, others], member], format="csr")
-    own = sparse.hstack([sparse.csr_array((6, len(others))), sparse.eye_array(6)])
+    member = scipy.sparse.csr_array(np.where(np.isin(np.arange(n), moved)[:, None], turning, 0.0))
+    G = scipy.sparse.hstack([scipy.sparse.eye_array(n, format="csc")[:, others], member], format="csr")
+    own = scipy.sparse.hstack([scipy.sparse.csr_array((6, len(others))), scipy.sparse.eye_array(6)])
     geometric = structure.geometric
     strain = structure.strain
     return replace(
@@ -45,7 +45,7 @@ def gather(structure: Structure, name: str, members: Sequence[str | int], at: An
         r=np.vstack([structure.r, point]),
         M=_between(structure.M, G),
         K=_between(structure.K, G),
-        T=sparse.vstack([structure.T @ G, own], format="csr"),
+        T=scipy.sparse.vstack([structure.T @ G, own], format="csr"),
         rigid=np.concatenate([structure.rigid[others], rigid_motion(point[None], np.zeros(3))]),
         mass=_mass(structure, point, G),
         geometric=None if geometric is None else (lambda u: _between(geometric(G @ u), G)),
@@ -56,7 +56,7 @@ def gather(structure: Structure, name: str, members: Sequence[str | int], at: An
 
 
 def _between(matrix: Any, G: Any) -> Any:
-    return compact(G.T @ (sparse.csr_array(matrix) @ G))
+    return compact(G.T @ (scipy.sparse.csr_array(matrix) @ G))
 
 
 def _mass(structure: Structure, point: np.ndarray, G: Any) -> NodalMass | PointMass | MatrixMass:
@@ -67,6 +67,6 @@ def _mass(structure: Structure, point: np.ndarray, G: Any) -> NodalMass | PointM
         return replace(mass, N=N, T=T)
     r = np.vstack([mass.r, point])
     if isinstance(mass, MatrixMass):
-        return MatrixMass(r, sparse.block_diag([mass.M, sparse.csr_array((6, 6))], format="csr"))
+        return MatrixMass(r, scipy.sparse.block_diag([mass.M, scipy.sparse.csr_array((6, 6))], format="csr"))
     more = (np.append(mass.mass, 0.0), np.vstack([mass.offset, np.zeros(3)]))
     return NodalMass(r, *more, np.concatenate([mass.inertia, np.zeros((1, 3, 3))]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError
 
@@ -69,7 +69,7 @@ def _coordinate(numbers: np.ndarray, size: list[int], symmetric: bool) -> Any:
         other = row != column
         row, column = np.concatenate([row, column[other]]), np.concatenate([column, row[other]])
         data = np.concatenate([data, data[other]])
-    return sparse.csr_array((data, (row, column)), shape=(size[0], size[0]))
+    return scipy.sparse.csr_array((data, (row, column)), shape=(size[0], size[0]))
 
 
 def _array(numbers: np.ndarray, n: int, symmetric: bool) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError
 from .points import LEVI, Points, moment
@@ -126,7 +126,7 @@ def rigid_motion(r: np.ndarray, about: np.ndarray) -> np.ndarray:
     return R.reshape(-1, 6)
 
 
-def mass_of(r: np.ndarray, M: sparse.csr_array) -> NodalMass | MatrixMass:
+def mass_of(r: np.ndarray, M: scipy.sparse.csr_array) -> NodalMass | MatrixMass:
     """The mass that a matrix (6 nn, 6 nn) holds: of rigid bodies at the nodes, if it can be seen as that."""
     nodal = nodal_mass(r, M)
     if nodal is not None:
@@ -141,7 +141,7 @@ def mass_of(r: np.ndarray, M: sparse.csr_array) -> NodalMass | MatrixMass:
     return MatrixMass(r, M)
 
 
-def nodal_mass(r: np.ndarray, M: sparse.csr_array) -> NodalMass | None:
+def nodal_mass(r: np.ndarray, M: scipy.sparse.csr_array) -> NodalMass | None:
     """The nodes' rigid bodies, if that is what the matrix holds: no coupling of nodes, and the form of a rigid body."""
     coo = M.tocoo()
     if (coo.row // 6 != coo.col // 6).any():

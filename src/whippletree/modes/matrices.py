@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError, nearest
 from . import check
@@ -69,9 +69,9 @@ def _structure(M: Any, K: Any, r: Any, names: Any, dofs: Any, geometric: Geometr
             "stiffness has the wrong shape", expected=f"{n} x {n}, as mass", got=f"{stiffness.shape[0]} rows"
         )
     rows = _rows(dofs, n, nn)
-    T = sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
+    T = scipy.sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
     mass, stiffness = checked(mass, n, "mass"), checked(stiffness, n, "stiffness")
-    full = sparse.csr_array(T @ sparse.csr_array(mass) @ T.T)
+    full = scipy.sparse.csr_array(T @ scipy.sparse.csr_array(mass) @ T.T)
     rigid = T.T @ rigid_motion(places, np.zeros(3))
     return Structure(
         check.node_names(names, nn),
@@ -112,7 +112,7 @@ def _from_triplet(row: np.ndarray, column: np.ndarray, data: np.ndarray, key: st
         n = int(max(row.max(initial=-1), column.max(initial=-1))) + 1
         if n > MOST_COORDINATES or min(row.min(initial=0), column.min(initial=0)) < 0:
             raise ValueError
-        return sparse.csr_array((data, (row, column)), shape=(n, n))
+        return scipy.sparse.csr_array((data, (row, column)), shape=(n, n))
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"structure: {key} is no sparse matrix", expected=f"{key}_row, {key}_col, {key}_data"
@@ -123,8 +123,8 @@ def _matrix(value: Any, what: str) -> Matrix:
     """An array or sparse matrix; a path is read as Matrix Market."""
     if isinstance(value, str | os.PathLike):
         return _matrix(market(Path(value), what), what)
-    if sparse.issparse(value):
-        matrix = sparse.csr_array(value, dtype=float)
+    if scipy.sparse.issparse(value):
+        matrix = scipy.sparse.csr_array(value, dtype=float)
         if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix.data).all():
             raise ModelError(f"{what} is no square matrix of finite numbers", got=" x ".join(map(str, matrix.shape)))
         return matrix
@@ -166,9 +166,9 @@ def _rows(dofs: Any, n: int, nn: int) -> np.ndarray:
 def checked(matrix: Matrix, n: int, what: str) -> Matrix:
     """Symmetric, and of a small structure also of no negative eigenvalue: a large one shows that when it is solved."""
     if n <= LARGEST_DENSE:
-        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        dense = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
         return check.mass_matrix(dense, n) if what == "mass" else check.stiffness(dense, n)
-    matrix = sparse.csr_array(matrix)
+    matrix = scipy.sparse.csr_array(matrix)
     gap = abs(matrix - matrix.T)
     if gap.max() > check.SYMMETRY * abs(matrix).max():
         i, j = (int(x) for x in np.unravel_index(int(gap.argmax()), gap.shape))

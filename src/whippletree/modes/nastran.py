@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import ModelError, nearest
 from . import check
@@ -65,10 +65,10 @@ def _structure(
             hint="dofs=... gives grid point and component of each row",
         )
     rows = np.arange(n) if dofs is None else _rows(check.numbers(dofs, (n, 2), "nastran: dofs"), numbers)
-    own = sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
-    T = sparse.csr_array(sparse.block_diag(turns) @ own)
+    own = scipy.sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
+    T = scipy.sparse.csr_array(scipy.sparse.block_diag(turns) @ own)
     M, K = checked(M, n, "mass"), checked(K, n, "stiffness")
-    full = sparse.csr_array(T @ sparse.csr_array(M) @ T.T)
+    full = scipy.sparse.csr_array(T @ scipy.sparse.csr_array(M) @ T.T)
     labels = [str(names.get(int(g), int(g))) for g in numbers]
     rigid = T.T @ rigid_motion(r, np.zeros(3))
     return Structure(check.node_names(labels, nn), r, M, K, T, rigid, mass_of(r, full))

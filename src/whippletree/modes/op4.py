@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 SINGLE, DOUBLE = 1, 2  # types of real numbers; 3 and 4 are complex
 
@@ -26,11 +26,11 @@ class Stored(NamedTuple):
     columns: list[np.ndarray]
     values: list[np.ndarray]
 
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> scipy.sparse.csr_array:
         if self.kind not in (SINGLE, DOUBLE):
             raise ValueError("a matrix of complex numbers")
         rows, columns, values = (np.concatenate(x) if x else np.zeros(0) for x in self[2:])
-        return sparse.csr_array((values, (rows.astype(int), columns.astype(int))), shape=self.shape)
+        return scipy.sparse.csr_array((values, (rows.astype(int), columns.astype(int))), shape=self.shape)
 
     def add(self, row: int, column: int, values: np.ndarray) -> None:
         """A piece of a column, from ``row`` on; both count from 0."""

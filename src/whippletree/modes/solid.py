@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 
 from ..errors import MissingExtra, ModelError, nearest
 from . import check
@@ -48,15 +48,15 @@ def solid(
     inside = _Elements(basis, E * ratio / ((1.0 + ratio) * (1.0 - 2.0 * ratio)), E / (2.0 * (1.0 + ratio)))
     r, nn = np.ascontiguousarray(basis.doflocs.T), basis.N
     m = inside.mass(rho)
-    T = sparse.kron(sparse.eye_array(nn), sparse.csr_array(np.eye(6, 3)), format="csr")
+    T = scipy.sparse.kron(scipy.sparse.eye_array(nn), scipy.sparse.csr_array(np.eye(6, 3)), format="csr")
     made = Structure(
         tuple(str(k) for k in range(nn)),
         r,
-        compact(sparse.csr_array(sparse.kron(m, sparse.eye_array(3)))),
+        compact(scipy.sparse.csr_array(scipy.sparse.kron(m, scipy.sparse.eye_array(3)))),
         compact(inside.stiffness()),
         T,
         T.T @ rigid_motion(r, np.zeros(3)),
-        MatrixMass(r, sparse.csr_array(sparse.kron(m, sparse.diags_array([1.0, 1, 1, 0, 0, 0])))),
+        MatrixMass(r, scipy.sparse.csr_array(scipy.sparse.kron(m, scipy.sparse.diags_array([1.0, 1, 1, 0, 0, 0])))),
         geometric=inside.geometric,
         strain=inside.largest,
         mesh=nn,
@@ -94,7 +94,7 @@ class _Elements:
         e = self._strains(u[:, None])[..., 0]
         stress = 2.0 * self.mu * e + self.lam * np.trace(e) * np.eye(3)[:, :, None, None]
         part = np.einsum("aiep,ijep,bjep,ep->eab", self.grad, stress, self.grad, self.dx, optimize=True)
-        return compact(sparse.csr_array(sparse.kron(self._sum(part), sparse.eye_array(3))))
+        return compact(scipy.sparse.csr_array(scipy.sparse.kron(self._sum(part), scipy.sparse.eye_array(3))))
 
     def largest(self, V: np.ndarray) -> np.ndarray:
         """The largest norm of the strain, of each mode."""
@@ -110,7 +110,7 @@ class _Elements:
         """Parts (elements, n, n) of the matrix, each at its element's rows (n, elements)."""
         at, n = (self.nodes if rows is None else rows).T, size or self.count
         i, j = (np.broadcast_to(x, parts.shape).ravel() for x in (at[:, :, None], at[:, None, :]))
-        return sparse.csr_array(sparse.coo_array((parts.ravel(), (i, j)), shape=(n, n)))
+        return scipy.sparse.csr_array(scipy.sparse.coo_array((parts.ravel(), (i, j)), shape=(n, n)))
 
 
 def _mesh(mesh: Any, skfem: Any) -> Any:

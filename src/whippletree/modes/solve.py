@@ -6,10 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sparse
-import scipy.sparse.linalg as sparse_linalg
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from ..errors import ModelError
 from .check import ROUNDING
@@ -21,8 +18,8 @@ Matrix = Any  # an array, or a sparse matrix
 def compact(matrix: Matrix) -> Matrix:
     """An array if it is small, else sparse rows."""
     if matrix.shape[0] <= LARGEST_DENSE:
-        return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix, dtype=float)
-    return sparse.csr_array(matrix)
+        return matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix, dtype=float)
+    return scipy.sparse.csr_array(matrix)
 
 
 def part(matrix: Matrix, rows: np.ndarray, columns: np.ndarray) -> Matrix:
@@ -46,7 +43,7 @@ def solver(K: Matrix) -> Callable[[np.ndarray], np.ndarray]:
         return lambda F: (scipy.linalg.cho_solve(factor, (F.T / size).T).T / size).T
     try:
         options = {"SymmetricMode": True}
-        lu = sparse_linalg.splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        lu = scipy.sparse.linalg.splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
     except RuntimeError:
         raise mechanism() from None
     pivots = lu.U.diagonal()
@@ -74,7 +71,9 @@ def lowest(K: Matrix, M: Matrix, shift: float, wanted: int, limit: float = 0.0) 
     if not isinstance(K, np.ndarray):
         return _lowest_sparse(K, M, shift, wanted, limit)
     n = len(K)
-    count, group = connected_components(sparse.csr_array((abs(K) > 0.0) | (abs(M) > 0.0)), directed=False)
+    count, group = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_array((abs(K) > 0.0) | (abs(M) > 0.0)), directed=False
+    )
     squares, vectors = [], []
     for c in range(count):  # apart, so that equal frequencies of different parts do not mix
         rows = np.flatnonzero(group == c)
@@ -96,12 +95,12 @@ def lowest(K: Matrix, M: Matrix, shift: float, wanted: int, limit: float = 0.0) 
 
 def _lowest_sparse(K: Matrix, M: Matrix, shift: float, wanted: int, limit: float) -> tuple[np.ndarray, np.ndarray]:
     inverse = solver(K + shift * M if shift else K)
-    operator = sparse_linalg.LinearOperator(K.shape, matvec=inverse)
+    operator = scipy.sparse.linalg.LinearOperator(K.shape, matvec=inverse)
     start = np.ones(K.shape[0])  # the same modes every time
     most = K.shape[0] - 2
     k = min(wanted, most)
     while True:
-        squares, v = sparse_linalg.eigsh(K, k=k, M=M, sigma=-shift, which="LM", OPinv=operator, v0=start)
+        squares, v = scipy.sparse.linalg.eigsh(K, k=k, M=M, sigma=-shift, which="LM", OPinv=operator, v0=start)
         if k == most or squares.max() > limit:
             break
         k = min(2 * k, most)
