@@ -16,14 +16,14 @@ N = 1024
 
 def test_dca_needs_four_processors():
     """The "theoretical minimum number of processors required to demonstrate any sort of speed increase" there."""
-    assert theory.fewest(lambda n, p: costs.dca(n, p).total) == 4
-    assert theory.fewest(theory.simulated_dca) == 4
+    assert theory.fewest(lambda n, p: costs.dca(n, p).total, N) == 4
+    assert theory.fewest(theory.simulated_dca, N) == 4
 
 
 def test_dcae_gains_with_two_processors():
-    assert theory.fewest(lambda n, p: costs.dcae_balanced(n, p).total) == 2
-    assert theory.fewest(theory.simulated_dcae) == 2
-    assert theory.fewest(lambda n, p: costs.dcat(n, p).total) == 2
+    assert theory.fewest(lambda n, p: costs.dcae_balanced(n, p).total, N) == 2
+    assert theory.fewest(theory.simulated_dcae, N) == 2
+    assert theory.fewest(lambda n, p: costs.dcat(n, p).total, N) == 2
 
 
 def test_counts_that_are_quoted():
@@ -39,8 +39,8 @@ def test_ratios_that_are_told():
     """Two to one anticipated for load balancing; a sequential DCA would give about four to one."""
     assert costs.DCAE_BODY.total / costs.BODY.total == pytest.approx(2, rel=0.05)
     assert costs.DCA_BODY.total / costs.BODY.total == pytest.approx(4, rel=0.11)
-    assert theory.best_share(2) == pytest.approx(2 / 3, abs=0.02)
-    assert theory.best_share(4) == pytest.approx(2 / 5, abs=0.02)
+    assert theory.best_share(2, N) == pytest.approx(2 / 3, abs=0.02)
+    assert theory.best_share(4, N) == pytest.approx(2 / 5, abs=0.02)
 
 
 def test_dcae_widely_outperforms_dca_up_to_many_processors():

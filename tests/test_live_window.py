@@ -115,14 +115,14 @@ def _speed_stays(watcher):
 def test_keys_are_a_hand_controller(page, watcher):
     pressed = page.keyboard.press
     page.mouse.click(10, SIZE["height"] - 10)  # on the floor: in a field of the panel keys are text
-    seen = Picture(page).place("green")
+    seen = Picture(page).place("orange")  # it stands, and next to nothing comes before it
     for _ in range(10):
         pressed("l")  # a hundredth of the way from one end of the slider to the other, each time
     assert eventually(lambda: watcher.state()["q"][ENGINE] > 0.3), "the first motor moves"
     pressed("k")
     pressed("j")
     assert eventually(lambda: watcher.state()["q"][WHEEL] < -0.05), "the next one moves back"
-    assert np.hypot(*np.subtract(Picture(page).place("green")[:2], seen[:2])) < 6, "the camera has moved too"
+    assert np.hypot(*np.subtract(Picture(page).place("orange")[:2], seen[:2])) < 8, "the camera has moved too"
     pressed("Space")
     assert eventually(lambda: watcher.state()["paused"])
     t = watcher.state()["t"]
