@@ -112,13 +112,22 @@ def _speed_stays(watcher):
     return abs(after["u"][WAGON] - before["u"][WAGON]) < 1e-12
 
 
+def _stands(page):
+    """The wagon is where it was half a second ago, in the picture."""
+    before = Picture(page).place("orange")
+    page.wait_for_timeout(500)
+    return before[2] > 30 and np.hypot(*np.subtract(Picture(page).place("orange")[:2], before[:2])) < 0.5
+
+
 def test_keys_are_a_hand_controller(page, watcher):
     pressed = page.keyboard.press
     page.mouse.click(10, SIZE["height"] - 10)  # on the floor: in a field of the panel keys are text
-    seen = Picture(page).place("orange")  # it stands, and next to nothing comes before it
     for _ in range(10):
         pressed("l")  # a hundredth of the way from one end of the slider to the other, each time
     assert eventually(lambda: watcher.state()["q"][ENGINE] > 0.3), "the first motor moves"
+    assert eventually(lambda: np.abs(watcher.state()["u"]).max() < 1e-4), "it comes to rest"
+    assert eventually(lambda: _stands(page)), "it is seen to rest"
+    seen = Picture(page).place("orange")  # the wheel does not come before it
     pressed("k")
     pressed("j")
     assert eventually(lambda: watcher.state()["q"][WHEEL] < -0.05), "the next one moves back"
