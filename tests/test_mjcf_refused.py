@@ -55,6 +55,7 @@ NESTED = '<replicate count="100">' * 5 + "<body/>" + "</replicate>" * 5
         ('name="j"', 'pos="0 0 -1e200"', 4, "joint: pos is too large to compute with"),
         ("<worldbody>", '<option gravity="0 0 NaN"/><worldbody>', 2, "option: gravity is not finite"),
         ('name="j"', 'armature="-1"', 4, "joint 'joint0': armature is too small"),
+        ('name="j"', 'class="thi%s%nn"', 4, "joint: class has a percent sign"),  # it ended the process
         ('name="j"', 'foo="1"', 4, f"{MUJOCO}unrecognized attribute: 'foo'"),
         ('name="j"', 'type="screw"', 4, f"{MUJOCO}invalid keyword: 'screw'"),
         ('name="j"', 'pos="0 0"', 4, f"{MUJOCO}attribute 'pos' does not have enough data"),

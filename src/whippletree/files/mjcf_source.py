@@ -165,6 +165,14 @@ class _Writer:
             return
         attributes = {k: v for k, v in element.attributes.items() if k not in NOT_PASSED.get(element.tag, ())}
         _check_numbers(element)
+        for key, value in attributes.items():
+            if "%" in value:  # MuJoCo would format it with numbers that are not there, and "%n" ends the process
+                raise ModelError(
+                    f"{element.tag}: {key} has a percent sign",
+                    got=value[:60],
+                    where=element.where,
+                    hint="MuJoCo takes it for a place where a number goes: write it in another way",
+                )
         if element.tag == "mesh" and parent == "asset":
             attributes = self._mesh(element, attributes)
         inside = self._counted(element, parent, copies)
