@@ -125,7 +125,7 @@ def times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def joint_table(system: System) -> JointTable:
     """Of a System; found once."""
-    found = system.found.get("joints")
+    found = system.of_tree.get("joints")
     if found is None:
-        found = system.found["joints"] = JointTable(system)
+        found = system.of_tree["joints"] = JointTable(system)
     return found

@@ -62,7 +62,11 @@ class Bonds:
 
     def hold(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector]) -> None:
         """From now on these."""
-        self.system = self.dress(self.whole.holding(held, sliding))
+        self.move_as(self.whole.holding(held, sliding))
+
+    def move_as(self, system: System) -> None:
+        """From now on what this one holds."""
+        self.system = self.dress(system)
         self.forget()
 
     def take(self, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> float:

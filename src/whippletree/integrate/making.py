@@ -69,14 +69,15 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
         if bounces or (x.friction is not None and rate < -STILL):
             jump = _strike(b, name, _with(b, name, placed, None), q2, before, t, x.restitution if bounces else 0.0)
         else:
-            jump = _meet(name, _with(b, name, placed, slides), q2, before, t)
+            jump = _meet(name, new, q2, before, found)
         if not _yields(b, name, t, q2, before, jump):
             break
+        new = _with(b, name, placed, slides)  # without what has yielded
+        found = impulse(new, q2, before, t)
     lost = b.take(y, q2, jump.u)
     toward = None if bounces else _slides(b, name, t, q, u)
     if not bounces:
-        new = _with(b, name, placed, toward)
-        b.hold(new.held, new.sliding)
+        b.move_as(new if toward == slides else _with(b, name, placed, toward))
     here = placed if x.here else None
     besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
     b.changes.append(Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides))
@@ -113,9 +114,8 @@ def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vect
     return None if size <= STILL else tuple((slip / size).tolist())
 
 
-def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, t: float) -> Jump:
+def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, found: Impulse) -> Jump:
     """Onto all rows, of what is made and of what holds."""
-    found = impulse(new, q, u, t)
     besides = wrenches_of(new, q, u, found.rows.wrenches, found.lam)
     return Jump(found.u, new, found.lam, found.rows.wrenches, besides.pop(name), besides)
 

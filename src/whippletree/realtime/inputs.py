@@ -93,9 +93,7 @@ class Inputs:
         forces.arrays, forces.rows, forces.signals = arrays, base.rows + self.slots, base.signals + 1
         header = base.packed[:COUNTS].view(np.int64)
         forces.packed = layout.pack_forces(arrays, int(header[3]), int(header[4]) + self.slots)
-        dressed = copy.copy(system)
-        dressed.forces, dressed.ready, dressed.pool, dressed.found = forces, {}, {}, dict(system.found)
-        return dressed
+        return system.acted_on(forces)
 
     def _with_wrenches(self, system: System, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The tables of elements, with rows for wrenches; their function is 1 at all times, the last of all."""

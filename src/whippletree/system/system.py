@@ -11,7 +11,7 @@ from ..errors import ModelError, nearest
 from ..kernels.layout import pack
 from ..model import JOINT_KINDS, Constraint, Model
 from ..model.pose import Vector
-from .constraints import SystemConstraints
+from .constraints import SystemConstraints, functions_of
 from .flexible import SystemFlexible
 from .forces import SystemForces
 from .topology import Topology, rigid_names
@@ -67,20 +67,27 @@ class System:
         self.packed, self.arrays = pack(arrays, self.nb, self.nu, self.nq, self.nc, flexible)
         self.gravity = self.arrays["gravity"]
         self.q0 = _frozen(self._neutral())
-        self.held = dict(begin_held(model) if held is None else held)
-        self.sliding = dict(sliding)
-        having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
-        having |= {"loops of nodes": topology.sideways, "constraints": self.held, "friction": self.sliding}
-        self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.carriers, start=1)}
+        self.of_tree: dict[str, Any] = {}  # found once, and the same whatever holds
+        self._hold(begin_held(model) if held is None else held, sliding)
         self.forces = SystemForces(self)
+
+    def _hold(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector]) -> None:
+        model, topology = self.model, self.topology
+        self.held, self.sliding = dict(held), dict(sliding)
+        having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
+        having |= {"loops of nodes": topology.sideways, "constraints": self.held, "friction": self.sliding}
+        self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self.constraints = SystemConstraints(self)
+        self._begin_empty({})
+
+    def _begin_empty(self, found: dict[Any, Any]) -> None:
         # memory that waits for its next use: of one state, and of batches
         self.ready: dict[Any, list[np.ndarray]] = {}
         self.pool: dict[Any, list[np.ndarray]] = {}
-        self.found: dict[Any, Any] = {}  # what takes a while to find out about it, by name
+        self.found = found  # what takes a while to find out about it, by name
 
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)
@@ -171,7 +178,24 @@ class System:
         Those in ``sliding`` slip, with friction against the direction that is given, in axes of what they slip on; of a
         ``speed`` the first number is the sign.
         """
-        return System(self.model, self.topology, self.arrays, self._turn, self._shift, held, sliding)
+        other = self._twin()
+        other._hold(held, sliding)
+        if [*map(id, functions_of(other))] != [*map(id, functions_of(self))]:
+            other.forces = SystemForces(other)
+        return other
+
+    def acted_on(self, forces: SystemForces) -> System:
+        """The same system under other forces on the same joints and bodies."""
+        other = self._twin()
+        other.forces = forces
+        other._begin_empty(dict(self.found))
+        return other
+
+    def _twin(self) -> System:
+        """Another that shares everything, at no cost: all that is in a System is immutable."""
+        other = object.__new__(System)
+        vars(other).update(vars(self))
+        return other
 
 
 def begin_held(model: Model) -> dict[str, Constraint]:
