@@ -122,6 +122,12 @@ MESSAGES = [
     (lambda: body(inertia=2.0), "body 'a': inertia has the wrong shape", f"expected: {FORMS}", "got: 2.0"),
     (lambda: body(inertia=(1, 1)), "body 'a': inertia has the wrong shape", f"expected: {FORMS}", "got: (1, 1)"),
     (
+        lambda: body(inertia=[[1, 0, []], [0, 1, 0], [0, 0, 1]]),
+        "body 'a': inertia is not a number",
+        "expected: a finite number",
+        "got: []",
+    ),
+    (
         lambda: body(inertia=[[1, 0, 0], [0.5, 1, 0], [0, 0, 1]]),
         "body 'a': inertia is not symmetric",
         f"expected: {FORMS}",

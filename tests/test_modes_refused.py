@@ -110,6 +110,7 @@ MESSAGES = [
     # beams
     (lambda: wt.beam(0.0, section="circle", radius=1), "beam: length must be positive", "expected: a number > 0"),
     (lambda: wt.beam("1", section="circle", radius=1), "beam: length is not a number", "got: '1'"),
+    (lambda: wt.beam(1e-320, section="circle", radius=1), "beam: its mass or stiffness is beyond all numbers"),
     (lambda: wt.beam(1.0, section="circl", radius=1), "beam: section 'circl' is not known", "did you mean 'circle'?"),
     (lambda: wt.beam(1.0, section="circle"), "beam: radius of the circle is missing"),
     (lambda: wt.beam(1.0, section="circle", radius=1, width=2), "beam: a circle takes no width", "expected: radius"),

@@ -211,7 +211,7 @@ def inertia_matrix(value: Any, label: str, where: str | None = None) -> tuple[Ve
     what, forms = f"{label}: inertia", "3 principal moments or a symmetric 3 x 3 matrix (kg m^2)"
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or len(value) != 3:
         raise ModelError(f"{what} has the wrong shape", expected=forms, got=shown(value), where=where)
-    if np.ndim(value[0]) == 0:
+    if isinstance(value[0], str | bytes) or not isinstance(value[0], Sequence | np.ndarray):
         x, y, z = vector(value, what, where)
         return ((x, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, z))
     rows = tuple(vector(row, what, where) for row in value)

@@ -87,8 +87,11 @@ def beam(
         length, _whole(elements, "elements", 1, MOST_ELEMENTS), {} if stations is None else stations, cut
     )
     axes = _axes(axis, up)
-    line, n = _line(ends, shape, axes, cut)
-    M, K, mass = _matrices(line, n, rotary)
+    with np.errstate(all="ignore"):
+        line, n = _line(ends, shape, axes, cut)
+        M, K, mass = _matrices(line, n, rotary)
+        if not np.isfinite(M.sum() + abs(K).sum()):
+            raise ModelError("beam: its mass or stiffness is beyond all numbers", got=f"a length of {length:g} m")
     r = ends[:, None] * axes[:, 0]
     T = _motions(line, n)
     return Structure(
