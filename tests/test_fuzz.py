@@ -134,3 +134,15 @@ def test_heaps_that_lead_nowhere(tmp_path):
         (tmp_path / "a.nc").write_bytes(whole)
         assert sound_heaps(tmp_path / "a.nc")
         assert HEAP in io.BytesIO(whole).getvalue()
+
+
+def test_empty_chunks_are_not_looked_into():
+    """HDF5 looked for the checksum of nothing, and the process died."""
+    tree, whole = b"TREE\x01\x00\x01\x00", READERS["result"].seeds[1]  # of chunks: a leaf with one
+    places = [n for n in range(len(whole)) if whole.startswith(tree, n)]
+    assert len(places) >= 4
+    for n in places:
+        wrong = bytearray(whole)
+        wrong[n + 24 : n + 28] = bytes(4)  # the size of the first
+        with pytest.raises(errors.ModelError, match="is damaged"):
+            READERS["result"].read(bytes(wrong))

@@ -33,6 +33,7 @@ ALWAYS = ("time", "q", "u")
 EVENTS = ("event_time", "event_q", "event_u")
 STATE = ("state", "state_outputs")
 SOMETIMES = ("work", "udot", *EVENTS, *STATE)
+CHECKSUM = 4  # bytes
 MOST_DENSE = 1100  # deflate packs at most 1032 to 1: a file cannot hold more bytes than this times its size
 
 
@@ -254,7 +255,16 @@ def _stored(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> An
         raise damaged(path, f"'{name}' is not an array of numbers in this file")
     if stored.nbytes > room:
         raise damaged(path, "it announces more data than it can hold")
+    if stored.chunks and not all(size >= CHECKSUM for size in _sizes_of_chunks(stored)):
+        raise damaged(path, f"a part of '{name}' is empty")
     return stored
+
+
+def _sizes_of_chunks(stored: Any) -> list[int]:
+    """Bytes of each in the file: HDF5 looks for checksums at their ends, also where there is nothing."""
+    sizes: list[int] = []
+    stored.id.chunk_iter(lambda chunk: sizes.append(chunk.size))
+    return sizes
 
 
 def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
