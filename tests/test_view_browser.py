@@ -42,7 +42,9 @@ def places(page):
 def test_in_chromium_it_is_seen_plays_and_is_scrubbed(browser, run):
     replay = view(run, wait=False, open_browser=False, play=False, say=lambda _: None)
     try:
+        assert not replay.scene._sun.cast_shadow, "the first picture is drawn without shadows"
         page = open_page(browser, server.address(replay.server))
+        assert eventually(lambda: replay.scene._sun.cast_shadow)
         seen, start = Picture(page), places(page)
         assert [seen.place(color)[2] > 30 for color in ("blue", "orange", "green")] == [True] * 3, "all three bodies"
         for batch in replay.scene.batches:

@@ -24,17 +24,14 @@ if TYPE_CHECKING:
     from .dynamics.functions import (
         applied_force,
         bias_force,
-        energy,
         forward_dynamics,
         inverse_dynamics,
-        jacobian,
-        kinematics,
         mass_factors,
         mass_matrix,
         mass_matrix_inverse,
-        momentum,
         solve_mass,
     )
+    from .dynamics.kinematics import energy, jacobian, kinematics, momentum
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.assemble import assemble
@@ -62,9 +59,10 @@ _HOME = {
     "cluster.sweep": ("sweep",),
     "dynamics.choose": ("ALGORITHMS",),
     "dynamics.functions": (
-        "applied_force", "bias_force", "energy", "forward_dynamics", "inverse_dynamics",
-        "jacobian", "kinematics", "mass_factors", "mass_matrix", "mass_matrix_inverse", "momentum", "solve_mass",
+        "applied_force", "bias_force", "forward_dynamics", "inverse_dynamics",
+        "mass_factors", "mass_matrix", "mass_matrix_inverse", "solve_mass",
     ),
+    "dynamics.kinematics": ("energy", "jacobian", "kinematics", "momentum"),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
     "integrate.assemble": ("assemble",),

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from ..dynamics.functions import bias_force, energy
+from ..dynamics.functions import bias_force
 from ..dynamics.inputs import body_of
+from ..dynamics.kinematics import energy
 from ..errors import ModelError, SimulationError
 from ..system.system import System
 from .chart import Chart, Poses

@@ -15,8 +15,9 @@ from ..dynamics.choose import able_to_solve
 from ..dynamics.conditioning import AGREE, DENSE, conditioning
 from ..dynamics.constraint_forces import multipliers_of
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import bias_force, energy, forward_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.inputs import body_of
+from ..dynamics.kinematics import energy
 from ..dynamics.loads import loads
 from ..dynamics.nullspace import scaled_rows
 from ..errors import ModelError

@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ..system.system import System
 from .constraint_rows import rows_of
-from .functions import kinematics, mass_matrix
+from .functions import mass_matrix
+from .kinematics import kinematics
 
 AS_ONE = 1e-9  # of the largest singular value: less is rounding
 

@@ -13,7 +13,7 @@ from ..kernels.force_layout import ANGLE_X, ANGLE_Y, ON_CHILD, SHIFT, WAY
 from ..model import Joint
 from ..system.frames import joint_frame
 from ..system.freedoms import FREEDOMS
-from .functions import Kinematics
+from .kinematics import Kinematics
 
 
 class Ends(NamedTuple):

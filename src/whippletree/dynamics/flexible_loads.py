@@ -6,7 +6,7 @@ import numpy as np
 
 from ..system.flexible import FlexibleBody
 from ..system.system import System
-from .functions import Kinematics
+from .kinematics import Kinematics
 
 
 def force_needed(

@@ -123,7 +123,7 @@ def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | N
     """tau or udot, followed by the wrenches on bodies as kernels take them: about each component's point."""
     if wrenches is None:
         return x
-    from .functions import kinematics
+    from .kinematics import kinematics
 
     if not isinstance(wrenches, Mapping):
         raise ModelError("wrenches is not a mapping", expected="{body name: [torque; force]}", got=repr(wrenches)[:80])

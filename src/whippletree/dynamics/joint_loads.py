@@ -22,8 +22,8 @@ from .constraint_forces import Held
 from .cut_joints import ends_of, freedom_axes
 from .evaluate import evaluate
 from .flexible_loads import force_needed
-from .functions import Kinematics, kinematics
 from .joint_table import Ends, JointTable, joint_table, times
+from .kinematics import Kinematics, kinematics
 from .loads import loads
 from .newton_euler import body_accelerations, motion_workspace
 

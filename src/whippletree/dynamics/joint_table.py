@@ -10,7 +10,7 @@ from ..kernels.force_layout import ON_CHILD, SHIFT
 from ..system.frames import joint_frame
 from ..system.freedoms import FREEDOMS
 from ..system.system import System
-from .functions import Kinematics
+from .kinematics import Kinematics
 
 
 class Freedoms(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..system.system import System
 from .constraint_forces import Held
-from .functions import kinematics
 from .joint_loads import Bodies, shift, split
+from .kinematics import kinematics
 
 
 def open_loads(system: System, q: np.ndarray, u: np.ndarray, held: Held) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import ModelError
 from ..model import Model, check
 from ..model.check_sense import sense
-from . import mjcf, toml, urdf, xml
+from . import toml
 from .text import SUFFIXES, text_of
 from .whole_file import whole_file
 
@@ -53,15 +53,21 @@ def load(
     if suffix == ".toml":
         _no_base(base, "a TOML model", 'add a joint of kind "free" with parent "ground"', file)
         model = toml.loads(text, str(file), packages)
-    elif suffix == ".xml" and xml.root_tag(text) == "mujoco":
-        _no_base(base, "MJCF", "add <freejoint/> to the body in the file", file)
-        model = mjcf.loads(text, str(file), packages)
     else:
-        model = urdf.loads(text, str(file), base, packages)
+        model = _of_xml(text, file, base, packages)
     model.passive = model.passive or bool(passive)
     check.whole(model)
     sense(model)
     return model
+
+
+def _of_xml(text: str, file: Path, base: str | None, packages: Sequence[PathLike]) -> Model:
+    from . import mjcf, urdf, xml
+
+    if file.suffix.lower() == ".xml" and xml.root_tag(text) == "mujoco":
+        _no_base(base, "MJCF", "add <freejoint/> to the body in the file", file)
+        return mjcf.loads(text, str(file), packages)
+    return urdf.loads(text, str(file), base, packages)
 
 
 def save(model: Model, path: PathLike) -> None:

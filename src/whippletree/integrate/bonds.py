@@ -15,8 +15,9 @@ import numpy as np
 
 from ..dynamics.constraint_forces import multipliers_of
 from ..dynamics.constraint_rows import ConstraintRows, rows_of
-from ..dynamics.functions import energy, forward_dynamics
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.joint_loads import wrenches_of
+from ..dynamics.kinematics import energy
 from ..errors import SimulationError
 from ..model import Constraint, Distance, Temporary
 from ..model.pose import Vector

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from ..dynamics.functions import energy
 from ..dynamics.inputs import require_finite, require_unit
+from ..dynamics.kinematics import energy
 from ..errors import ModelError
 from ..model.check import number, text
 from ..result.result import Occurrence, Result

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import forward_dynamics, kinematics
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.impulses import friction_pivots, impulse
+from ..dynamics.kinematics import kinematics
 from ..errors import SimulationError
 from ..model import Speed
 from ..model.pose import Vector

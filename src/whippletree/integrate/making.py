@@ -14,10 +14,10 @@ import numpy as np
 
 from ..dynamics.carried import carried
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import kinematics
 from ..dynamics.impact import impact
 from ..dynamics.impulses import Impulse, contradicts, impulse
 from ..dynamics.joint_loads import wrenches_of
+from ..dynamics.kinematics import kinematics
 from ..errors import ModelWarning
 from ..model import Constraint, Latch, Pose, Relative
 from ..model.pose import Vector, quaternion_from_matrix

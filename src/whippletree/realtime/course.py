@@ -16,8 +16,8 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from ..dynamics.choose import choose
-from ..dynamics.functions import kinematics
 from ..dynamics.inputs import body_of, one_state
+from ..dynamics.kinematics import kinematics
 from ..dynamics.loads import given_motion
 from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.accelerate import derivative

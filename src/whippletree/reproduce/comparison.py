@@ -21,7 +21,7 @@ from ..bench.links import CannotHold
 from ..bench.loop_families import AllJoints, Posed, ladder, stewart
 from ..bench.loop_peers import MujocoLoops, Ours, PinocchioLoops
 from ..bench.measure import Call, difference, race
-from ..dynamics.functions import energy
+from ..dynamics.kinematics import energy
 from ..errors import ModelError
 from ..files.whole_file import whole_file
 from ..integrate.simulate import simulate

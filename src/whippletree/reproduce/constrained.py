@@ -14,7 +14,8 @@ from ..bench import families
 from ..bench.picture import plain
 from ..bench.result import Statement
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import bias_force, forward_dynamics, jacobian, mass_matrix
+from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix
+from ..dynamics.kinematics import jacobian
 from ..dynamics.nullspace import scaled_rows, split_space
 from ..dynamics.tree_operations import of_articulated, of_composite
 from ..integrate.simulate import simulate

@@ -15,7 +15,7 @@ from ..bench.loop_peers import Ours
 from ..bench.loops import growth as measured_growth
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
-from ..dynamics.functions import jacobian
+from ..dynamics.kinematics import jacobian
 from ..integrate.simulate import simulate
 from ..result.result import Result
 from .loop_problems import five_bar, start

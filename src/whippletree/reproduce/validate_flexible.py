@@ -9,7 +9,7 @@ import numpy as np
 from ..analysis.eigen import eigenmodes
 from ..analysis.equilibrium import equilibrium
 from ..analysis.linearize import linearize
-from ..dynamics.functions import kinematics
+from ..dynamics.kinematics import kinematics
 from ..integrate.simulate import simulate
 from ..model import Model
 from .checks import Curve, Outcome

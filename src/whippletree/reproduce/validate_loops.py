@@ -6,7 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
-from ..dynamics.functions import forward_dynamics, kinematics
+from ..dynamics.functions import forward_dynamics
+from ..dynamics.kinematics import kinematics
 from ..integrate.simulate import simulate
 from ..result.result import Result
 from .checks import Curve, Outcome

@@ -7,15 +7,8 @@ from time import perf_counter
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import (
-    bias_force,
-    energy,
-    forward_dynamics,
-    inverse_dynamics,
-    kinematics,
-    mass_matrix,
-    momentum,
-)
+from ..dynamics.functions import bias_force, forward_dynamics, inverse_dynamics, mass_matrix
+from ..dynamics.kinematics import energy, kinematics, momentum
 from ..integrate.simulate import simulate
 from .checks import Curve, Outcome
 from .problems import (

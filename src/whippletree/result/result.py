@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.constraint_forces import Held
 from ..dynamics.cut_joints import cut_coordinates, cut_speeds
-from ..dynamics.functions import Kinematics, energy, forward_dynamics, kinematics, momentum
+from ..dynamics.kinematics import Kinematics, energy, kinematics, momentum
 from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
 from ..model.forces import Force, Motion, Motor, Spring
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from ..dynamics.constraint_forces import Held
     from ..system.system import System
 
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
@@ -240,6 +240,8 @@ class Result:
         """Accelerations (T, nu)."""
         if self.given_udot is not None:
             return self.given_udot
+        from ..dynamics.functions import forward_dynamics
+
         name = "auto" if len(self.spans) > 1 else self.attrs.get("algorithm", "auto")
         return along(self, lambda s, n: forward_dynamics(s, self.q[n], self.u[n], t=self.t[n], algorithm=name))
 

@@ -1,4 +1,7 @@
-"""The parts of a run in which the same constraints hold, and what is computed part by part."""
+"""The parts of a run in which the same constraints hold, and what is computed part by part.
+
+Algorithms of dynamics are loaded by what asks for forces: a window shows a motion without them.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics.constraint_forces import Held, motion_force
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.joint_loads import joint_loads
 from ..model import Constraint, Motion
 from ..model.pose import Vector
 from ..system.system import System
-from .held import held_of
 from .records import Change
 
 if TYPE_CHECKING:
+    from ..dynamics.constraint_forces import Held
     from .result import Result
 
 
@@ -90,17 +91,23 @@ def closure(run: Result) -> np.ndarray:
 
 def held_along(run: Result) -> list[Held]:
     """Forces that hold the constraints, of each part."""
+    from .held import held_of
+
     return [held_of(run, span.system, span.rows) for span in run.spans]
 
 
 def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
     """What a given motion takes: its force, or its power."""
+    from ..dynamics.constraint_forces import motion_force
+
     pairs = zip(run.spans, run.held, strict=True)
     return np.concatenate([motion_force(s.system, held, run.u[s.rows], force)[power] for s, held in pairs])
 
 
 def reactions_along(run: Result) -> dict[str, np.ndarray]:
     """(T, 6) of every joint, coupling and constraint; zero where a constraint is not there."""
+    from ..dynamics.joint_loads import joint_loads
+
     found: dict[str, np.ndarray] = {}
     for span, held in zip(run.spans, run.held, strict=True):
         q, u, udot, t = (x[span.rows] for x in (run.q, run.u, run.udot, run.t))

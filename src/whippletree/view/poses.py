@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.functions import kinematics
+from ..dynamics.kinematics import kinematics
 from ..model.pose import IDENTITY, Pose
 from ..system.system import System
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.functions import kinematics
+from ..dynamics.kinematics import kinematics
 from ..errors import ModelError, nearest
 from ..model import Visual
 from ..model.check import number
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 MOMENTS = 64  # of a motion, that the camera and the floor are chosen for
 MOST_NAMES = 200  # labels are one message each
+FIRST_PICTURE = 1.0  # s that a browser takes for it, without a graphics card
 TRAIL: Color = (209, 73, 91)
 
 
@@ -270,10 +273,24 @@ class Scene:
         api.configure_default_lights(False)
         across = (view.eye - view.centre) / np.linalg.norm(view.eye - view.centre)
         side = np.cross(view.up, across)
-        for name, direction, intensity in (
-            ("sun", 2.0 * view.up + 0.9 * across - 0.8 * side, 1.6),
-            ("fill", 0.3 * view.up + across + side, 0.5),
-        ):
-            place = tuple(view.centre + 10.0 * direction)
-            api.add_light_directional(f"/{name}", position=place, intensity=intensity, cast_shadow=name == "sun")
+        sun, fill = 2.0 * view.up + 0.9 * across - 0.8 * side, 0.3 * view.up + across + side
+        place = tuple(view.centre + 10.0 * sun)
+        self._sun = api.add_light_directional("/sun", position=place, intensity=1.6, cast_shadow=True)
+        place = tuple(view.centre + 10.0 * fill)
+        api.add_light_directional("/fill", position=place, intensity=0.5, cast_shadow=False)
         api.add_light_hemisphere("/sky", ground_color=(190, 188, 184), intensity=1.1)
+
+    def shade_later(self) -> None:
+        """Shadows only after the first picture: without a graphics card they take as long as all the rest of it."""
+
+        def shade() -> None:
+            with suppress(RuntimeError):  # of a server that has ended meanwhile
+                self._sun.cast_shadow = True
+
+        def begin(client: Any) -> None:
+            later = threading.Timer(FIRST_PICTURE, shade)
+            later.daemon = True
+            later.start()
+
+        self._sun.cast_shadow = False
+        self.server.on_client_connect(begin)

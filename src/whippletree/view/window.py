@@ -43,6 +43,7 @@ def view(
     except BaseException:
         stop(server)
         raise
+    replay.scene.shade_later()
     show(server)
     replay.play(play)  # only now, since icons are searched in an archive of thousands
     if wait:
