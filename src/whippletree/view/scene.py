@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -283,12 +282,12 @@ class Scene:
     def shade_later(self) -> None:
         """Shadows only after the first picture: without a graphics card they take as long as all the rest of it."""
 
-        def shade() -> None:
-            with suppress(RuntimeError):  # of a server that has ended meanwhile
+        def shade(client: int) -> None:
+            if client in self.server.get_clients():  # and has not gone, or the server with it
                 self._sun.cast_shadow = True
 
         def begin(client: Any) -> None:
-            later = threading.Timer(FIRST_PICTURE, shade)
+            later = threading.Timer(FIRST_PICTURE, shade, (client.client_id,))
             later.daemon = True
             later.start()
 
