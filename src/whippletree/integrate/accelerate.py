@@ -27,7 +27,7 @@ from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_ki
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.layout import DIVISION, MODAL_MOTION, unpack
 from ..kernels.manifold import coordinate_rates
-from ..kernels.outside import HOLD, SETTLE, call_flexible, call_policy, call_solver
+from ..kernels.outside import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
@@ -47,7 +47,8 @@ class Mechanism(NamedTuple):
     buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
     tau: Any  # (nu)        joint forces that the caller gives
     call: Any  # address of a function that gives them instead, or 0; None where there never is one
-    algorithm: Any  # of TREES; None is articulated too, and leaves others uncompiled; or two solvers of closed.py
+    algorithm: Any  # of one state: addresses of what accelerates it, of a solver or one of TREES, and of what closes
+    #                 it or 0, as in closed.py; where it is compiled in: a solver, or None, which is articulated
 
 
 class Parts(NamedTuple):
@@ -226,15 +227,14 @@ def solve(algorithm, x, p, t, q, u, udot, n):
 
 @overload(solve, jit_options=ALWAYS)
 def _solve(algorithm, x, p, t, q, u, udot, n):
-    if isinstance(algorithm, types.UniTuple):
-        return lambda algorithm, x, p, t, q, u, udot, n: call_solver(algorithm[0], x.memory, x.buffer, t, q, u, udot)
-
     def by_articulated(algorithm, x, p, t, q, u, udot, n):
         w, _ = take_work(p.m, x.buffer, n)
         articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
-    def by_either(algorithm, x, p, t, q, u, udot, n):
+    def by_any(algorithm, x, p, t, q, u, udot, n):
+        if algorithm > 1:
+            return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         if algorithm == 1:
             c, _ = composite.take_work(p.m, x.buffer, n)
             composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
@@ -243,39 +243,21 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
-    return by_either if isinstance(algorithm, types.Integer) else by_articulated
+    return by_any if isinstance(algorithm, types.Integer) else by_articulated
 
 
-def served(algorithm, x):
+@inline
+def served(x):
     """Whether the plan of the algorithm, if it needs one, still serves"""
+    p, _ = open_parts(x)
+    return x.algorithm[2] == 0 or get(p.health, 0) > reduction.POOR
 
 
-@overload(served, jit_options=ALWAYS)
-def _served(algorithm, x):
-    if isinstance(algorithm, types.UniTuple):
-
-        def by_plan(algorithm, x):
-            p, _ = open_parts(x)
-            return get(p.health, 0) > reduction.POOR
-
-        return by_plan
-    return lambda algorithm, x: True
-
-
-def singular(algorithm, x):
+@inline
+def singular(x):
     """Whether loops are near a pose where they lose rank: accelerations off the constraints are then far off"""
-
-
-@overload(singular, jit_options=ALWAYS)
-def _singular(algorithm, x):
-    if isinstance(algorithm, types.UniTuple):
-
-        def by_plan(algorithm, x):
-            plan, _ = open_plan(x.memory)
-            return plan.poor > 0
-
-        return by_plan
-    return lambda algorithm, x: False
+    plan, _ = open_plan(x.memory)
+    return plan.poor > 0
 
 
 @kernel
@@ -305,7 +287,7 @@ def follow(x, p, q, udot, n):
 
 
 @kernel
-def accelerate(x, t, q, u, udot):
+def accelerate_here(x, t, q, u, udot):
     """u' of one state, or of one in each lane. Returns the power of forces."""
     p, n = open_parts(x)
     if p.F.ndriven > 0:
@@ -325,6 +307,29 @@ def accelerate(x, t, q, u, udot):
     return power
 
 
+def accelerate_by(algorithm, x, call, t, q, u, udot):
+    """The same, by address where the algorithm has one: compiled once, and not again with every integrator"""
+
+
+@overload(accelerate_by, jit_options=ALWAYS)
+def _accelerate_by(algorithm, x, call, t, q, u, udot):
+    if not isinstance(algorithm, types.UniTuple):
+        return lambda algorithm, x, call, t, q, u, udot: accelerate_here(x, t, q, u, udot)
+    if isinstance(call, types.NoneType):
+        return lambda algorithm, x, call, t, q, u, udot: call_motion(
+            algorithm[0], x.memory, x.buffer, x.tau, 0, algorithm[1], t, q, u, udot
+        )
+    return lambda algorithm, x, call, t, q, u, udot: call_motion(
+        algorithm[0], x.memory, x.buffer, x.tau, call, algorithm[1], t, q, u, udot
+    )
+
+
+@inline
+def accelerate(x, t, q, u, udot):
+    """u' of one state, or of one in each lane. Returns the power of forces."""
+    return accelerate_by(x.algorithm, x, x.call, t, q, u, udot)
+
+
 @inline
 def rates(m, x, t, y, out):
     """out = y' of y = (q, u, work of forces)"""
@@ -340,4 +345,4 @@ def derivative(memory, tau, call, algorithm, t, y, out):
     m, buffer = open_scratch(memory, y)
     x = make_mechanism(memory, buffer, 0, tau, call, algorithm)
     rates(m, x, t, y, out)
-    return served(algorithm, x)
+    return served(x)

@@ -192,7 +192,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
             q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
             impose(x, times[row], q, u)
-            close(x.algorithm, x, times[row], q, u)
+            close(x, times[row], q, u)
             write_row(m, new, row, Q, U, W)
             row += 1
             c[SINCE] = 0.0
@@ -213,20 +213,20 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 h = until - c[TIME]
             for s in range(1, method.stages):
                 stage(method, s, h, y, K, new)
-                if s == last_stage or singular(x.algorithm, x):
+                if s == last_stage or singular(x):
                     project(m, new)
-                    close(x.algorithm, x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    close(x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
-            if singular(x.algorithm, x):
+            if singular(x):
                 if h <= SHORTEST * c[CALM] and size < math.inf:
                     size = min(size, 1.0)
             else:
                 c[CALM] = h
             accepted = control(method.control, c, h, size)
-            if not accepted and singular(x.algorithm, x):
+            if not accepted and singular(x):
                 c[STEP] = max(c[STEP], SHORTER * h)
         for j in range(ny):
             put(dense, j, get(y, j))
@@ -235,7 +235,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
         c[FROM], c[LENGTH], c[PREPARED] = c[TIME], h, 0.0
         c[TIME] = until if last else c[TIME] + h
         done += 1
-        if not served(x.algorithm, x):
+        if not served(x):
             return PLAN
 
 

@@ -22,9 +22,9 @@ from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.layout import FACTORS
 from ..kernels.manifold import advance
-from ..kernels.outside import address_of, numbers_at
+from ..kernels.outside import MOTION_CALL, address_of, numbers_at
 from ..kernels.spatial import axpy, load6, store6
-from .accelerate import TREES, Mechanism, open_all, open_parts, open_plan
+from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 COARSE = 1e-8  # beyond, factors are taken anew
@@ -219,6 +219,11 @@ def given_by(memory, size, buffer, room, q, nq, u, nu):
     return x, numbers_at(q, nq), numbers_at(u, nu)
 
 
+def accelerated(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, udot):
+    x = Mechanism(numbers_at(memory, size), numbers_at(buffer, room), numbers_at(tau, nu), call, solver)
+    return accelerate_here(x, t, numbers_at(q, nq), numbers_at(u, nu), numbers_at(udot, nu))
+
+
 def constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
     x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
     return solve_constrained(x, t, coordinates, speeds, numbers_at(udot, nu))
@@ -244,10 +249,6 @@ def divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
     return solve_divided(x, t, coordinates, speeds, numbers_at(udot, nu))
 
 
-def stay(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    return 0.0
-
-
 def divided_constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
     x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
     return solve_divided_loops(x, t, coordinates, speeds, numbers_at(udot, nu))
@@ -261,13 +262,17 @@ def closed_divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
 SOLVERS = {
     "multipliers": (constrained, closed),
     "reduction": (reduced, closed_reduced),
-    "divided tree": (divided, stay),
+    "divided tree": (divided, None),
     "divided loops": (divided_constrained, closed_divided),
 }
 
 
-def code_of(algorithm: str, loops: bool = True) -> int | tuple[int, ...]:
-    """What a Mechanism takes for an algorithm: of TREES, or what finds u' and what goes back onto the constraints."""
+def code_of(algorithm: str, loops: bool = True) -> tuple[int, int, int]:
+    """What a Mechanism of one state takes for an algorithm."""
     if is_division(algorithm):
         algorithm = "divided loops" if loops else "divided tree"
-    return TREES[algorithm] if algorithm in TREES else tuple(address_of(f) for f in SOLVERS[algorithm])
+    motion = address_of(accelerated, MOTION_CALL)
+    if algorithm in TREES:
+        return motion, TREES[algorithm], 0
+    solver, closer = SOLVERS[algorithm]
+    return motion, address_of(solver), address_of(closer) if closer else 0

@@ -62,7 +62,7 @@ def keep(m, x, state, work, times, every, Q, U, W, trail):
     state[STEP] += 1.0
     q, u = view_state(m, state)
     impose(x, time_of(state), q, u)
-    close(x.algorithm, x, time_of(state), q, u)
+    close(x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return NOT_FINITE
@@ -84,7 +84,7 @@ def keep(m, x, state, work, times, every, Q, U, W, trail):
         state[FROM] = times[row]
         state[EVERY] = every
         state[LENGTH] = (times[times.shape[0] - 1] - times[0]) / (times.shape[0] - 1) / every
-    return GOING if served(x.algorithm, x) else PLAN
+    return GOING if served(x) else PLAN
 
 
 def steps_between(step: float, output_step: float) -> tuple[int, float]:

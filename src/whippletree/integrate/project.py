@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from ..kernels.blocks import ALWAYS
-from ..kernels.lanes import entry, view
+from ..kernels.lanes import entry, inline, view
 from ..kernels.outside import address_of, call_solver
 from ..system.system import System
 from .accelerate import make_mechanism, mechanism_memory, open_scratch
 from .closed import closed
 
 
-def close(algorithm, x, t, q, u):
+@inline
+def close(x, t, q, u):
     """q and u onto the constraints, where an algorithm solves them and the run is not stabilized otherwise"""
-
-
-@overload(close, jit_options=ALWAYS)
-def _close(algorithm, x, t, q, u):
-    if isinstance(algorithm, types.UniTuple):
-        return lambda algorithm, x, t, q, u: call_solver(algorithm[1], x.memory, x.buffer, t, q, u, u)
-    return lambda algorithm, x, t, q, u: 0.0
+    return call_solver(x.algorithm[2], x.memory, x.buffer, t, q, u, u) if x.algorithm[2] != 0 else 0.0
 
 
 @entry
@@ -30,7 +22,7 @@ def onto(memory, algorithm, t, y, none):
     """y = (q, u, ...) of one state onto the constraints, in place; returns the gap that is left"""
     m, buffer = open_scratch(memory, y)
     x = make_mechanism(memory, buffer, 0, none, 0, algorithm)
-    return close(algorithm, x, t, view(y, 0, m.nq), view(y, m.nq, m.nu))
+    return close(x, t, view(y, 0, m.nq), view(y, m.nq, m.nu))
 
 
 def project(system: System, q: np.ndarray, u: np.ndarray, t: float = 0.0) -> float:
@@ -38,7 +30,7 @@ def project(system: System, q: np.ndarray, u: np.ndarray, t: float = 0.0) -> flo
     if not system.constraints.count:
         return 0.0
     y = np.concatenate([q, u])
-    code = (address_of(closed),) * 2  # none but this is called
+    code = (0, 0, address_of(closed))
     gap = onto(mechanism_memory(system, "multipliers", 0), code, float(t), y, np.zeros(system.nu))
     q[:], u[:] = y[: system.nq], y[system.nq :]
     return float(gap * min(1.0, system.constraints.size))

@@ -142,7 +142,7 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
         load_row(U, first, 0, x.u)
         load_row(tau, first, 0, x.tau)
         if algorithm is not None:
-            close(algorithm, mechanism, 0.0, x.q, x.u)
+            close(mechanism, 0.0, x.q, x.u)
             store_row(x.q, first, 0, Q)
             store_row(x.u, first, 0, U)
         for step in range(1, steps + 1):
@@ -161,7 +161,7 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
                 euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             if algorithm is not None:
                 impose(mechanism, step * h, x.q, x.u)
-                close(algorithm, mechanism, step * h, x.q, x.u)
+                close(mechanism, step * h, x.q, x.u)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

@@ -143,6 +143,41 @@ def call_solver(typing_context: Any, address: Any, memory: Any, buffer: Any, t: 
     return types.float64(types.int64, memory, buffer, types.float64, q, u, out), generate
 
 
+MOTION_CALL = types.float64(
+    _NUMBERS, types.int64, _NUMBERS, types.int64, _NUMBERS, types.int64, types.int64, types.float64, _NUMBERS,
+    types.int64, _NUMBERS, types.int64, _NUMBERS,
+)  # fmt: skip
+
+
+@intrinsic
+def call_motion(
+    typing_context: Any,
+    address: Any,
+    memory: Any,
+    buffer: Any,
+    tau: Any,
+    call: Any,
+    solver: Any,
+    t: Any,
+    q: Any,
+    u: Any,
+    out: Any,
+) -> Any:
+    """Call what finds u' of one state under all forces, by a solver; returns their power."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        arrays = {n: context.make_array(sig.args[n])(context, builder, args[n]) for n in (1, 2, 3, 7, 8, 9)}
+        word, numbers, real = args[0].type, ir.DoubleType().as_pointer(), ir.DoubleType()
+        pair = [numbers, word]
+        shape = ir.FunctionType(real, [*pair, *pair, numbers, word, word, real, *pair, *pair, numbers])
+        (whole, size), (room, rest), (q_, nq), (u_, nu) = ((arrays[n].data, arrays[n].nitems) for n in (1, 2, 7, 8))
+        given = [whole, size, room, rest, arrays[3].data, *args[4:7], q_, nq, u_, nu, arrays[9].data]
+        return builder.call(builder.inttoptr(args[0], shape.as_pointer()), given)
+
+    words = types.int64, types.int64
+    return types.float64(types.int64, memory, buffer, tau, *words, types.float64, q, u, out), generate
+
+
 @intrinsic
 def call_division(
     typing_context: Any,
