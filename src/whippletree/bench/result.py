@@ -71,6 +71,10 @@ class BenchResult:
         found = dict.fromkeys(e for row in self.rows for e in row.seconds)
         return [OURS] * (OURS in found) + [e for e in found if e != OURS]
 
+    def asked(self, question: str) -> list[Row]:
+        """The rows of one question."""
+        return [row for row in self.rows if row.question == question]
+
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)

@@ -8,9 +8,9 @@ from typing import Any
 from ..bench import run as bench
 from ..bench import theory
 from ..bench.divided import BALANCED, PLAIN
+from ..bench.parallel_plots import curves, shares
 from ..bench.picture import plain
 from ..bench.result import OURS, BenchResult, Row, Statement
-from ..bench.theory_report import curves, shares
 from ..dynamics import costs
 from ..dynamics.operations import OF_BODY, OF_FREEDOM
 from ..dynamics.tree_operations import ASIDE, OF_KINEMATICS, TIP

@@ -11,9 +11,9 @@ import numpy as np
 from ..bench import families, subchains, theory
 from ..bench import run as bench
 from ..bench.measure import difference, slope
+from ..bench.parallel_plots import growth
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
-from ..bench.theory_report import growth
 from ..dynamics import costs
 from ..dynamics.costs import Count, Messages
 from ..dynamics.functions import forward_dynamics
