@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from ..errors import SimulationError
 from . import exact
 from .exudyn import Exudyn
@@ -114,7 +112,7 @@ def _asked(
     spent_now = took(call.run)
     if truth is not None:
         every = AllJoints(engine.posed.model)
-        rows = np.concatenate([np.r_[every.u_index(j)] for j in engine.joints])
+        rows = every.rows(engine.joints)
         row.differences[call.engine] = difference(found[rows], every.vector(truth)[rows])
     if spent_now > (LONGEST_BATCH if call.engine == f"{OURS} lanes" else LONGEST):
         result.note(f"{call.engine}: not timed at {row.label}: a call takes {spent_now:.1f} s")

@@ -136,8 +136,7 @@ def _mujoco_motions() -> Iterator[Compared]:
 
 def upright(n: int) -> Posed:
     """P04's ladder at its start, bars with some thickness: engines do not take rods without it."""
-    given = ladder(n)
-    return Posed(given.model, dict.fromkeys(given.q, 0.0), given.u)
+    return ladder(n, angle=0.0)
 
 
 def _known_tip(n: int, t: float) -> np.ndarray:
@@ -162,7 +161,7 @@ def _loop_evaluations(engine: str, kind: Any, how: str = "") -> Iterator[Compare
     for name, posed in (("ladder of 10 loops", ladder(10)), ("Stewart platform", stewart(1))):
         ours, theirs = Ours(posed), kind(posed)
         mine, others = ours.calls()[0], theirs.calls()
-        rows = np.concatenate([np.r_[AllJoints(posed.model).u_index(j)] for j in ours.joints if j in theirs.joints])
+        rows = AllJoints(posed.model).rows(j for j in ours.joints if j in theirs.joints)
         times = race([mine, *others], ROUNDS)
         for call in others:
             apart = difference(call.value()[rows], mine.value()[rows])
