@@ -211,6 +211,6 @@ def main() -> None:
     for stream in (s for s in (sys.stdout, sys.stderr) if isinstance(s, TextIOWrapper)):
         stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     # their commands add themselves
-    from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
+    from . import cli_bench, cli_live, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
 
     app(prog_name="whippletree")

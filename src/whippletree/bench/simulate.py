@@ -17,6 +17,7 @@ from ..integrate.simulate import INTEGRATORS
 from ..integrate.simulate import simulate as run_ours
 from . import families
 from .measure import AGREE, Call, difference, race
+from .peers import PEERS
 from .result import OURS, BenchResult, Row
 from .rows import held
 
@@ -89,8 +90,8 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         model = families.hanging(size)
         system = model.compile()
         progress(f"{model.name}: the finest run")
-        motion = Motion(system)
-        peers = [c for e in held(result, against, model, system, size) for c in _agreeing(result, motion, e)]
+        motion, kinds = Motion(system), [PEERS[name] for name in against]
+        peers = [c for e in held(result, kinds, size, model, system) for c in _agreeing(result, motion, e)]
         progress(f"{model.name}: errors")
         pairs = _pairs(result, motion, [(call, motion.error(call)) for call in peers])
         calls = {call.engine: call for _, *both in pairs for call in both}

@@ -201,10 +201,9 @@ def _exudyn() -> Iterator[Compared]:
 
         def run(step: float = step) -> Any:
             made = Exudyn(upright(LADDER))
-            time = made.settings.timeIntegration
-            time.endTime, time.numberOfSteps = LADDER_UNTIL, round(LADDER_UNTIL / step)
-            time.newton.useModifiedNewton = True
-            if not made.system.SolveDynamic(made.settings):
+            settings = made.settings(step, LADDER_UNTIL)
+            settings.timeIntegration.newton.useModifiedNewton = True
+            if not made.system.SolveDynamic(settings):
                 raise ModelError("Exudyn does not get to the end")
             return made
 
