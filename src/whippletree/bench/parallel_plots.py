@@ -59,8 +59,7 @@ def plot_divided(result: BenchResult, path: str | Path) -> Files:
         shares.set_xlabel("share of the terminal subchain (%)")
         for panel in (sizes, shares):
             panel.axhline(1.0, **ONE)
-            panel.set_ylabel("times as fast as the articulated sweep")
-            plain(panel)
+            plain(panel, ylabel="times as fast as the articulated sweep")
         legend(figure, [sizes], 6)
     return files
 
@@ -82,14 +81,12 @@ def plot_subchains(result: BenchResult, path: str | Path) -> Files:
                 counts = [r.operations[kind] for r in mine]
                 iterations.plot(pieces, counts, line, color=colour, marker="o", markersize=4)
         speed.axhline(1.0, **ONE)
-        speed.set(ylabel="times as fast as the articulated sweep", ylim=(0, None))
-        speed.set_title("by elimination, and (dashed) by iteration", loc="left")
-        iterations.set(ylabel="iterations to a residual of 1e-10", yscale="symlog")
-        iterations.set_title("from the last loads, and (dotted) from none", loc="left")
+        words = "times as fast as the articulated sweep", "iterations to a residual of 1e-10"
+        plain(speed, "by elimination, and (dashed) by iteration", ylabel=words[0], ylim=(0, None))
+        plain(iterations, "from the last loads, and (dotted) from none", ylabel=words[1], yscale="symlog")
         for panel in (speed, iterations):
             panel.set(xscale="log", xlabel="subchains")
             ticks(panel, {r.pieces for r in rows})
-            plain(panel)
         legend(figure, [speed], 6)
     return files
 
@@ -104,9 +101,7 @@ def plot_ranks(result: BenchResult, path: str | Path) -> Files:
             points = sorted((r.bodies, r.seconds[OURS] / r.seconds[way]) for r in rows if r.threads == ranks)
             panel.plot(*zip(*points, strict=True), label=way, color=colour, marker="o", markersize=4.5)
         panel.axhline(1.0, **ONE)
-        panel.set(xscale="log", xlabel="bodies of the chain", ylabel="times as fast as one rank")
-        panel.legend(frameon=False)
-        plain(panel)
+        plain(panel, key=9, xscale="log", xlabel="bodies of the chain", ylabel="times as fast as one rank")
     return files
 
 
@@ -119,16 +114,13 @@ def plot_theory(result: BenchResult, path: str | Path) -> Files:
     with picture(path, (9.6, 7.2)) as (figure, files):
         panels = figure.subplots(2, 2).ravel()
         curves(panels[0], chain)
-        panels[0].set(xscale="log", yscale="log", xlabel="processors", ylabel="operations in turn")
-        panels[0].set_title(f"a chain of {longest} (figures 3 and 5)", loc="left")
         curves(panels[1], sorted(small, key=lambda r: r.threads))
-        panels[1].set(xlabel="processors", ylabel="operations in turn", yscale="log")
-        panels[1].set_title(f"few processors, {shortest} bodies (figures 4, 6, 8)", loc="left")
-        shares(panels[2], result.asked("share"))
-        growth(panels[3], result.asked("bodies"))
-        for panel in panels:
-            plain(panel)
-            panel.legend(frameon=False, fontsize=7)
+        for panel in panels[:2]:
+            panel.set(yscale="log", xlabel="processors", ylabel="operations in turn")
+        plain(panels[0], f"a chain of {longest} (figures 3 and 5)", 7, xscale="log")
+        plain(panels[1], f"few processors, {shortest} bodies (figures 4, 6, 8)", 7)
+        shares(panels[2], result.asked("share"), 7)
+        growth(panels[3], result.asked("bodies"), 7)
     return files
 
 
@@ -142,7 +134,7 @@ def curves(panel: Any, rows: list[Row], names: Iterable[str] = tuple(THEORY_STYL
             panel.plot(x[: len(dots)], dots, "o", color=colour, markersize=3.5)
 
 
-def shares(panel: Any, rows: list[Row]) -> None:
+def shares(panel: Any, rows: list[Row], key: float = 8) -> None:
     """Schedules of DCAe by the terminal share."""
     for p, style in ((2, "-"), (4, "--")):
         for n, colour in zip((128, 256, 1024), ("#E69F00", "#009E73", "#0072B2"), strict=True):
@@ -150,15 +142,14 @@ def shares(panel: Any, rows: list[Row]) -> None:
             share = [float(r.label.rpartition(" ")[2].removesuffix("%")) for r in some]
             times = [r.operations["DCAe simulated"] / n for r in some]
             panel.plot(share, times, style, color=colour, label=f"{n} bodies, {p} processors", linewidth=1.2)
-    panel.set(xlabel="share of the terminal subsystem (%)", ylabel="operations in turn, a body")
-    panel.set_title("load balancing (figure 7)", loc="left")
+    axes = {"xlabel": "share of the terminal subsystem (%)", "ylabel": "operations in turn, a body"}
+    plain(panel, "load balancing (figure 7)", key, **axes)
 
 
-def growth(panel: Any, rows: list[Row]) -> None:
+def growth(panel: Any, rows: list[Row], key: float) -> None:
     """All approaches against the number of bodies."""
     for name, (colour, style) in THEORY_STYLES.items():
         known = [(r.bodies, r.operations[name]) for r in rows if name in r.operations]
         panel.plot(*zip(*known, strict=True), linestyle=style, color=colour, label=name, linewidth=1.2)
-    panel.set(xscale="log", yscale="log", xlabel="bodies", ylabel="operations in turn")
-    panel.set_ylim(1e3, 1e9)
-    panel.set_title("growth (figure 6 of 1999)", loc="left")
+    axes = {"xlabel": "bodies", "ylabel": "operations in turn", "ylim": (1e3, 1e9)}
+    plain(panel, "growth (figure 6 of 1999)", key, xscale="log", yscale="log", **axes)

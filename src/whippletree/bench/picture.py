@@ -40,8 +40,13 @@ def legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
-def plain(panel: Any) -> None:
-    """Faint lines to read by, and no box."""
+def plain(panel: Any, left: str = "", key: float = 0.0, **axes: Any) -> None:
+    """Faint lines to read by, and no box; a title to the left, a key of this size, and what ``panel.set`` takes."""
+    panel.set(**axes)
+    if left:
+        panel.set_title(left, loc="left")
+    if key:
+        panel.legend(frameon=False, fontsize=key)
     panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
 

@@ -79,8 +79,7 @@ def _question(panel: Any, result: BenchResult, question: str) -> None:
     panel.set(xscale="log", yscale="log", xlabel="freedoms")
     sizes = {r.freedoms for r in rows}
     ticks(panel, sizes, lambda n: str(n) if n < 10000 else f"{n:.0e}".replace("e+0", "e"), rotation=45)
-    panel.set_title(QUESTIONS[question], loc="left")
-    plain(panel)
+    plain(panel, QUESTIONS[question])
 
 
 def _choices(result: BenchResult, path: str | Path) -> Files:
@@ -90,7 +89,7 @@ def _choices(result: BenchResult, path: str | Path) -> Files:
         panels = figure.subplots(1, len(families), squeeze=False)[0]
         for panel, family in zip(panels, families, strict=True):
             _choice(panel, result.asked(family))
-            panel.set_title(family, loc="left")
+            plain(panel, family, xscale="log", yscale="log", xlabel="bodies")
         panels[0].set_ylabel("time of one state (µs)\ndots measured, lines predicted")
         legend(figure, panels, 7)
     return files
@@ -107,8 +106,6 @@ def _choice(panel: Any, rows: list[Row]) -> None:
     ring = {"markerfacecolor": "none", "markeredgecolor": "black", "markersize": 8, "linestyle": "none"}
     taken = [r.seconds[r.taken] * 1e6 for r in rows]
     panel.plot([r.bodies for r in rows], taken, "o", label=f"taken by {AUTO}", **ring)
-    panel.set(xscale="log", yscale="log", xlabel="bodies")
-    plain(panel)
 
 
 def _loops(result: BenchResult, path: str | Path) -> Files:
@@ -123,13 +120,9 @@ def _loops(result: BenchResult, path: str | Path) -> Files:
             time.plot([r.loops for r in timed], times, label=label, **_style(engine))
             known = [(r.loops, r.differences[engine]) for r in timed if r.differences.get(engine, 0.0) > 0.0]
             error.plot(*zip(*known, strict=True), **_style(engine))
-        time.set_ylabel("time per state (µs)")
-        time.set_title(f"{result.family}: forward dynamics", loc="left")
-        error.set_ylabel("error, relative")
-        error.set_title("error of accelerations", loc="left")
-        for panel in (time, error):
-            panel.set(xscale="log", yscale="log", xlabel="loops")
-            plain(panel)
+        axes = {"xscale": "log", "yscale": "log", "xlabel": "loops"}
+        plain(time, f"{result.family}: forward dynamics", ylabel="time per state (µs)", **axes)
+        plain(error, "error of accelerations", ylabel="error, relative", **axes)
         legend(figure, [time], 3)
     return files
 
@@ -149,8 +142,7 @@ def _flexible(result: BenchResult, path: str | Path) -> Files:
             _motion(panels[2], moved)
         for panel in panels:
             panel.yaxis.set_minor_formatter(NullFormatter())
-            plain(panel)
-            panel.legend(frameon=False, fontsize=8)
+            plain(panel, key=8)
     return files
 
 
@@ -206,8 +198,7 @@ def _bars(path: str | Path, height: float, names: list[str], lengths: list[float
     with picture(path, (5.2, height)) as (figure, files):
         panel = figure.subplots()
         panel.barh(names, lengths, color="#D55E00")
-        panel.set(**axes)
-        plain(panel)
+        plain(panel, **axes)
     return files
 
 
