@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .cli import _print_table, app
+from .cli import _picture, _print_table, app
 from .cli_progress import Bar, compiling, notes, say
 
 ENDINGS = {"moving picture": "_moving.html", "report": ".html", "plot": ".svg", "numbers": ".nc"}
@@ -52,12 +52,10 @@ def bench(
     from . import bench as measure
     from .bench import report
     from .files.whole_file import writable
-    from .result.plot import picture_path
 
     if output is not None:
         writable(output, "the numbers")
-    if plot is not None:
-        writable(picture_path(plot), "the picture")
+    _picture(plot)
     with nullcontext() if family == "theory" else compiling(f"bench {family}"):
         results = measure.run(
             family, sizes=sizes, against=against, rounds=rounds, modes=modes, fidelity=fidelity,

@@ -1,13 +1,8 @@
 """Speed as a number with a command: the same model in every engine, agreement first, then time side by side.
 
 ``run(family, *, sizes=None, against=("pinocchio", "mujoco", "drake"), threads=(1, 2), rounds=40, progress=None)``
-gives a :class:`BenchResult`; then
-
-- ``report.table(result, file=None)`` prints it, ``report.text(result)`` is the same as plain text;
-- ``report.save(result, path)`` writes JSON and gives the path, ``report.load(path)`` reads it;
-- ``report.plot(result, path)`` draws it and gives the paths of the SVG and the PNG.
-
-``families.PLANNED`` and ``peers.PEERS`` hold the known names.
+gives a :class:`BenchResult`, which ``report`` prints, writes, reads and draws. ``families.PLANNED`` and ``peers.PEERS``
+hold the known names.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def _loops(result: BenchResult, path: str | Path) -> Files:
             time.plot([r.loops for r in timed], times, label=label, **_style(engine))
             known = [(r.loops, r.differences[engine]) for r in timed if r.differences.get(engine, 0.0) > 0.0]
             error.plot(*zip(*known, strict=True), **_style(engine))
-        axes = {"xscale": "log", "yscale": "log", "xlabel": "loops"}
+        axes: dict[str, Any] = {"xscale": "log", "yscale": "log", "xlabel": "loops"}
         plain(time, f"{result.family}: forward dynamics", ylabel="time per state (µs)", **axes)
         plain(error, "error of accelerations", ylabel="error, relative", **axes)
         legend(figure, [time], 3)
