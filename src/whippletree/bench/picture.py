@@ -16,7 +16,7 @@ Files = tuple[Path, Path]  # .svg and .png
 
 
 @contextmanager
-def picture(path: str | Path, size: tuple[float, float]) -> Iterator[tuple[Figure, Files]]:
+def picture(path: str | Path, size: tuple[float, float] | None = None) -> Iterator[tuple[Figure, Files]]:
     """A figure (inches) to draw into, and the .svg and .png that it is written to when all went well."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

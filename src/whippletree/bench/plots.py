@@ -47,7 +47,9 @@ CHOICE_COLOURS = {
 
 def plot(result: BenchResult, path: str | Path) -> Files:
     """Draw a result as its family is drawn; writes ``path`` as .svg and as .png."""
-    return PLOTS.get(result.family, _questions)(result, path)
+    with picture(path) as (figure, files):
+        PLOTS.get(result.family, _questions)(figure, result)
+    return files
 
 
 def _style(engine: str, **more: Any) -> dict[str, Any]:
@@ -55,16 +57,15 @@ def _style(engine: str, **more: Any) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": line, "markersize": 4.5} | more
 
 
-def _questions(result: BenchResult, path: str | Path) -> Files:
+def _questions(figure: Any, result: BenchResult) -> None:
     """Cost against size, log-log, one panel for each question."""
     questions = [q for q in QUESTIONS if result.asked(q)]
-    with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):
-        panels = figure.subplots(1, len(questions), squeeze=False)[0]
-        for panel, question in zip(panels, questions, strict=True):
-            _question(panel, result, question)
-        panels[0].set_ylabel(f"time per {per(result)} (µs)")
-        legend(figure, panels, 5)
-    return files
+    figure.set_size_inches(1.0 + 3.6 * len(questions), 3.8)
+    panels = figure.subplots(1, len(questions), squeeze=False)[0]
+    for panel, question in zip(panels, questions, strict=True):
+        _question(panel, result, question)
+    panels[0].set_ylabel(f"time per {per(result)} (µs)")
+    legend(figure, panels, 5)
 
 
 def _question(panel: Any, result: BenchResult, question: str) -> None:
@@ -82,17 +83,16 @@ def _question(panel: Any, result: BenchResult, question: str) -> None:
     plain(panel, QUESTIONS[question])
 
 
-def _choices(result: BenchResult, path: str | Path) -> Files:
+def _choices(figure: Any, result: BenchResult) -> None:
     """Measured times over bodies, predictions as lines, a ring around what auto takes."""
     families = [f for f in CHOICES if result.asked(f)]
-    with picture(path, (1.0 + 2.8 * len(families), 3.6)) as (figure, files):
-        panels = figure.subplots(1, len(families), squeeze=False)[0]
-        for panel, family in zip(panels, families, strict=True):
-            _choice(panel, result.asked(family))
-            plain(panel, family, xscale="log", yscale="log", xlabel="bodies")
-        panels[0].set_ylabel("time of one state (µs)\ndots measured, lines predicted")
-        legend(figure, panels, 7)
-    return files
+    figure.set_size_inches(1.0 + 2.8 * len(families), 3.6)
+    panels = figure.subplots(1, len(families), squeeze=False)[0]
+    for panel, family in zip(panels, families, strict=True):
+        _choice(panel, result.asked(family))
+        plain(panel, family, xscale="log", yscale="log", xlabel="bodies")
+    panels[0].set_ylabel("time of one state (µs)\ndots measured, lines predicted")
+    legend(figure, panels, 7)
 
 
 def _choice(panel: Any, rows: list[Row]) -> None:
@@ -108,42 +108,40 @@ def _choice(panel: Any, rows: list[Row]) -> None:
     panel.plot([r.bodies for r in rows], taken, "o", label=f"taken by {AUTO}", **ring)
 
 
-def _loops(result: BenchResult, path: str | Path) -> Files:
+def _loops(figure: Any, result: BenchResult) -> None:
     """Time and error against the number of loops, log-log, with fitted slopes."""
-    with picture(path, (8.6, 4.6)) as (figure, files):
-        time, error = figure.subplots(1, 2)
-        for engine in result.engines():
-            timed = [r for r in result.rows if engine in r.seconds]
-            fitted = loop_growth(result, engine, SLOPE_FROM) or loop_growth(result, engine, 1)
-            label = LOOP_NAMES.get(engine, engine) + (f": slope {fitted[2]:.2f}" if fitted else "")
-            times = [r.seconds[engine] * 1e6 for r in timed]
-            time.plot([r.loops for r in timed], times, label=label, **_style(engine))
-            known = [(r.loops, r.differences[engine]) for r in timed if r.differences.get(engine, 0.0) > 0.0]
-            error.plot(*zip(*known, strict=True), **_style(engine))
-        axes: dict[str, Any] = {"xscale": "log", "yscale": "log", "xlabel": "loops"}
-        plain(time, f"{result.family}: forward dynamics", ylabel="time per state (µs)", **axes)
-        plain(error, "error of accelerations", ylabel="error, relative", **axes)
-        legend(figure, [time], 3)
-    return files
+    figure.set_size_inches(8.6, 4.6)
+    time, error = figure.subplots(1, 2)
+    for engine in result.engines():
+        timed = [r for r in result.rows if engine in r.seconds]
+        fitted = loop_growth(result, engine, SLOPE_FROM) or loop_growth(result, engine, 1)
+        label = LOOP_NAMES.get(engine, engine) + (f": slope {fitted[2]:.2f}" if fitted else "")
+        times = [r.seconds[engine] * 1e6 for r in timed]
+        time.plot([r.loops for r in timed], times, label=label, **_style(engine))
+        known = [(r.loops, r.differences[engine]) for r in timed if r.differences.get(engine, 0.0) > 0.0]
+        error.plot(*zip(*known, strict=True), **_style(engine))
+    axes: dict[str, Any] = {"xscale": "log", "yscale": "log", "xlabel": "loops"}
+    plain(time, f"{result.family}: forward dynamics", ylabel="time per state (µs)", **axes)
+    plain(error, "error of accelerations", ylabel="error, relative", **axes)
+    legend(figure, [time], 3)
 
 
-def _flexible(result: BenchResult, path: str | Path) -> Files:
+def _flexible(figure: Any, result: BenchResult) -> None:
     """Figure 2 of the paper with theory and measurement, growth, and time for accuracy."""
     from matplotlib.ticker import NullFormatter
 
     moved = result.asked("motion")
-    with picture(path, (12.4 if moved else 8.6, 4.2)) as (figure, files):
-        panels = figure.subplots(1, 3 if moved else 2)
-        for panel in panels:
-            panel.set(xscale="log", yscale="log")
-        _figure_2(panels[0], result)
-        _growth(panels[1], result)
-        if moved:
-            _motion(panels[2], moved)
-        for panel in panels:
-            panel.yaxis.set_minor_formatter(NullFormatter())
-            plain(panel, key=8)
-    return files
+    figure.set_size_inches(12.4 if moved else 8.6, 4.2)
+    panels = figure.subplots(1, 3 if moved else 2)
+    for panel in panels:
+        panel.set(xscale="log", yscale="log")
+    _figure_2(panels[0], result)
+    _growth(panels[1], result)
+    if moved:
+        _motion(panels[2], moved)
+    for panel in panels:
+        panel.yaxis.set_minor_formatter(NullFormatter())
+        plain(panel, key=8)
 
 
 def _figure_2(panel: Any, result: BenchResult) -> None:
@@ -194,28 +192,27 @@ def _plain_ticks(panel: Any, at: list[int]) -> None:
     panel.xaxis.set_minor_locator(NullLocator())
 
 
-def _bars(path: str | Path, height: float, names: list[str], lengths: list[float], **axes: Any) -> Files:
-    with picture(path, (5.2, height)) as (figure, files):
-        panel = figure.subplots()
-        panel.barh(names, lengths, color="#D55E00")
-        plain(panel, **axes)
-    return files
+def _bars(figure: Any, height: float, names: list[str], lengths: list[float], **axes: Any) -> None:
+    figure.set_size_inches(5.2, height)
+    panel = figure.subplots()
+    panel.barh(names, lengths, color="#D55E00")
+    plain(panel, **axes)
 
 
-def _live(result: BenchResult, path: str | Path) -> Files:
+def _live(figure: Any, result: BenchResult) -> None:
     """How long paced steps took."""
     counts: dict[str, int] = next((run["histogram"] for run in (result.paced or {}).values()), {})
-    return _bars(path, 3.4, list(counts), [max(n, 0) for n in counts.values()], xscale="log", xlabel="steps")
+    _bars(figure, 3.4, list(counts), [max(n, 0) for n in counts.values()], xscale="log", xlabel="steps")
 
 
-def _moments(result: BenchResult, path: str | Path) -> Files:
+def _moments(figure: Any, result: BenchResult) -> None:
     """The moments one after another."""
     rows = result.rows[::-1]
     names, moments = [f"{r.question}, {r.label}" for r in rows], [r.seconds[OURS] for r in rows]
-    return _bars(path, 2.6, names, moments, xlabel="seconds from the start of the command")
+    _bars(figure, 2.6, names, moments, xlabel="seconds from the start of the command")
 
 
-PLOTS: dict[str, Callable[[BenchResult, str | Path], Files]] = {
+PLOTS: dict[str, Callable[[Any, BenchResult], None]] = {
     **dict.fromkeys(LOOPS, _loops),
     "divide": plot_divided,
     "subchains": plot_subchains,
