@@ -10,7 +10,7 @@ import pytest
 
 import whippletree as wt
 from whippletree import ModelError, bench
-from whippletree.bench import families, measure, peers, report, rows, simulate
+from whippletree.bench import families, measure, peers, report, rows, simulate, tables
 from whippletree.bench.links import CannotHold, links
 from whippletree.bench.result import OURS, BenchResult, Row
 from whippletree.model import Model
@@ -168,7 +168,7 @@ def test_an_engine_that_differs_is_named_and_not_timed():
     rows._measure(result, calls, Row("forward", "3", 3, 3))
     assert list(result.rows[0].seconds) == [OURS]
     assert result.notes == ["drake: forward at 3 differs by 1e-06, not timed"]
-    assert report._time(result.rows[0], "drake") == "differs"
+    assert tables._beside_ours(result.rows[0], "drake") == "differs"
 
 
 def test_difference_is_relative_and_sees_what_is_not_finite():
@@ -267,7 +267,7 @@ def test_a_robot_is_held_by_all():
 
 
 def test_three_digits():
-    assert [report.three_digits(x) for x in (0.3021, 12.44, 1240.2, 0.0)] == ["0.302", "12.4", "1240", "0"]
+    assert [tables.three_digits(x) for x in (0.3021, 12.44, 1240.2, 0.0)] == ["0.302", "12.4", "1240", "0"]
 
 
 @pytest.mark.parametrize("case", ["chain", "tree", "floating"])

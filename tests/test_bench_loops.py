@@ -7,7 +7,7 @@ import pytest
 
 from loop_reference import constraint_rows, solve
 from whippletree import ModelError, SimulationError, bench
-from whippletree.bench import exact, families, loop_peers, loop_report, loops, peers, report
+from whippletree.bench import exact, families, loop_peers, loops, peers, report, tables
 from whippletree.bench.links import CannotHold, links_and_closings
 from whippletree.bench.loop_families import LOOPS, AllJoints, Posed, ladder, stewart, tower
 from whippletree.bench.loop_peers import Ours, PinocchioLoops, planar, points
@@ -201,7 +201,7 @@ def test_slopes_are_fitted():
     assert loops.growth(result, OURS, 64) == (64, 1024, pytest.approx(1.5, abs=1e-3))
     assert loops.growth(result, "mujoco", 1)[2] == pytest.approx(0.0, abs=1e-12)
     assert loops.growth(result, OURS, 1024) is None
-    assert loop_report.cells(result, str)[1][0][:3] == ["1", "whippletree reduction", "1"]
+    assert tables.table_of(result)[1][0][:3] == ["1", "whippletree reduction", "1"]
 
 
 def asked(name, spent, took=0.0, count=10):

@@ -9,7 +9,7 @@ import whippletree as wt
 from loop_zoo import MECHANISMS
 from test_cost import interpreted
 from whippletree.analysis import algorithm_words
-from whippletree.bench import choice, choice_cases, families, report
+from whippletree.bench import choice, families, report
 from whippletree.bench.result import BenchResult
 from whippletree.dynamics import calibrate, choose, predict
 from whippletree.dynamics.choose import decide
@@ -325,12 +325,12 @@ def test_times_are_written_short():
 
 
 def test_the_bench_holds_auto_against_the_best(rates, tmp_path):
-    case = choice_cases._tree("chain", "4", families.chain(4))
+    case = choice._tree("chain", "4", families.chain(4))
     row = choice.timed(case, 1)
     assert row.taken == "articulated"
     assert set(row.seconds) >= {"articulated", "auto"}
     assert max(row.differences.values()) < 1e-10
-    looped = choice.timed(choice_cases.looped("ladder", "1", choice_cases.loop_families.ladder(1)), 1)
+    looped = choice.timed(choice.looped("ladder", "1", choice.loop_families.ladder(1)), 1)
     assert looped.taken == "reduction"
     result = BenchResult("choose", "", "", 1, {"processor": "x", "lanes": 4}, {}, [row, looped])
     row.seconds = {"articulated": 1.1, "divide": 1.0, "auto": 1.3}
@@ -345,5 +345,5 @@ def test_the_bench_holds_auto_against_the_best(rates, tmp_path):
 
 
 def test_cases_are_of_all_families():
-    found = {case.family for case in choice_cases.cases((4,))}
+    found = {case.family for case in choice.cases((4,))}
     assert found >= {"row of one kind", "chain", "tree", "hanging tree", "ladder", "lattice", "flexible chain", "batch"}

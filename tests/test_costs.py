@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from whippletree import bench
-from whippletree.bench import report, schedule, theory
-from whippletree.bench.schedule import Task, binary_assembly, makespan
+from whippletree.bench import report, theory
+from whippletree.bench.theory import Task, binary_assembly, makespan
 from whippletree.dynamics import costs
 from whippletree.dynamics.costs import Count, Messages
 
@@ -142,5 +142,5 @@ def test_the_bench_tells_and_draws(tmp_path, monkeypatch):
 
 def test_the_share_of_work_on_the_way_in_does_not_matter_where_trees_are_even(monkeypatch):
     before = theory.simulated_dca(64, 8)
-    monkeypatch.setattr(schedule, "INWARD", 0.75)
+    monkeypatch.setattr(theory, "INWARD", 0.75)
     assert theory.simulated_dca(64, 8) == pytest.approx(before)

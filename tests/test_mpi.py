@@ -14,7 +14,7 @@ import pytest
 
 import whippletree as wt
 from whippletree.bench.mpi import mpiexec
-from whippletree.cluster import mpi_report, mpi_start
+from whippletree.cluster import mpi_messages, mpi_start
 from whippletree.errors import ModelError
 
 pytest.importorskip("mpi4py")
@@ -95,8 +95,8 @@ def only_the_messages_of_table_3_cross(ranks, attrs, err):
     neighbours = 1 if ranks == 2 else 2
     for step in ("II", "VII"):
         assert told[step][:2] == [evaluations, neighbours * evaluations]  # one to each, as in the table
-        assert mpi_report.table_3(step, ranks)[0] == 1
-    rounds = mpi_report.table_3("VIII", ranks)[0]
+        assert mpi_messages.table_3(step, ranks)[0] == 1
+    rounds = mpi_messages.table_3("VIII", ranks)[0]
     # to the other side of each cut, and two of log2 p rounds; the table has three of these
     assert told["VIII"][:2] == [3 * evaluations, evaluations * (neighbours + 2 * rounds // 3)]
     assert err.count(f"messages of {ranks} ranks") == 1

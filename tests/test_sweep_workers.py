@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.cluster import dask_cluster, dask_here, local, sweep
+from whippletree.cluster import dask_cluster, local, sweep
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = MODELS / "pendulum.toml"
@@ -196,7 +196,7 @@ def test_a_cluster_is_made_here(pendulum, whole):
 
 
 def test_a_cluster_that_cannot_be_made(pendulum, monkeypatch):
-    monkeypatch.setattr(dask_here, "environment", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(dask_cluster, "environment", lambda: {"PYTHONHOME": "/nowhere"})
     with pytest.raises(wt.SimulationError, match=r"a Dask cluster cannot be started here\n  got: \S+"):
         wt.sweep(pendulum, VALUES, UNTIL, on="dask", workers=1)
 

@@ -114,11 +114,7 @@ def explain(
     """Show how a model is understood: topology, freedoms, forces, what algorithms cost, which is chosen and why."""
     from .system.explain import as_dict
 
-    if plot is not None:
-        from .files.whole_file import writable
-        from .result.plot import picture_path
-
-        writable(picture_path(plot), "the picture")
+    _picture(plot)
     system = _system(model, base, passive)
     what = "explain --measure" if measure else "explain"
     with compiling(what) if system.constraints.count or measure else nullcontext():
@@ -147,6 +143,15 @@ def cite(
     from .result import cite as references
 
     print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator)))
+
+
+def _picture(path: Path | None) -> None:
+    """Complain now about a picture that could not be written in the end."""
+    if path is not None:
+        from .files.whole_file import writable
+        from .result.plot import picture_path
+
+        writable(picture_path(path), "the picture")
 
 
 def _values(given: list[str], option: str) -> dict[str, list[float]]:
@@ -211,6 +216,6 @@ def main() -> None:
     for stream in (s for s in (sys.stdout, sys.stderr) if isinstance(s, TextIOWrapper)):
         stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     # their commands add themselves
-    from . import cli_bench, cli_gallery, cli_live, cli_reproduce, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
+    from . import cli_bench, cli_live, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
 
     app(prog_name="whippletree")

@@ -1,4 +1,4 @@
-"""The command that times the library. Parse, call the library, print."""
+"""The commands that show what the library does: bench, demo, reproduce. Parse, call the library, print."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
-from .cli import app
-from .cli_progress import compiling, say
+from .cli import _picture, _print_table, app
+from .cli_progress import Bar, compiling, notes, say
+
+ENDINGS = {"moving picture": "_moving.html", "report": ".html", "plot": ".svg", "numbers": ".nc"}
 
 
 @app.command(short_help="Time the dynamics beside other engines.")
@@ -50,12 +52,10 @@ def bench(
     from . import bench as measure
     from .bench import report
     from .files.whole_file import writable
-    from .result.plot import picture_path
 
     if output is not None:
         writable(output, "the numbers")
-    if plot is not None:
-        writable(picture_path(plot), "the picture")
+    _picture(plot)
     with nullcontext() if family == "theory" else compiling(f"bench {family}"):
         results = measure.run(
             family, sizes=sizes, against=against, rounds=rounds, modes=modes, fidelity=fidelity,
@@ -66,3 +66,63 @@ def bench(
     written += report.plot(results, plot) if plot is not None else []
     if written:
         say("wrote " + ", ".join(map(str, written)))
+
+
+@app.command(short_help="List motions worth seeing, and run one.")
+def demo(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="without it they are listed")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="where its files go")] = Path("demo"),
+    view: Annotated[bool, typer.Option("--view", help="open the moving picture in the browser")] = False,
+) -> None:
+    """List the motions of the gallery; run one and leave its numbers, plot, report and moving picture.
+
+    \b
+    whippletree demo
+    whippletree demo four_bar -o demo --view
+    """
+    from .gallery import gallery, motion
+
+    if name is None:
+        _print_table([(m.name, m.says) for m in gallery().values()])
+        return
+    from .files.whole_file import writable
+
+    chosen = motion(name)
+    files = {kind: output / f"{name}{end}" for kind, end in ENDINGS.items()}
+    output.mkdir(parents=True, exist_ok=True)
+    for path in files.values():
+        writable(path, "the demo")
+    say(f"{chosen.says}\nThe same as: whippletree run models/{name}.toml {chosen.options()}")
+    with compiling(f"demo of {name}"), notes(), Bar(f"simulating {name}", chosen.until) as bar:
+        result = chosen.run(bar)
+    result.save(files["numbers"])
+    result.plot(path=files["plot"], scale=chosen.scale)
+    result.report(files["report"], scale=chosen.scale)
+    result.animate(files["moving picture"], scale=chosen.scale)
+    _print_table([(kind, str(path)) for kind, path in files.items()])
+    if view:
+        typer.launch(files["moving picture"].resolve().as_uri())
+
+
+@app.command(short_help="Redo a paper's examples, tables and figures.")
+def reproduce(
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="WHAT...", help="grcr, hybrid, constrained, flexible, dcae, validation, or all"),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="write pages and pictures into this folder")
+    ] = Path("reproduced"),
+    quick: Annotated[bool, typer.Option("--quick", help="counts and trajectories only: nothing is timed")] = False,
+) -> None:
+    """Redo the examples, tables and figures of the papers from this code, beside what the papers state.
+
+    \b
+    whippletree reproduce grcr
+    whippletree reproduce all -o docs
+    """
+    from . import reproduce as again
+
+    with compiling("reproduction"), notes():
+        written = again.run(what, output, quick=quick, progress=say if sys.stderr.isatty() else None)
+    say("wrote " + ", ".join(str(path) for path in written if path.suffix == ".md"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,12 +28,37 @@ from .cli import (
     _values,
     app,
 )
-from .cli_mpi import on_ranks
-from .cli_progress import Bar, compiling, notes, say, terminated_in_order
+from .cli_progress import Bar, compiling, notes, quiet, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
     from .system.system import System
+
+
+# what ranks other than 0, which speaks and writes for all, do not do
+WRITES: dict[str, Any] = {"output": None, "resume": False, "plot": (), "report": None, "animate": None, "json": False}
+
+
+def on_ranks(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which is given the Meeting of its ranks in the place of ``--on mpi``."""
+
+    @wraps(command)
+    def call(**options: Any) -> None:
+        if options["on"] is None:
+            return command(**options)
+        if options["on"] != "mpi":
+            raise ModelError(f"a run on '{options['on']}' is not known", expected="--on mpi")
+        from .cluster.mpi_start import connect, meeting, place
+
+        quiet[0] = place() > 0
+        ranks = connect()
+        quiet[0] = ranks.rank > 0
+        if ranks.rank > 0:
+            options |= WRITES
+        with meeting(ranks) as met:
+            return command(**options | {"on": met})
+
+    return call
 
 
 @app.command()

@@ -160,21 +160,18 @@ def verify(
     system = _system(model, base, passive)
     with _computing("check by every algorithm", system), Bar(f"verifying {system.name}", 1.0) as bar:
         found = wt.verify(system, states=states, until=until, seed=seed, progress=bar)
-    if json:
-        _print_json(found.as_dict())
-    else:
-        print(found)
+    _print_study(found, json)
     if not found.holds:
         raise typer.Exit(1)
 
 
-def _print_study(study: Any, as_json: bool, table: str) -> None:
+def _print_study(study: Any, as_json: bool, table: str = "") -> None:
     from .analysis import tables
 
     if as_json:
         _print_json(study.as_dict())
     else:
-        print(getattr(tables, table)(study))
+        print(getattr(tables, table)(study) if table else study)
 
 
 def _computing(what: str, system: System) -> AbstractContextManager[None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _print_json, _system, _values, app
+from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _picture, _print_json, _system, _values, app
 from .cli_progress import Bar, compiling, notes, say, terminated_in_order
 from .errors import ModelError
 
@@ -65,11 +65,7 @@ def sweep(
     """
     import whippletree as wt
 
-    from .files.whole_file import writable
-    from .result.plot import picture_path
-
-    if plot is not None:
-        writable(picture_path(plot), "the picture")
+    _picture(plot)
     if output is None and paths:
         raise ModelError("--path needs a file to write to", hint="name it with -o")
     parameters = _parameters(set_)

@@ -1,13 +1,8 @@
 """Speed as a number with a command: the same model in every engine, agreement first, then time side by side.
 
 ``run(family, *, sizes=None, against=("pinocchio", "mujoco", "drake"), threads=(1, 2), rounds=40, progress=None)``
-gives a :class:`BenchResult`; then
-
-- ``report.table(result, file=None)`` prints it, ``report.text(result)`` is the same as plain text;
-- ``report.save(result, path)`` writes JSON and gives the path, ``report.load(path)`` reads it;
-- ``report.plot(result, path)`` draws it and gives the paths of the SVG and the PNG.
-
-``families.PLANNED`` and ``peers.PEERS`` hold the known names.
+gives a :class:`BenchResult`, which ``report`` prints, writes, reads and draws. ``families.PLANNED`` and ``peers.PEERS``
+hold the known names.
 """
 
 from __future__ import annotations
@@ -39,10 +34,13 @@ from .result import BenchResult, Row, machine, versions
 
 __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
 
-# without peers
-OURS_ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "subchains": subchains.measure}
-OURS_ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
-OURS_ALONE |= {"view": view.measure}
+# how families are measured: without peers, beside them, and so by several threads
+ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "subchains": subchains.measure}
+ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
+ALONE |= {"view": view.measure}
+BESIDE: dict[str, Any] = dict.fromkeys(rows.MODELS, rows.single) | dict.fromkeys(loop_families.LOOPS, loops.measure)
+BESIDE |= {"simulate": simulate.measure}
+THREADED: dict[str, Any] = {"batch": rows.batch, "rollout": rows.rollout}
 
 
 def run(
@@ -78,20 +76,21 @@ def run(
     """
     if family not in families.PLANNED:
         raise ModelError(f"benchmark '{family}' is not known", hint=nearest(str(family), families.PLANNED))
-    alone = family in OURS_ALONE
-    planned, names = families.sizes(sizes, family), peers.known(() if alone else against)
+    planned, names = families.sizes(sizes, family), peers.known(() if family in ALONE else against)
     if rounds < 1 or any(t < 1 for t in threads):
         raise ModelError("rounds and threads are counts", expected="whole numbers >= 1", got=f"{rounds}, {threads}")
-    listed = _listed(sizes, planned)
     looped, bends = family in loop_families.LOOPS, family == "flexible"
-    able: Any = peers.LOOP_PEERS if looped else peers.FLEXIBLE_PEERS if bends else peers.PEERS
+    able: Any
+    able, asked = (peers.LOOP_PEERS, "loops") if looped else (peers.PEERS, "trees")
+    if bends:
+        able, asked = peers.FLEXIBLE_PEERS, "flexible bodies"
     if not bends and modes is not None:
         raise ModelError("modes are for the family flexible", got=f"modes = {modes!r} of '{family}'")
     numbers = flexible.mode_numbers(modes) if bends else ()
     more = f" --modes {_listed(modes, numbers)} --fidelity {flexible.known_fidelity(fidelity)}" if bends else ""
     result = BenchResult(
         family,
-        f"whippletree bench {family} {'--sizes' if looped else '--bodies'} {listed}{more}"
+        f"whippletree bench {family} {'--sizes' if looped else '--bodies'} {_listed(sizes, planned)}{more}"
         + (f" --against {','.join(names)}" if names else "")
         + f" --rounds {rounds}",
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -101,27 +100,21 @@ def run(
     )
     for name in [n for n in names if n not in able]:
         names.remove(name)
-        result.note(f"{name}: is not asked about {'loops' if looped else 'flexible bodies' if bends else 'trees'}")
+        result.note(f"{name}: is not asked about {asked}")
     for name in [n for n in names if peers.installed(n) is None]:
         names.remove(name)
         result.note(f"{name}: not installed (pip install 'whippletree[peers]')")
     tell = progress or (lambda line: None)
-    if looped:
-        loops.measure(result, planned, names, tell)
-    elif alone:
-        OURS_ALONE[family](result, planned, tell)
-    elif bends:
+    if family in ALONE:
+        ALONE[family](result, planned, tell)
+    elif family in THREADED:
+        THREADED[family](result, planned, names, threads, tell)
+    elif family in BESIDE:
+        BESIDE[family](result, planned, names, tell)
+    else:
         flexible.measure(result, planned, numbers, fidelity, tell)
         if names:
             flexible_motion.measure(result, planned, tell)
-    elif family == "batch":
-        rows.batch(result, planned, names, threads, tell)
-    elif family == "rollout":
-        rows.rollout(result, planned, names, threads, tell)
-    elif family == "simulate":
-        simulate.measure(result, planned, names, tell)
-    else:
-        rows.single(result, planned, names, tell)
     return result
 
 

@@ -6,18 +6,16 @@ two threads against the share of the terminal subchain); and accuracy, against a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from math import inf
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..dynamics.division import SHARE
-from ..model import Model
 from . import exact, families, plain_dca
-from .measure import Call, difference
+from .loop_families import Posed
+from .measure import Call, best_calls, difference
 from .result import OURS, BenchResult, Row
 
 # way: algorithm, threads, and the longest chain that is asked of it
@@ -31,10 +29,31 @@ WAYS: dict[str, tuple[str, int, int]] = {
 }
 EXACT_UP_TO = 4096  # bodies
 PLAIN = "dca, not pivoted"
-TURN, WAKE = 5e-3, 15e-3  # seconds that a way calls in a row, and before it is timed
 SHARED = 1024  # bodies of the chain whose terminal share is varied
 BALANCED = round(SHARE / (1.0 + SHARE), 3)  # what is taken of two subchains where nothing is asked for
 TERMINAL = (0.3, 0.4, 0.5, BALANCED, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
+
+
+class Chain(NamedTuple):
+    """A chain at a random state; ``exact``: itself posed, and its accelerations, where it is not too long."""
+
+    system: Any
+    q: np.ndarray
+    u: np.ndarray
+    tau: np.ndarray
+    exact: tuple[Posed, np.ndarray] | None
+
+
+def chains(sizes: Iterable[int], exact_up_to: int, progress: Callable[[str], None]) -> Iterator[Chain]:
+    """One of each size. Exact accelerations are without joint forces."""
+    for size in sizes:
+        progress(f"chain of {size}: building")
+        model = families.chain(size)
+        system, q, u, tau = families.one_state(model)
+        if size <= exact_up_to:
+            progress(f"chain of {size}: exact accelerations")
+        known = exact.of_chain(model, system.joints, q, u) if size <= exact_up_to else None
+        yield Chain(system, q, u, tau, known)
 
 
 def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str], None]) -> None:
@@ -42,41 +61,18 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
     result.note(f"{OURS} is the articulated-body sweep on one core; all others divide, and take its accelerations")
     result.note("times are of the best single call")
     result.note("errors are relative to the largest acceleration, without joint forces")
-    for size in sizes:
-        progress(f"chain of {size}: building")
-        model = families.chain(size)
-        system, q, u, tau = families.one_state(model)
-        row = Row("forward", str(size), size, system.nu, threads=2)
-        calls = [_call(system, OURS, "articulated", 1, q, u, tau)]
-        calls += [_call(system, way, *how[:2], q, u, tau) for way, how in WAYS.items() if size <= how[2]]
-        if size <= EXACT_UP_TO:
-            progress(f"chain of {size}: exact accelerations")
-            _errors(row, model, system, q, u)
-        progress(f"chain of {size}: timing")
-        row.seconds = best_calls(calls, result.rounds)
+    for system, q, u, tau, known in chains(sizes, EXACT_UP_TO, progress):
+        row = Row("forward", str(system.nu), system.nu, system.nu, threads=2)
+        ways = {OURS: ("articulated", 1)} | {way: how[:2] for way, how in WAYS.items() if system.nu <= how[2]}
+        if known:
+            for way, how in ways.items():
+                found = _call(system, way, *how, q, u, np.zeros(system.nu)).value()
+                row.differences[way] = difference(found, known[1])
+            row.differences[PLAIN] = difference(plain_dca.accelerations(known[0]), known[1])
+        progress(f"chain of {system.nu}: timing")
+        row.seconds = best_calls([_call(system, way, *how, q, u, tau) for way, how in ways.items()], result.rounds)
         result.rows.append(row)
     _shares(result, progress)
-
-
-def best_calls(calls: list[Call], rounds: int) -> dict[str, float]:
-    """Seconds of the best single call of each way, which take turns.
-
-    A turn of many calls says little where cores are shared: two threads have both of them for a moment only.
-    """
-    best = {c.engine: inf for c in calls}
-    for k in range(rounds):
-        first = k % len(calls)
-        for c in (*calls[first:], *calls[:first]):
-            waking = perf_counter() + WAKE
-            while perf_counter() < waking:  # until helpers are awake, and on cores of their own
-                c.run()
-            spent = 0.0
-            while spent < TURN:
-                start = perf_counter()
-                c.run()
-                took = perf_counter() - start
-                spent, best[c.engine] = spent + took, min(best[c.engine], took)
-    return best
 
 
 def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.ndarray) -> Call:
@@ -86,14 +82,6 @@ def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.nda
     how: dict[str, Any] = {} if algorithm == "articulated" else {"threads": threads}
     run = partial(whippletree.forward_dynamics, system, *state, algorithm=algorithm, **how)
     return Call(engine, run, run)
-
-
-def _errors(row: Row, model: Model, system: Any, q: np.ndarray, u: np.ndarray) -> None:
-    (posed, truth), none = exact.of_chain(model, system.joints, q, u), np.zeros(system.nu)
-    ways = {OURS: ("articulated", 1)} | {way: how[:2] for way, how in WAYS.items() if row.bodies <= how[2]}
-    for way, (algorithm, threads) in ways.items():
-        row.differences[way] = difference(_call(system, way, algorithm, threads, q, u, none).value(), truth)
-    row.differences[PLAIN] = difference(plain_dca.accelerations(posed), truth)
 
 
 def _shares(result: BenchResult, progress: Callable[[str], None]) -> None:

@@ -138,7 +138,7 @@ def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[n
     In the parent's joint axes; those of a spherical joint in the child's, as its speeds are.
     """
     a, b = motions[joint.parent], motions[joint.child]
-    A, B = _side(joint, joint.parent, model, motions), _side(joint, joint.child, model, motions)
+    A, B = side_of(joint, joint.parent, model, motions), side_of(joint, joint.child, model, motions)
     turning, d = b.w - a.w, B.p - A.p
     sliding = B.v - A.v - _cross(a.w, d)
     frame = B.R if joint.kind == "spherical" else A.R
@@ -154,17 +154,12 @@ def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[n
     return J, np.concatenate([turned, A.R.T @ slid])
 
 
-def _side(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> Side:
+def side_of(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> Side:
+    """On one of the joint's bodies."""
     pose, m = joint.at if body == joint.parent else joint.child_at, motions[body]
     com = np.array(model.bodies[body].com, Long) if body in model.bodies else np.zeros(3, Long)
     lever = m.R @ (np.array(pose.position, Long) - com)
     return Side(m.R @ _rotation(pose.quaternion) @ _aligned(joint), lever, m.p + lever, m.v + _cross(m.w, lever))
-
-
-def joint_frame(joint: Joint, body: str, model: Model, motions: dict[str, Motion]) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and place of a joint's frame on one of its bodies."""
-    side = _side(joint, body, model, motions)
-    return side.R, side.p
 
 
 def body_motions(posed: Posed) -> dict[str, Motion]:
@@ -184,7 +179,7 @@ def body_motions(posed: Posed) -> dict[str, Motion]:
 
 
 def _moved(joint: Joint, posed: Posed, motions: dict[str, Motion]) -> Motion:
-    A, a = _side(joint, joint.parent, posed.model, motions), motions[joint.parent]
+    A, a = side_of(joint, joint.parent, posed.model, motions), motions[joint.parent]
     q, u = np.array(posed.q[joint.name], Long), np.array(posed.u[joint.name], Long)
     z = A.R[:, 2]
     turn, slide, w, v = np.eye(3, dtype=Long), np.zeros(3, Long), np.zeros(3, Long), np.zeros(3, Long)

@@ -1,4 +1,7 @@
-"""Exudyn, built from our Model: every body has its own coordinates, and every joint is a constraint."""
+"""Exudyn, built from our Model, and with its reduced-order floating-frame bodies from the same mass points and modes.
+
+Every body has its own coordinates, and every joint is a constraint.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from ..model import Joint
 from ..model.pose import quaternion_from_matrix
 from .exact import body_motions, joint_accelerations, relative_rates
+from .flexible_families import DAMPING, GRAVITY, HINGES, LENGTH, Points
 from .links import CannotHold, z_along
 from .loop_families import AllJoints, Posed
 from .loop_peers import planar
@@ -18,7 +22,37 @@ from .measure import Call
 HELD = {"revolute": [1, 1, 1, 1, 1, 0], "prismatic": [1, 1, 0, 1, 1, 1], "spherical": [1, 1, 1, 0, 0, 0]}
 
 
-class Exudyn:
+class Engine:
+    """An empty system of Exudyn, its items, and how it is solved: implicitly, with its sparse linear solver."""
+
+    def __init__(self) -> None:
+        import exudyn
+        from exudyn import itemInterface
+
+        self.items = itemInterface
+        self.exudyn: Any = exudyn
+        self.container = exudyn.SystemContainer()
+        self.system = self.container.AddSystem()
+        self.solver: Any = exudyn.MainSolverImplicitSecondOrder()
+
+    def settings(self, step: float, until: float) -> Any:
+        settings = self.exudyn.SimulationSettings()
+        settings.linearSolver.solverType = self.exudyn.LinearSolverType.EigenSparse
+        settings.solution.file.write = False
+        time = settings.timeIntegration
+        time.verboseMode, time.endTime, time.numberOfSteps = 0, until, max(1, round(until / step))
+        time.generalizedAlpha.computeInitialAccelerations = True
+        return settings
+
+    def begin(self) -> Any:
+        """Settings with which the solver is ready to find the first accelerations."""
+        settings = self.settings(1e-3, 1e-3)
+        if not self.solver.InitializeSolver(self.system, settings):
+            raise CannotHold("its solver does not begin")
+        return settings
+
+
+class Exudyn(Engine):
     """The initial accelerations of its implicit solver, with its sparse linear solver.
 
     Planar mechanisms are of its planar bodies and hinges; others have Euler parameters.
@@ -28,32 +62,17 @@ class Exudyn:
     HOW = "exudyn: what its implicit solver does for the accelerations at its start, with EigenSparse"
 
     def __init__(self, posed: Posed) -> None:
-        import exudyn
-        from exudyn import itemInterface
-
-        self.posed, self.items = posed, itemInterface
-        self.exudyn: Any = exudyn
+        super().__init__()
+        self.posed = posed
         self.joints, self.planar = tuple(posed.model.joints), planar(posed.model)
         self.motions = body_motions(posed)
-        self.container = exudyn.SystemContainer()
-        self.system = self.container.AddSystem()
-        self.bodies = {"ground": self.system.AddObject(itemInterface.ObjectGround())}
+        self.bodies = {"ground": self.system.AddObject(self.items.ObjectGround())}
         for name in posed.model.bodies:
             self.bodies[name] = self._body(name)
         for joint in posed.model.joints.values():
             self._joint(joint)
         self.system.Assemble()
-        self.settings = exudyn.SimulationSettings()
-        self.settings.linearSolver.solverType = exudyn.LinearSolverType.EigenSparse
-        self.settings.solution.file.write = False
-        self.settings.timeIntegration.verboseMode = 0
-        self.settings.timeIntegration.numberOfSteps = 1
-        self.settings.timeIntegration.endTime = 1e-3
-        self.settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
-        self.solver = exudyn.MainSolverImplicitSecondOrder()
-        begin: Any = self.solver.InitializeSolver
-        if not begin(self.system, self.settings):
-            raise CannotHold("its solver does not begin")
+        self.start = self.begin()
 
     def _body(self, name: str) -> int:
         """A body whose reference point is its centre of mass."""
@@ -95,8 +114,7 @@ class Exudyn:
             mbs.AddObject(items.ObjectJointGeneric(markerNumbers=marks, constrainedAxes=HELD[joint.kind]))
 
     def calls(self) -> list[Call]:
-        accelerate: Any = self.solver.InitializeSolverInitialConditions
-        system, settings = self.system, self.settings
+        accelerate, system, settings = self.solver.InitializeSolverInitialConditions, self.system, self.start
         every, rates = AllJoints(self.posed.model), relative_rates(self.posed.model, self.motions)
 
         def run() -> None:
@@ -127,3 +145,108 @@ def _columns(e: np.ndarray) -> np.ndarray:
     """G of e' = G w / 2 for Euler parameters e and the angular velocity w in world axes; then also w' = 2 G' e''."""
     w, x, y, z = e
     return np.array([[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]])
+
+
+class ExudynChain(Engine):
+    """A chain of flexible bodies in Exudyn, with hinge speeds ``u`` from where it hangs straight down.
+
+    The frame of a body is fixed to its base, as in ours: its modes do not move there.
+    """
+
+    HOW = (
+        "exudyn: ObjectFFRFreducedOrder with Euler parameters; hinges are constraints; generalized-alpha (index 3, "
+        "spectral radius 0.9), modified Newton, EigenSparse"
+    )
+
+    def __init__(self, bodies: int, strip: Points, u: np.ndarray) -> None:
+        super().__init__()
+        items, mbs = self.items, self.system
+        self.u, self.strip = np.asarray(u, float), strip
+        self.frames: list[int] = []  # nodes of the bodies' frames
+        self.shapes: list[int] = []  # nodes of their modes
+        ground = mbs.AddObject(items.ObjectGround())
+        where = mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=ground, localHT=self._turn(0)))
+        v, w, reduced = np.zeros(3), np.zeros(3), _reduced(strip)
+        for k in range(bodies):
+            w = w + self.u[k] * _axis(k)
+            where = self._body(k, reduced, where, v, w)
+            v = v + np.cross(w, (0.0, 0.0, -LENGTH))
+        self.position = self.exudyn.OutputVariableType.Position
+        sensor = items.SensorMarker(markerNumber=where, outputVariableType=self.position, writeToFile=False)
+        self.end = mbs.AddSensor(sensor)
+        mbs.Assemble()
+
+    def _turn(self, k: int) -> Any:
+        return self.exudyn.HT(rotation=z_along(_axis(k)), translation=[0.0, 0.0, 0.0])
+
+    def _body(self, k: int, reduced: Any, hung: int, v: np.ndarray, w: np.ndarray) -> int:
+        """Body k on a marker; gives the marker of its tip."""
+        items, mbs = self.items, self.system
+        made = reduced.AddObjectFFRFreducedOrder(
+            mbs, positionRef=[0.0, 0.0, -LENGTH * k], initialVelocity=v.tolist(), rotationMatrixRef=np.eye(3),
+            initialAngularVelocity=w.tolist(), gravity=list(GRAVITY), stiffnessProportionalDamping=DAMPING,
+        )  # fmt: skip
+        self.frames.append(made["nRigidBody"])
+        self.shapes.append(made["nGenericODE2"])
+        base = mbs.AddMarker(items.MarkerNodeRigid(nodeNumber=made["nRigidBody"], localHT=self._turn(k)))
+        mbs.AddObject(items.ObjectJointGeneric(markerNumbers=[hung, base], constrainedAxes=[1, 1, 1, 1, 1, 0]))
+        tip = self.strip.tip
+        marker = items.MarkerSuperElementRigid(
+            bodyNumber=made["oFFRFreducedOrder"], meshNodeNumbers=tip, weightingFactors=[1.0 / len(tip)] * len(tip),
+            localHT=self._turn(k + 1),
+        )  # fmt: skip
+        return int(mbs.AddMarker(marker))
+
+    def settings(self, step: float, until: float) -> Any:
+        settings = super().settings(step, until)
+        time = settings.timeIntegration
+        time.generalizedAlpha.spectralRadius = 0.9
+        time.newton.useModifiedNewton, time.newton.relativeTolerance = True, 1e-10
+        return settings
+
+    def accelerations(self) -> np.ndarray:
+        """eta'' of all bodies at the start, row by row."""
+        self.solver.InitializeSolverInitialConditions(self.system, self.begin())
+        kind = self.exudyn.OutputVariableType.Coordinates_tt
+        return np.array([self.system.GetNodeOutput(n, kind) for n in self.shapes])
+
+    def run(self, settings: Any) -> None:
+        """A motion from the start."""
+        if not self.system.SolveDynamic(settings):
+            raise CannotHold("its solver does not end")
+
+    def places(self) -> np.ndarray:
+        """Where the tips of all bodies are."""
+        found = [self.system.GetNodeOutput(n, self.position) for n in self.frames[1:]]
+        return np.array([*found, self.system.GetSensorValues(self.end)])
+
+
+def _axis(k: int) -> np.ndarray:
+    return np.eye(3)["xyz".index(HINGES[k % 2])]
+
+
+def _reduced(strip: Points) -> Any:
+    """Exudyn's data of a body, which it would make of a finite-element mesh, from mass points and modes."""
+    import exudyn
+    from exudyn.FEM import ObjectFFRFreducedOrderInterface
+    from exudyn.utilities import ComputeSkewMatrix as skew
+
+    modes, count = strip.modes, len(strip.mass)
+    data = ObjectFFRFreducedOrderInterface()
+    Psi, x, m = np.array(modes.phi).reshape(3 * count, -1), np.array(modes.r).ravel(), np.repeat(strip.mass, 3)[:, None]
+    unit = np.tile(np.eye(3), (count, 1))
+    X, PsiTilde = skew(x), skew(Psi)
+    data.modeBasis, data.xRef, data.trigList, data.postProcessingModes = Psi, x, [], {}
+    data.nModes, data.nNodes, data.dim3D = modes.count, count, 3
+    data.rigidBodyNodeType = exudyn.NodeType.RotationEulerParameters
+    data.nODE2rot, data.nODE2rigid, data.nODE2FFRFreduced = 4, 7, 7 + modes.count
+    data.massMatrixReduced, data.stiffnessMatrixReduced = Psi.T @ (m * Psi), np.array(modes.K)
+    data.inertiaLocal, data.Mtt = X.T @ (m * X), unit.T @ (m * unit)
+    data.totalMass = data.Mtt[0, 0]
+    data.chiU = unit.T @ (m[:, 0] * x) / data.totalMass
+    data.chiUtilde, data.PsiTilde = skew(data.chiU), PsiTilde
+    data.mPsiTildePsi, data.mPsiTildePsiTilde = PsiTilde.T @ (m * Psi), PsiTilde.T @ (m * PsiTilde)
+    data.mPhitTPsi, data.mPhitTPsiTilde = unit.T @ (m * Psi), unit.T @ (m * PsiTilde)
+    data.mXRefTildePsi, data.mXRefTildePsiTilde = X.T @ (m * Psi), X.T @ (m * PsiTilde)
+    data.massMatrixFFRFreduced = np.zeros((data.nODE2FFRFreduced,) * 2)
+    return data

@@ -56,20 +56,14 @@ def measure(
     bodies = tuple(bodies)
     result.note(f"{OURS} is articulated; strips are {fidelity}, on hinges; counted: operations of [jain1992] sec. VII")
     result.note("LAPACK: our mass matrix and bias force, and SciPy's Cholesky factors of it")
-    for count in bodies:
-        for n in modes:
-            progress(f"{count} bodies with {n} modes")
-            result.rows.append(_row("modes", count, n, fidelity, result.rounds, True))
-    for n in GROWTH_MODES:
-        progress(f"growth: {bodies[0]} bodies with {n} modes")
-        result.rows.append(_row("growth with modes", bodies[0], n, fidelity, result.rounds, False))
-    for count in GROWTH_BODIES:
-        progress(f"growth: {count} bodies with {MODES_THERE} modes")
-        result.rows.append(_row("growth with bodies", count, MODES_THERE, fidelity, result.rounds, False))
-    progress(f"{MANY} bodies with {MODES_THERE} modes")
-    many = _row("many bodies", MANY, MODES_THERE, fidelity, result.rounds, True)
-    result.rows.append(many)
-    _say(result, many)
+    asked = [("modes", count, n) for count in bodies for n in modes]
+    asked += [("growth with modes", bodies[0], n) for n in GROWTH_MODES]
+    asked += [("growth with bodies", count, MODES_THERE) for count in GROWTH_BODIES]
+    for question, count, n in (*asked, ("many bodies", MANY, MODES_THERE)):
+        growing = question.startswith("growth")
+        progress("growth: " * growing + f"{count} bodies with {n} modes")
+        result.rows.append(_row(question, count, n, fidelity, result.rounds, others=not growing))
+    _say(result)
 
 
 def _row(question: str, bodies: int, modes: int, fidelity: str, rounds: int, others: bool) -> Row:
@@ -120,7 +114,7 @@ def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[C
     return [Call(e, f, f) for e, f in ((OURS, articulated), (COMPOSITE, composite), (DENSE, dense))]
 
 
-def _say(result: BenchResult, many: Row) -> None:
+def _say(result: BenchResult) -> None:
     for question, along in (("growth with modes", "modes"), ("growth with bodies", "bodies")):
         found = growth(result, question)
         if found:
@@ -128,7 +122,7 @@ def _say(result: BenchResult, many: Row) -> None:
             result.note(
                 f"{OURS}: slope of log time against log {along} {value:.2f}, from {first:g} to {last:g} {along}"
             )
-    for row in (*(r for r in result.rows if r.question == "modes" and r.modes in (5, 10)), many):
+    for row in (*(r for r in result.asked("modes") if r.modes in (5, 10)), *result.asked("many bodies")):
         counted = row.operations[COMPOSITE] / row.operations[OURS]
         took = ", ".join(f"{e.removeprefix(OURS + ' ')} {_ratio(row, e)}" for e in (COMPOSITE, DENSE))
         result.note(f"composite against articulated, {row.label}: counted {counted:.1f}x; measured {took}")
@@ -141,5 +135,5 @@ def _ratio(row: Row, engine: str) -> str:
 
 def growth(result: BenchResult, question: str) -> tuple[float, float, float] | None:
     """First and last number of modes or bodies, and the fitted slope of log time against log of it."""
-    rows = [r for r in result.rows if r.question == question and OURS in r.seconds]
+    rows = [r for r in result.asked(question) if OURS in r.seconds]
     return slope((r.modes if question == "growth with modes" else r.bodies, r.seconds[OURS]) for r in rows)

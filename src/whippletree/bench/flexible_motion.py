@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..integrate.simulate import simulate
-from .exudyn_flexible import ExudynChain
+from .exudyn import ExudynChain
 from .flexible_families import chain, points
 from .links import CannotHold
 from .measure import Call, race, took

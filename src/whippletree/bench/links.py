@@ -79,9 +79,9 @@ Steps = dict[str, list[tuple[Joint, bool]]]  # from each body outward; True wher
 
 def links(model: Model) -> list[Link]:
     """The links of a tree whose joints all point away from ground, depth first."""
-    outward: Steps = {}
-    for j in model.joints.values():
-        outward.setdefault(j.parent, []).append((j, False))
+    outward, over = _shallow(model)
+    if over:
+        raise CannotHold("closed loop")
     return _walk(model, outward)[0]
 
 
@@ -136,8 +136,6 @@ def _walk(model: Model, outward: Steps) -> tuple[list[Link], dict[str, tuple[int
     while waiting:
         j, turned, link, place = waiting.pop()  # the last two of the body that it stands on
         body, near, far = (j.parent, j.child_at, j.at) if turned else (j.child, j.at, j.child_at)
-        if body in where:
-            raise CannotHold("closed loop")
         align = _align(j, turned)
         at, on = place @ _place(near) @ align, _place(far) @ align
         if j.kind == "fixed":

@@ -27,9 +27,7 @@ METHODS = ("rk4", "euler")
 
 def measure(result: BenchResult, seconds: Iterable[int], progress: Callable[[str], None]) -> None:
     """Without a clock by each method, then so many seconds with it."""
-    if not MODEL.exists():
-        raise ModelError(f"'{MODEL}' is not here", hint="call it in a clone of the project")
-    system = load(MODEL).compile()
+    system = manipulator()
     result.note("free and latched: time of a step without a clock, conditions of temporary constraints watched")
     result.note(
         "paced: share of steps that were done before the next was due, with a window open in this process's care"
@@ -42,6 +40,13 @@ def measure(result: BenchResult, seconds: Iterable[int], progress: Callable[[str
     for length in seconds:
         progress(f"{length} s at {RATE:g} steps per second")
         result.paced[str(length)] = _paced(system, length)
+
+
+def manipulator() -> System:
+    """The arm in space that is watched."""
+    if not MODEL.exists():
+        raise ModelError(f"'{MODEL}' is not here", hint="call it in a clone of the project")
+    return load(MODEL).compile()
 
 
 def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:

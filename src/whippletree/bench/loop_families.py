@@ -6,7 +6,7 @@ in the plane x-y, of bars of 1 kg and 1 m that are hinged about z.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,17 @@ class Posed:
         self.q[name], self.u[name] = turn
 
 
+def start(system: Any, q: Mapping[str, Any], u: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of a System from coordinates and speeds by joint; joints that are not named are at zero."""
+    full, speeds = system.q0.copy(), np.zeros(system.nu)
+    for name in system.joints:
+        if name in q:
+            full[system.q_index(name)] = q[name]
+        if u and name in u:
+            speeds[system.u_index(name)] = u[name]
+    return full, speeds
+
+
 class AllJoints:
     """Rows of q and u for every joint of a model, those that close loops included; read as a System."""
 
@@ -47,6 +58,10 @@ class AllJoints:
         self.q_index = lambda joint: rows[joint][0]
         self.u_index = lambda joint: rows[joint][1]
 
+    def rows(self, joints: Iterable[str]) -> np.ndarray:
+        """Rows of u of some joints."""
+        return np.concatenate([np.r_[self.u_index(j)] for j in joints])
+
     def vector(self, values: dict[str, Any], which: str = "u") -> np.ndarray:
         """The values of all joints in one row."""
         out = np.zeros(self.nq if which == "q" else self.nu)
@@ -56,25 +71,25 @@ class AllJoints:
         return out
 
 
-def _bar(model: Model, name: str, along: str) -> None:
-    com, inertia = (
-        ((0.5, 0.0, 0.0), (ALONG, ACROSS, ACROSS)) if along == "x" else ((0.0, 0.5, 0.0), (ACROSS, ALONG, ACROSS))
-    )
-    model.body(name, mass=1.0, com=com, inertia=inertia)
+def bar(along: str = "x", thick: float = ALONG) -> dict[str, Any]:
+    """What a body of the plane x-y is given; ``thick`` is its moment along itself."""
+    if along == "x":
+        return {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (thick, ACROSS, ACROSS)}
+    return {"mass": 1.0, "com": (0.0, 0.5, 0.0), "inertia": (ACROSS, thick, ACROSS)}
 
 
-def ladder(n: int) -> Posed:
+def ladder(n: int, angle: float = CRANKS, speed: float = TURNING, thick: float = ALONG) -> Posed:
     """``n`` four-bars side by side: n + 1 cranks stand on ground, n couplers join their tips.
 
     All cranks turn alike and the couplers stay level, so angle'' = k sin(angle), k = 3 (3n + 1) g / (2 (4n + 1)).
     """
     it = Posed(Model(f"ladder of {n} loops", gravity=(0.0, -GRAVITY, 0.0)))
-    forth, back = (CRANKS, TURNING), (-CRANKS, -TURNING)
-    _bar(it.model, "crank0", "y")
+    forth, back = (angle, speed), (-angle, -speed)
+    it.model.body("crank0", **bar("y", thick))
     it.hinge("foot0", "ground", "crank0", forth)
     for i in range(1, n + 1):
-        _bar(it.model, f"coupler{i}", "x")
-        _bar(it.model, f"crank{i}", "y")
+        it.model.body(f"coupler{i}", **bar("x", thick))
+        it.model.body(f"crank{i}", **bar("y", thick))
         it.hinge(f"left{i}", f"crank{i - 1}", f"coupler{i}", back, at=(0, 1, 0))
         it.hinge(f"right{i}", f"coupler{i}", f"crank{i}", forth, at=(1, 0, 0), child_at=(0, 1, 0))
         it.hinge(f"foot{i}", "ground", f"crank{i}", forth, at=(i, 0, 0))
@@ -93,9 +108,8 @@ def tower(n: int) -> Posed:
     below, at = "ground", (0.0, 0.0, 0.0)
     forth, back = (LEAN, FALLING), (-LEAN, -FALLING)
     for i in range(1, n + 1):
-        _bar(it.model, f"left{i}", "y")
-        _bar(it.model, f"lintel{i}", "x")
-        _bar(it.model, f"right{i}", "y")
+        for name, along in (("left", "y"), ("lintel", "x"), ("right", "y")):
+            it.model.body(f"{name}{i}", **bar(along))
         it.hinge(f"foot{i}", below, f"left{i}", forth, at=at)
         it.hinge(f"top{i}", f"left{i}", f"lintel{i}", back, at=(0, 1, 0))
         it.hinge(f"corner{i}", f"right{i}", f"lintel{i}", back, at=(0, 1, 0), child_at=(1, 0, 0))
@@ -121,7 +135,7 @@ def lattice(n: int, seed: int = 0) -> Posed:
                 (f"v{i},{j}", "y", upward[i], i < n),
             ):
                 if there:
-                    _bar(it.model, name, along)
+                    it.model.body(name, **bar(along))
                     turns[name] = turn
     tip = {"g": (0, 0, 0), "h": (1, 0, 0), "v": (0, 1, 0)}
     for i in range(n + 1):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model import Model
 from .links import CannotHold, Closing, Place, links_and_closings
-from .loop_families import AllJoints, Posed
+from .loop_families import AllJoints, Posed, start
 from .measure import Call
 from .mujoco import Mujoco
 from .pinocchio import Pinocchio
@@ -42,29 +42,24 @@ class Ours:
     def calls(self) -> list[Call]:
         import whippletree
 
-        s = self.system
-        rows_q = np.concatenate([np.r_[self.all.q_index(j)] for j in s.joints])
-        rows_u = np.concatenate([np.r_[self.all.u_index(j)] for j in s.joints])
-        q, u = self.all.vector(self.posed.q, "q")[rows_q], self.all.vector(self.posed.u)[rows_u]
-
-        def value(run: Any) -> np.ndarray:
-            out = np.zeros(self.all.nu)
-            out[rows_u] = np.atleast_2d(run())[0]  # the first of a batch is that of one state
-            return out
-
-        tau, forward = np.zeros(s.nu), whippletree.forward_dynamics
-        one = {
-            name: partial(forward, s, q, u, tau, algorithm=name) for name in ("reduction", "multipliers", "nullspace")
-        }
+        s, rows = self.system, self.all.rows(self.joints)
+        q, u = start(s, self.posed.q, self.posed.u)
         speeds = np.linspace(1.0, 0.0, BATCH)  # speeds that keep loops closed do so at any scale
-        many = partial(
-            forward, s, np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu)), algorithm="reduction"
-        )
-        return [
-            Call(OURS, one["reduction"], partial(value, one["reduction"])),
-            Call(f"{OURS} lanes", many, partial(value, many)),
-            *(Call(f"{OURS} {name}", one[name], partial(value, one[name])) for name in ("multipliers", "nullspace")),
-        ]
+        one = q, u, np.zeros(s.nu)
+        many = np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu))
+
+        def call(name: str, algorithm: str, state: tuple[np.ndarray, ...]) -> Call:
+            run = partial(whippletree.forward_dynamics, s, *state, algorithm=algorithm)
+
+            def value() -> np.ndarray:
+                out = np.zeros(self.all.nu)
+                out[rows] = np.atleast_2d(run())[0]  # the first of a batch is that of one state
+                return out
+
+            return Call(name, run, value)
+
+        others = [call(f"{OURS} {name}", name, one) for name in ("multipliers", "nullspace")]
+        return [call(OURS, "reduction", one), call(f"{OURS} lanes", "reduction", many), *others]
 
 
 def planar(model: Model) -> bool:

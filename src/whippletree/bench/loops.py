@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from ..errors import SimulationError
 from . import exact
 from .exudyn import Exudyn
-from .links import CannotHold
 from .loop_families import LOOPS, AllJoints, Posed
 from .loop_peers import BATCH, Ours, planar
 from .measure import Call, difference, race, slope, took
 from .peers import LOOP_PEERS
 from .result import OURS, BenchResult, Row
+from .rows import held
 
 CUBIC = (f"{OURS} multipliers", f"{OURS} nullspace", "pinocchio constraintDynamics")  # in the number of loops
 LONGEST, LONGEST_BATCH = 1.0, 4.0  # s: a call that takes longer is not timed
@@ -69,18 +67,11 @@ def _label(family: str, size: int) -> str:
 
 
 def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:
-    held = []
-    for kind in (k for name in against for k in LOOP_PEERS[name]):
-        deep = getattr(kind, "deep", False)
-        if deep and not planar(posed.model):
-            result.note(f"{kind.name}: on the deep tree, planar mechanisms only")
-            continue
-        try:
-            held.append(kind(posed))
-        except (CannotHold, ImportError, RuntimeError) as reason:
-            who = f"{kind.name}, deep tree" if deep else kind.name
-            result.note(f"{who}: not at {size}: {str(reason).splitlines()[0]}")
-    return held
+    kinds = [k for name in against for k in LOOP_PEERS[name]]
+    if any(getattr(k, "deep", False) for k in kinds) and not planar(posed.model):
+        kinds = [k for k in kinds if not getattr(k, "deep", False)]
+        result.note("pinocchio: on the deep tree, planar mechanisms only")
+    return held(result, kinds, size, posed)
 
 
 def _truth(result: BenchResult, posed: Posed, loops: int) -> dict[str, Any] | None:
@@ -114,7 +105,7 @@ def _asked(
     spent_now = took(call.run)
     if truth is not None:
         every = AllJoints(engine.posed.model)
-        rows = np.concatenate([np.r_[every.u_index(j)] for j in engine.joints])
+        rows = every.rows(engine.joints)
         row.differences[call.engine] = difference(found[rows], every.vector(truth)[rows])
     if spent_now > (LONGEST_BATCH if call.engine == f"{OURS} lanes" else LONGEST):
         result.note(f"{call.engine}: not timed at {row.label}: a call takes {spent_now:.1f} s")

@@ -16,6 +16,7 @@ AGREE = 1e-8  # largest relative difference to ours with which an engine's time 
 TURN = 2e-3  # seconds that one turn of an engine should take, so that the clock's own cost is lost in it
 MOST = 100_000  # calls in a turn
 REST = 0.02  # seconds before a turn with threads: an OpenMP team goes on spinning on its cores after its own turn
+SINGLE, WAKE = 5e-3, 15e-3  # seconds of single calls in a turn, and before them
 
 
 @dataclass(slots=True)
@@ -49,20 +50,48 @@ def took(run: Callable[[], Any]) -> float:
 def race(calls: Sequence[Call], rounds: int, threads: int = 1) -> dict[str, float]:
     """Seconds per call of every engine: the best of ``rounds`` turns, taken in rotation."""
     counts = {c.engine: _calls_in_a_turn(c.run) for c in calls}
-    best = {c.engine: inf for c in calls}
+
+    def turn(c: Call) -> float:
+        if threads > 1:
+            sleep(REST)
+        c.run()  # brings its own data back into the caches, which the neighbour has filled, and wakes threads
+        return _turn(c.run, counts[c.engine])
+
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for k in range(rounds):
-            first = k % len(calls)  # nobody always runs after the same neighbour's caches
-            for c in (*calls[first:], *calls[:first]):
-                if threads > 1:
-                    sleep(REST)
-                c.run()  # brings its own data back into the caches, which the neighbour has filled, and wakes threads
-                best[c.engine] = min(best[c.engine], _turn(c.run, counts[c.engine]))
+        return _best(calls, rounds, turn)
     finally:
         if collecting:
             gc.enable()
+
+
+def best_calls(calls: Sequence[Call], rounds: int) -> dict[str, float]:
+    """Seconds of the best single call of each way, which take turns.
+
+    A turn of many calls says little where cores are shared: two threads have both of them for a moment only.
+    """
+
+    def turn(c: Call) -> float:
+        waking = perf_counter() + WAKE
+        while perf_counter() < waking:  # until helpers are awake, and on cores of their own
+            c.run()
+        spent, least = 0.0, inf
+        while spent < SINGLE:
+            once = took(c.run)
+            spent, least = spent + once, min(least, once)
+        return least
+
+    return _best(calls, rounds, turn)
+
+
+def _best(calls: Sequence[Call], rounds: int, turn: Callable[[Call], float]) -> dict[str, float]:
+    """The best turn of each, in rotation."""
+    best = {c.engine: inf for c in calls}
+    for k in range(rounds):
+        first = k % len(calls)  # nobody always runs after the same neighbour's caches
+        for c in (*calls[first:], *calls[:first]):
+            best[c.engine] = min(best[c.engine], turn(c))
     return best
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster.mpi_messages import Ranks, Together
-from ..cluster.mpi_report import most, table_3
+from ..cluster.mpi_messages import Ranks, Together, most, table_3
 from ..cluster.mpi_share import Share, pieces_for
 from ..cluster.mpi_start import alone, connect
 from ..dynamics.subchain_options import Cutting

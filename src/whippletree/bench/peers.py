@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from .loop_peers import MujocoLoops, PinocchioDeep, PinocchioLoops
 from .measure import Call
 from .mujoco import Mujoco
 from .pinocchio import Pinocchio
-from .result import OURS
+from .result import OURS, version_of
 
 PEERS: dict[str, Any] = {p.name: p for p in (Pinocchio, Mujoco, Drake)}
 LOOP_PEERS: dict[str, tuple[Any, ...]] = {
@@ -88,7 +87,4 @@ def known(names: str | Sequence[str]) -> list[str]:
 
 def installed(name: str) -> str | None:
     """The version of a peer's package, or None."""
-    try:
-        return version(PACKAGES[name])
-    except PackageNotFoundError:
-        return None
+    return version_of(PACKAGES[name])

@@ -52,13 +52,13 @@ class Pinocchio:
         return Held(np.concatenate((q[:3], np.roll(q[3:], -1))), np.roll(np.eye(6), 3, axis=0))
 
     def forward(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
-        pin, to = self.pin, self.to
-        args = (self.model, self.data, to.q(q), to.turn(q, u), to.turn(q, tau))
-        runs = {c: partial(pin.aba, *args, getattr(pin.Convention, c)) for c in ("LOCAL", "WORLD")}
+        to = self.to
+        aba = partial(self.pin.aba, self.model, self.data, to.q(q), to.turn(q, u), to.turn(q, tau))
+        return self._in_both(aba, lambda run: to.back_udot(q, u, run().copy()))
 
-        def value(run: Callable[[], np.ndarray]) -> np.ndarray:
-            return to.back_udot(q, u, run().copy())
-
+    def _in_both(self, solve: Any, value: Callable[[Any], np.ndarray]) -> list[Call]:
+        """By both conventions."""
+        runs = {c: partial(solve, getattr(self.pin.Convention, c)) for c in ("LOCAL", "WORLD")}
         return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
 
     def rates(self) -> Callable[[float, np.ndarray], np.ndarray]:
@@ -77,16 +77,12 @@ class Pinocchio:
         return [Call("pinocchio local", run, lambda: to.back(q, run().copy()))]
 
     def mass(self, q: np.ndarray) -> list[Call]:
-        pin, to = self.pin, self.to
-        args = (self.model, self.data, to.q(q))
-        runs = {c: partial(pin.crba, *args, getattr(pin.Convention, c)) for c in ("LOCAL", "WORLD")}
-
         def value(run: Callable[[], np.ndarray]) -> np.ndarray:
             self.data.M[:] = 0.0
             upper = np.triu(run())
-            return to.back_mass(q, upper + np.triu(upper, 1).T)
+            return self.to.back_mass(q, upper + np.triu(upper, 1).T)
 
-        return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
+        return self._in_both(partial(self.pin.crba, self.model, self.data, self.to.q(q)), value)
 
     def batch(self, question: str, q: np.ndarray, u: np.ndarray, x: np.ndarray, threads: int) -> list[Call]:
         """A Python loop over the states (one thread; results not kept) and Pinocchio's own parallel function.

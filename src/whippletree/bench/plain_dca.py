@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .exact import body_motions, joint_frame
+from .exact import body_motions, side_of
 from .loop_families import Posed
 
 U = np.eye(6)
@@ -66,8 +66,8 @@ def _bodies(posed: Posed) -> list[Body]:
         here, before = motions[link.name], motions[joint.parent]
         R, p, w = (np.asarray(x, float) for x in (here.R, here.p, here.w))
         w0, p0 = np.asarray(before.w, float), np.asarray(before.p, float)
-        frame, at = joint_frame(joint, joint.parent, model, motions)
-        axis, at = np.asarray(frame[:, 2], float), np.asarray(at, float)
+        side = side_of(joint, joint.parent, model, motions)
+        axis, at = np.asarray(side.R[:, 2], float), np.asarray(side.p, float)
         inner, outer = at - p0, p - at
         moving = moving + np.cross(turning, inner) + np.cross(w0, np.cross(w0, inner))
         turning = turning + np.cross(w0, axis * float(posed.u[joint.name]))

@@ -15,55 +15,11 @@ from typing import Any, TextIO
 
 from ..errors import ModelError
 from ..files.whole_file import whole_file
-from . import (
-    choice_report,
-    divided_report,
-    flexible_report,
-    live_report,
-    loop_report,
-    mpi_report,
-    subchains_report,
-    theory_report,
-    view_report,
-)
-from .loop_families import LOOPS
-from .measure import AGREE
-from .picture import legend, picture, plain
+from .plots import plot
 from .result import OURS, BenchResult, Row
+from .tables import per, table_of
 
-# families whose tables and pictures are their own
-REPORTS: dict[str, Any] = dict.fromkeys(LOOPS, loop_report) | {
-    "divide": divided_report,
-    "subchains": subchains_report,
-    "mpi": mpi_report,
-    "flexible": flexible_report,
-    "choose": choice_report,
-    "theory": theory_report,
-    "live": live_report,
-    "view": view_report,
-}
-
-QUESTIONS = {
-    "forward": "forward dynamics",
-    "inverse": "inverse dynamics",
-    "mass": "mass matrix",
-    "rollout": "rollout",
-    "simulate": "simulation",
-}
-PER = {"rollout": "step of a state", "live": "step", "simulate": "run", "flexible": "state or motion"}  # else: state
-
-# Okabe and Ito's colours, told apart by all; ours is the strongest
-STYLES = {
-    OURS: ("#D55E00", "o"),
-    "pinocchio local": ("#0072B2", "s"),
-    "pinocchio world": ("#56B4E9", "D"),
-    "pinocchio loop": ("#0072B2", "s"),
-    "pinocchio parallel": ("#56B4E9", "D"),
-    "pinocchio RK45": ("#0072B2", "s"),
-    "pinocchio DOP853": ("#56B4E9", "D"),
-    "mujoco": ("#009E73", "^"),
-    "drake": ("#CC79A7", "v"),
-}
+__all__ = ["load", "plot", "save", "table", "text"]
 
 
 def table(result: BenchResult, file: TextIO | None = None) -> None:
@@ -77,7 +33,7 @@ def table(result: BenchResult, file: TextIO | None = None) -> None:
     if not console.is_terminal:
         file.write(text(result))
         return
-    head, rows = _cells(result)
+    head, rows = table_of(result)
     shown = Table(title=_title(result), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for k, name in enumerate(head):
         shown.add_column(name, justify="left" if k < 2 else "right", style="bold" if name == OURS else "")
@@ -92,7 +48,7 @@ def table(result: BenchResult, file: TextIO | None = None) -> None:
 
 def text(result: BenchResult) -> str:
     """The table and the notes as plain text."""
-    head, rows = _cells(result)
+    head, rows = table_of(result)
     widths = [max(len(r[k]) for r in (head, *rows)) for k in range(len(head))]
 
     def line(cells: list[str]) -> str:
@@ -106,40 +62,11 @@ def text(result: BenchResult) -> str:
 def _title(result: BenchResult) -> str:
     if result.family == "theory":
         return "theory: operations one after the other, by the counts of the papers"
-    m, per = result.machine, PER.get(result.family, "state")
+    m = result.machine
     if result.family == "view":
         return f"view: seconds to the first picture, best of {result.rounds} ({m['processor']})"
-    return f"{result.family}: microseconds per {per}, best of {result.rounds} ({m['processor']}, {m['lanes']} lanes)"
-
-
-def _cells(result: BenchResult) -> tuple[list[str], list[list[str]]]:
-    if result.family in REPORTS:
-        return REPORTS[result.family].cells(result, three_digits)
-    engines = result.engines()
-    head = ["what", "model", *engines, "fastest peer / ours", "error" if result.family == "simulate" else "difference"]
-    rows = []
-    for r in sorted(result.rows, key=lambda r: list(QUESTIONS).index(r.question)):
-        peer = r.fastest_peer()
-        ratio, worst = r.ratio(peer) if peer else None, r.worst_difference()
-        rows.append(
-            [QUESTIONS[r.question], r.label]
-            + [_time(r, e) for e in engines]
-            + ["-" if ratio is None else f"{ratio:.2f}x", "-" if worst is None else f"{worst:.0e}"]
-        )
-    return head, rows
-
-
-def _time(row: Row, engine: str) -> str:
-    if engine not in row.seconds:
-        return "differs" if row.differences.get(engine, 0.0) >= AGREE else "-"
-    ratio = row.ratio(engine)
-    behind = "" if engine == OURS or ratio is None else f" ({ratio:.1f}x)"
-    return three_digits(row.seconds[engine] * 1e6) + behind
-
-
-def three_digits(x: float) -> str:
-    """A number with three digits and no exponent: 0.302, 12.4, 1240."""
-    return f"{x:.{max(0, 2 - math.floor(math.log10(x))) if x > 0 else 0}f}"
+    host = f"{m['processor']}, {m['lanes']} lanes"
+    return f"{result.family}: microseconds per {per(result)}, best of {result.rounds} ({host})"
 
 
 def _below(result: BenchResult) -> list[str]:
@@ -180,40 +107,3 @@ def _finite(x: Any) -> Any:
     if isinstance(x, list):
         return [_finite(v) for v in x]
     return None if isinstance(x, float) and not math.isfinite(x) else x
-
-
-def plot(result: BenchResult, path: str | Path) -> tuple[Path, Path]:
-    """Draw cost against size, log-log, one panel for each question; writes ``path`` as .svg and as .png."""
-    if result.family in REPORTS:
-        return REPORTS[result.family].plot(result, path)
-    questions = [q for q in QUESTIONS if any(r.question == q for r in result.rows)]
-    with picture(path, (1.0 + 3.6 * len(questions), 3.8)) as (figure, files):
-        panels = figure.subplots(1, len(questions), squeeze=False)[0]
-        for panel, question in zip(panels, questions, strict=True):
-            _panel(panel, result, question)
-        panels[0].set_ylabel(f"time per {PER.get(result.family, 'state')} (µs)")
-        legend(figure, panels, 5)
-    return files
-
-
-def _panel(panel: Any, result: BenchResult, question: str) -> None:
-    rows = [r for r in result.rows if r.question == question]
-    for engine in result.engines():
-        for threads in sorted({r.threads for r in rows}):
-            line = sorted(
-                (r.freedoms, r.seconds[engine] * 1e6) for r in rows if r.threads == threads and engine in r.seconds
-            )
-            if not line:
-                continue
-            colour, marker = STYLES.get(engine, ("#000000", "x"))
-            label = engine if threads == 1 else f"{engine}, {threads} threads"
-            style = {"color": colour, "marker": marker, "markersize": 4.5, "linewidth": 2.2 if engine == OURS else 1.3}
-            panel.plot(*zip(*line, strict=True), label=label, linestyle="-" if threads == 1 else "--", **style)
-    panel.set_xscale("log", base=10)
-    panel.set_yscale("log", base=10)
-    ticks = sorted({r.freedoms for r in rows})
-    panel.set_xticks(ticks, [str(n) if n < 10000 else f"{n:.0e}".replace("e+0", "e") for n in ticks], rotation=45)
-    panel.set_xticks([], minor=True)
-    panel.set_xlabel("freedoms")
-    panel.set_title(QUESTIONS[question], loc="left")
-    plain(panel)

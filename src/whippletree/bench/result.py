@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from ..cluster.local import processors
 
 OURS = "whippletree"
 
@@ -71,6 +72,10 @@ class BenchResult:
         found = dict.fromkeys(e for row in self.rows for e in row.seconds)
         return [OURS] * (OURS in found) + [e for e in found if e != OURS]
 
+    def asked(self, question: str) -> list[Row]:
+        """The rows of one question."""
+        return [row for row in self.rows if row.question == question]
+
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
@@ -95,7 +100,7 @@ def machine() -> dict[str, Any]:
     largest = _lines("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
     return {
         "processor": read.get("model name") or platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": processors(),
         "mhz": float(read["cpu MHz"]) if "cpu MHz" in read else None,
         "mhz_largest": float(largest[0]) / 1000.0 if largest else None,
         "lanes": whippletree.LANES,
@@ -108,12 +113,15 @@ def versions(packages: dict[str, str]) -> dict[str, str]:
     import whippletree
 
     found = {OURS: whippletree.__version__, "python": platform.python_version()}
-    for name, package in packages.items():
-        try:
-            found[name] = version(package)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return found | {name: version_of(package) or "not installed" for name, package in packages.items()}
+
+
+def version_of(package: str) -> str | None:
+    """Of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _lines(path: str) -> list[str]:

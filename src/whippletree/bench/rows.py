@@ -25,39 +25,33 @@ def single(result: BenchResult, sizes: Iterable[Any], against: list[str], progre
     for size in sizes:
         model = MODELS[result.family](size)
         progress(f"{model.name}: building")
-        system = model.compile()
+        system, engines = _engines(result, against, model, size)
         q, u, tau, udot = (x[0] for x in families.states(model, system, 1))
-        engines = [peers.Whippletree(model, system), *held(result, against, model, system, size)]
         for question, args in (("forward", (q, u, tau)), ("inverse", (q, u, udot)), ("mass", (q,))):
             if question == "mass" and system.nu > LARGEST_MATRIX:
                 result.note(f"mass matrix: not asked above {LARGEST_MATRIX} freedoms")
                 continue
             progress(f"{model.name}: {question}")
-            calls = [c for e in engines for c in getattr(e, question)(*args)]
             label = str(size) if size == system.nu else f"{size} ({system.nu} freedoms)"
-            _measure(result, calls, Row(question, label, len(model.bodies), system.nu))
+            row = Row(question, label, len(model.bodies), system.nu)
+            _measure(result, [c for e in engines for c in getattr(e, question)(*args)], row)
 
 
 def batch(
     result: BenchResult, sizes: Iterable[int], against: list[str], threads: Iterable[int], progress: Progress
 ) -> None:
     """The same questions about many states of a chain at once, for each number of threads."""
-    threads = list(threads)
     for size in sizes:
         model = families.chain(size)
-        system = model.compile()
+        system, engines = _engines(
+            result, against, model, size, "batch", "has no call for a batch; see the family chain for one state"
+        )
         q, u, tau, udot = families.states(model, system, BATCH)
-        engines = [peers.Whippletree(model, system), *held(result, against, model, system, size)]
-        for e in engines[1:]:
-            if not hasattr(e, "batch"):
-                result.note(f"{e.name}: has no call for a batch; see the family chain for one state")
         for question, x in (("forward", tau), ("inverse", udot), ("mass", udot)):
             for count in threads:
                 progress(f"{model.name}: {question}, {BATCH} states, {count} threads")
-                label = f"{size}, {count} thread" + "s" * (count > 1)
-                row = Row(question, label, size, system.nu, BATCH, count)
-                calls = [c for e in engines if hasattr(e, "batch") for c in e.batch(question, q, u, x, count)]
-                _measure(result, calls, row)
+                row = Row(question, _on_threads(size, count), size, system.nu, BATCH, count)
+                _measure(result, [c for e in engines for c in e.batch(question, q, u, x, count)], row)
         _threads_note(result, size)
 
 
@@ -65,24 +59,21 @@ def rollout(
     result: BenchResult, names: Iterable[Any], against: list[str], threads: Iterable[int], progress: Progress
 ) -> None:
     """Many states of a model stepped by Runge-Kutta of order 4, without joint forces, for each number of threads."""
-    threads = list(threads)
     states, steps, h = ROLLOUT
     result.note(f"rollouts are of {states} states, {steps} steps of {h:g} s each, Runge-Kutta of order 4")
     for name in names:
         model = families.rolled(name)
-        system = model.compile()
+        system, engines = _engines(result, against, model, name, "rollout", "has no rollout")
         q, u, _, _ = families.states(model, system, states)
-        engines = [peers.Whippletree(model, system), *held(result, against, model, system, name)]
-        for e in engines:
-            if not hasattr(e, "rollout"):
-                result.note(f"{e.name}: has no rollout")
         for count in threads:
             progress(f"{model.name}: {states} states, {steps} steps, {count} threads")
-            label = f"{model.name}, {count} thread" + "s" * (count > 1)
+            label = _on_threads(model.name, count)
             row = Row("rollout", label, len(model.bodies), system.nu, states * steps, count)
-            _measure(
-                result, [c for e in engines if hasattr(e, "rollout") for c in e.rollout(q, u, h, steps, count)], row
-            )
+            _measure(result, [c for e in engines for c in e.rollout(q, u, h, steps, count)], row)
+
+
+def _on_threads(what: Any, count: int) -> str:
+    return f"{what}, {count} thread" + "s" * (count > 1)
 
 
 def scaling(result: BenchResult, sizes: Iterable[int], progress: Progress) -> None:
@@ -117,15 +108,28 @@ def bytesheld(system: Any) -> int:
     return sum(found.values())
 
 
-def held(result: BenchResult, against: list[str], model: Model, system: Any, size: Any) -> list[Any]:
-    """The peers that hold the model; a note for the others."""
-    held = []
-    for name in against:
+def _engines(
+    result: BenchResult, against: list[str], model: Model, size: Any, able: str = "forward", otherwise: str = ""
+) -> tuple[Any, list[Any]]:
+    """The model compiled, and ours and the peers that hold it and have such a call; a note for the others."""
+    system = model.compile()
+    found = [peers.Whippletree(model, system), *held(result, (peers.PEERS[n] for n in against), size, model, system)]
+    for e in found:
+        if not hasattr(e, able):
+            result.note(f"{e.name}: {otherwise}")
+    return system, [e for e in found if hasattr(e, able)]
+
+
+def held(result: BenchResult, kinds: Iterable[Any], size: Any, *given: Any) -> list[Any]:
+    """The peers that hold what is given; a note for the others."""
+    found = []
+    for kind in kinds:
         try:
-            held.append(peers.PEERS[name](model, system))
+            found.append(kind(*given))
         except (CannotHold, ImportError, RuntimeError) as reason:
-            result.note(f"{name}: not at {size}: {str(reason).splitlines()[0]}")
-    return held
+            deep = ", deep tree" * getattr(kind, "deep", False)
+            result.note(f"{kind.name}{deep}: not at {size}: {str(reason).splitlines()[0]}")
+    return found
 
 
 def _measure(result: BenchResult, calls: list[Call], row: Row) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..integrate.simulate import INTEGRATORS
 from ..integrate.simulate import simulate as run_ours
 from . import families
 from .measure import AGREE, Call, difference, race
+from .peers import PEERS
 from .result import OURS, BenchResult, Row
 from .rows import held
 
@@ -26,7 +26,7 @@ RTOL, FINEST = 1e-8, 1e-13
 ATOL = 1e-2  # of rtol, in rad and rad/s
 LOOSEST = 1e-7
 TIGHTER = 10**-0.1  # from one try to the next
-METHODS = tuple(name for name in ("dopri5", "dop853") if name in INTEGRATORS)
+METHODS = ("dopri5", "dop853")
 PEER_METHODS = ("RK45", "DOP853")
 
 
@@ -89,8 +89,8 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         model = families.hanging(size)
         system = model.compile()
         progress(f"{model.name}: the finest run")
-        motion = Motion(system)
-        peers = [c for e in held(result, against, model, system, size) for c in _agreeing(result, motion, e)]
+        motion, kinds = Motion(system), [PEERS[name] for name in against]
+        peers = [c for e in held(result, kinds, size, model, system) for c in _agreeing(result, motion, e)]
         progress(f"{model.name}: errors")
         pairs = _pairs(result, motion, [(call, motion.error(call)) for call in peers])
         calls = {call.engine: call for _, *both in pairs for call in both}

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
-from . import exact, families
-from .divided import best_calls
-from .measure import Call, difference
+from . import families
+from .divided import Chain, chains
+from .measure import Call, best_calls, difference
 from .result import OURS, BenchResult, Row
 
 PIECES = (2, 4, 8, 16, 32, 64)
@@ -38,36 +38,29 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
         f"iterations leave a residual of {RTOL:g}; cold: from zero loads, warm: from those of a state 1 ms away"
     )
     result.note("errors are relative to the largest acceleration, without joint forces")
-    for size in sizes:
-        progress(f"chain of {size}: building")
-        model = families.chain(size)
-        system, q, u, tau = families.one_state(model)
-        truth = None
-        if size <= EXACT_UP_TO:
-            progress(f"chain of {size}: exact accelerations")
-            truth = exact.of_chain(model, system.joints, q, u)[1]
-        result.rows.append(_whole(system, size, q, u, tau, truth, result.rounds))
+    for chain in chains(sizes, EXACT_UP_TO, progress):
+        size = chain.system.nu
+        result.rows.append(_whole(chain, result.rounds))
         for pieces in (p for p in PIECES if p <= size):
             progress(f"chain of {size} in {pieces} subchains")
-            result.rows.append(_cut(system, size, pieces, q, u, tau, truth, result.rounds))
+            result.rows.append(_cut(chain, pieces, result.rounds))
     progress(f"chain of {RUN_BODIES} in {RUN_PIECES} subchains: a run")
     result.rows.append(_run())
 
 
-def _whole(
-    system: Any, size: int, q: np.ndarray, u: np.ndarray, tau: np.ndarray, truth: np.ndarray | None, rounds: int
-) -> Row:
+def _whole(chain: Chain, rounds: int) -> Row:
     """The chain undivided, and by divide and conquer."""
     import whippletree
 
-    row = Row("forward", str(size), size, system.nu, pieces=1)
-    ways = {OURS: "articulated"} | {way: way for way in OTHERS if way != "dca" or size <= DCA_UP_TO}
+    system, q, u, tau, known = chain
+    row = Row("forward", str(system.nu), system.nu, system.nu, pieces=1)
+    ways = {OURS: "articulated"} | {way: way for way in OTHERS if way != "dca" or system.nu <= DCA_UP_TO}
     calls = []
     for way, algorithm in ways.items():
-        solve = partial(whippletree.forward_dynamics, system, algorithm=algorithm)
-        if truth is not None:
-            row.differences[way] = difference(solve(q=q, u=u, tau=np.zeros(system.nu)), truth)
-        calls.append(Call(way, partial(solve, q=q, u=u, tau=tau), partial(solve, q=q, u=u, tau=tau)))
+        solve = partial(whippletree.forward_dynamics, system, q, u, algorithm=algorithm)
+        if known:
+            row.differences[way] = difference(solve(tau=np.zeros(system.nu)), known[1])
+        calls.append(Call(way, run := partial(solve, tau=tau), run))
     row.seconds = best_calls(calls, rounds)
     return row
 
@@ -92,24 +85,16 @@ class _Evaluation:
         return self.udot
 
 
-def _cut(
-    system: Any,
-    size: int,
-    pieces: int,
-    q: np.ndarray,
-    u: np.ndarray,
-    tau: np.ndarray,
-    truth: np.ndarray | None,
-    rounds: int,
-) -> Row:
-    row = Row("forward", str(size), size, system.nu, pieces=pieces)
+def _cut(chain: Chain, pieces: int, rounds: int) -> Row:
+    system, q, u, tau, known = chain
+    row = Row("forward", str(system.nu), system.nu, system.nu, pieces=pieces)
     calls = []
     for solver in SOLVERS:
         evaluation = _Evaluation(system, pieces, solver, q, u, tau)
-        if truth is not None:
+        if known:
             at_rest = _Evaluation(system, pieces, solver, q, u, np.zeros(system.nu))
             at_rest.turn = 1
-            row.differences[solver] = difference(at_rest(), truth)
+            row.differences[solver] = difference(at_rest(), known[1])
         calls.append(Call(solver, evaluation, evaluation))
     row.operations["warm"], row.operations["cold"] = iterations(system, pieces, q, u, tau)
     row.seconds = best_calls(calls, rounds)

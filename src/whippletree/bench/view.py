@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra, ModelError, SimulationError
-from ..files import load
+from ..errors import MissingExtra, SimulationError
 from ..result.result import Result
+from ..system.system import System
 from ..view.export import QUIET, find_browser
 from ..view.server import HOST, free_port
+from .live import manipulator
 from .result import OURS, BenchResult, Row
 
-MODEL = Path("models/space_manipulator.toml")
 SIZE = {"width": 1280, "height": 720}
 PATIENCE = 120.0  # s
 MOMENTS = ("listens", "page", "canvas", "drawn", "seen")
@@ -62,8 +62,7 @@ EYE = """(() => {
 
 def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[str], None]) -> None:
     """The moments of the best of some rounds, for results of so many megabytes."""
-    if not MODEL.exists():
-        raise ModelError(f"'{MODEL}' is not here", hint="call it in a clone of the project")
+    system = manipulator()
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -73,7 +72,7 @@ def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[s
         browser = p.chromium.launch(executable_path=find_browser(), args=[*QUIET[1:], "--no-sandbox"])
         for size in megabytes:
             file = Path(folder) / f"{size}.nc"
-            run = _saved(file, size)
+            _save(system, file, size)
             found = []
             for n in range(min(result.rounds, 10)):
                 progress(f"{size} MB, round {n + 1}")
@@ -81,25 +80,24 @@ def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[s
             best = min(found, key=lambda moments: moments["seen"])
             label = f"{file.stat().st_size / 1e6:.1f} MB"
             for name in MOMENTS:
-                row = Row(name, label, run.system.nb - 1, run.system.nu, seconds={OURS: best[name]})
+                row = Row(name, label, system.nb - 1, system.nu, seconds={OURS: best[name]})
                 result.rows.append(row)
         browser.close()
 
 
-def _saved(file: Path, megabytes: int) -> Result:
+def _save(system: System, file: Path, megabytes: int) -> None:
     """A motion of about that size on disk: all joints sway."""
-    system, rows = load(MODEL).compile(), 1000
+    rows = 1000
     while True:
         t = np.linspace(0.0, 60.0, rows)
         q = np.tile(system.q0, (rows, 1))
         for n, joint in enumerate(j for j in system.joints if system.joint_kind(j) == "revolute"):
             q[:, system.q_index(joint)] += 0.3 * np.sin((0.3 + 0.1 * n) * t)[:, None]
         still = np.zeros((rows, system.nu))
-        run = Result(system, t, q, still, udot=still)
-        run.save(file)
+        Result(system, t, q, still, udot=still).save(file)
         share = megabytes * 1e6 / file.stat().st_size
         if share <= 1.0:
-            return run
+            return
         rows = int(rows * share) + 10
 
 

@@ -6,7 +6,7 @@ import inspect
 import operator
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,24 +177,18 @@ def _check_values(runner: Runner, plan: Plan, system: System) -> None:
     if callable(runner.recipe.source):
         _check_builds(runner, plan)
     else:
-        for which in _by_part(targets):
-            for taken in plan.combinations(which):
-                chosen = {targets[k]: x for k, x in zip(which, taken, strict=True)}
+        for part in dict.fromkeys((t.room, t.part) for t in targets if t.of_model):
+            for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if (t.room, t.part) == part]):
                 _saying(chosen, changed, runner.recipe.source, chosen)
     for letter in LETTERS:
-        which = [k for k, target in enumerate(targets) if target.room == letter]
-        for taken in plan.combinations(which) if which else ():
-            chosen = {targets[k]: x for k, x in zip(which, taken, strict=True)}
+        for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if t.room == letter]):
             _saying(chosen, _one_start, runner, system, chosen)
 
 
-def _by_part(targets: Sequence[Target]) -> list[list[int]]:
-    """Numbers of the parameters that change the same part of the model."""
-    parts: dict[tuple[str, str], list[int]] = {}
-    for k, target in enumerate(targets):
-        if target.of_model:
-            parts.setdefault((target.room, target.part), []).append(k)
-    return list(parts.values())
+def _chosen(plan: Plan, targets: Sequence[Target], which: list[int]) -> Iterator[dict[Target, Any]]:
+    """All that some of the parameters take together."""
+    for taken in plan.combinations(which) if which else ():
+        yield {targets[k]: x for k, x in zip(which, taken, strict=True)}
 
 
 def _one_start(runner: Runner, system: System, chosen: Mapping[Target, Any]) -> None:
@@ -251,12 +245,10 @@ def _begin(runner: Runner, plan: Plan) -> None:
 
 def _check_settings(runner: Runner, plan: Plan, values: tuple[Any, ...]) -> None:
     """Each combination of settings, by the first moments of a run that is possible."""
-    which = [k for k, target in enumerate(runner.recipe.targets) if target.room == "setting"]
-    for chosen in plan.combinations(which) if which else ():
-        new = list(values)
-        for k, value in zip(which, chosen, strict=True):
-            new[k] = value
+    targets = runner.recipe.targets
+    for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if t.room == "setting"]):
+        new = tuple(chosen.get(t, value) for t, value in zip(targets, values, strict=True))
         try:
-            _saying({runner.recipe.targets[k]: new[k] for k in which}, runner.begin, tuple(new))
+            _saying(chosen, runner.begin, new)
         except SimulationError:
             continue  # it was begun

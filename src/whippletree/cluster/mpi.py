@@ -23,12 +23,10 @@ from ..kernels.lanes import LANES
 from ..result.netcdf import header
 from ..result.result import Result
 from ..system.system import System
-from .mpi_messages import Ranks, Together
-from .mpi_report import table
+from .mpi_messages import Ranks, Together, table
 from .mpi_run import OwnRows, Part, Spread, all_or_none, compile_first, places_of
 from .mpi_share import Share, SharedMotion, pieces_for, refuse_forces
-from .mpi_start import Meeting, alone, connect, meeting
-from .mpi_watch import watched
+from .mpi_start import Meeting, alone, connect, meeting, watched
 
 
 def simulate_on_ranks(

@@ -21,8 +21,7 @@ from ..integrate.subchain_motion import COUNTS
 from ..integrate.subchain_run import HEAD
 from ..integrate.task import Failure, Task
 from ..kernels.disk import kernels_cached, remember_cached
-from .mpi_messages import Ranks
-from .mpi_report import most
+from .mpi_messages import Ranks, most
 from .mpi_share import Share
 
 END, PROCEED, RECALL = range(3)

@@ -1,8 +1,13 @@
-"""Ranks that start together: they compare what they are about to compute, and all go on or none does."""
+"""Ranks that start together: they compare what they are about to compute, and all go on or none does.
+
+Later, when one dies, mpiexec ends all others at once, and no rank is left to say what was kept: a watch says it.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +17,14 @@ from .mpi_messages import Ranks
 
 # what starters of processes say about their place, before MPI is asked
 PLACES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_LOCALRANKID")
+DONE = "done"
+# waits for the end of its input, which comes when rank 0 is done, or has died
+WATCH = f"""
+import os, sys
+told = sys.stdin.read()
+if told != {DONE!r}:
+    sys.stderr.write(sys.argv[1] + chr(10))
+"""
 HINT = "start all ranks with the same files and options, in the same version"
 
 
@@ -108,3 +121,16 @@ def _by_ranks(values: list[Any]) -> str:
         groups.setdefault(value, []).append(rank)
     some = [f"rank{'s' * (len(r) > 1)} {', '.join(map(str, r))}: {value}" for value, r in groups.items()]
     return "; ".join(some)
+
+
+@contextmanager
+def watched(message: str) -> Iterator[None]:
+    """While this lasts, a small process of its own says so if this one dies."""
+    begun = [sys.executable, "-S", "-E", "-c", WATCH, message]
+    with subprocess.Popen(begun, stdin=subprocess.PIPE, text=True, start_new_session=True) as watch:
+        assert watch.stdin is not None
+        try:
+            yield
+        finally:
+            watch.stdin.write(DONE)
+            watch.stdin.close()

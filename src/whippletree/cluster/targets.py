@@ -218,17 +218,13 @@ def _checked(room: str, part: Any) -> Any:
     """The part as :class:`Model` makes it, with all its complaints."""
     alone = Model("part")
     given = {f.name: getattr(part, f.name) for f in fields(part)}
-    if room == "bodies":
-        return alone.body(**given)
     if room == "joints":
-        kind = part.kind
-        takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(kind, 1)
+        takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(part.kind, 1)
         given |= {key: None for key, least in (("axis", 1), ("axis2", 2)) if takes < least}
-        return alone.joint(**given)
-    if room == "frames":
-        return alone.frame(**given)
-    if room == "couplings":
-        return alone.couple(**given)
+    plain: dict[str, Any] = {"bodies": alone.body, "joints": alone.joint, "frames": alone.frame}
+    plain["couplings"] = alone.couple
+    if room in plain:
+        return plain[room](**given)
     kinds, make = (FORCE_KINDS, alone.force) if room == "forces" else (CONSTRAINT_KINDS, alone.constraint)
     kind = next(kind for kind, made in kinds.items() if isinstance(part, made))
     new = {f.name: given[f.name] for f in fields(part) if f.name != "name" and given[f.name] != f.default}

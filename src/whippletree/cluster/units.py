@@ -17,12 +17,10 @@ TURNING = {
     "position": "rad", "speed": "rad/s",
     "torque": "N m", "kp": "N m/rad", "kd": "N m s/rad", "limit": "N m", "offset": "rad",
 }  # fmt: skip
+# metres for radians, and forces for moments
 SLIDING = {
-    "stiffness": "N/m", "damping": "N s/m", "friction": "N", "rest": "m", "friction_speed": "m/s",
-    "armature": "kg", "limits.lower": "m", "limits.upper": "m", "limits.velocity": "m/s",
-    "limits.effort": "N", "limits.stiffness": "N/m", "limits.damping": "s/m", "velocity": "m/s",
-    "position": "m", "speed": "m/s", "torque": "N", "kp": "N/m", "kd": "N s/m", "limit": "N", "offset": "m",
-}  # fmt: skip
+    field: unit.replace("kg m^2", "kg").replace("N m", "N").replace("rad", "m") for field, unit in TURNING.items()
+}
 PARTS: dict[str, dict[str, str]] = {
     "Body": {"mass": "kg", "com": "m", "inertia": "kg m^2"},
     "Joint": _PLACE | {"pitch": "m/rad"},

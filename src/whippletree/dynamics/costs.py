@@ -5,7 +5,7 @@ Paper    [critchley2007] the O(n) and DCA counts it quotes of [featherstone1999b
          flexible_cost.py.
 Symbols  n bodies on hinges, p processors; of table 3 N bodies in N_sub subchains, one for each processor, with the
          set-up cost alpha of a message and the cost beta of a number in it. m multiplications, a additions.
-Differs  table 3 counts the mean of all processors' work; a schedule waits for the slowest (bench/schedule.py). Its step
+Differs  table 3 counts the mean of all processors' work; a schedule waits for the slowest (bench/theory.py). Its step
          VI has + (35m + 25a) N / N_sub^2 where the table of sequential costs has a minus, and its total has
          1 / N_sub^2 for the 1 / N_sub of step VI: steps are taken as printed, and added up. In the comparison of O(n)
          algorithms, "- (198m - 173a)" is read as - (198m + 173a), without which one body would cost 347 additions. DCAt

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +43,13 @@ class Outcome:
     checks: list[Check] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
     seconds: float = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """What is done in here counts."""
+        begun = perf_counter()
+        yield
+        self.seconds += perf_counter() - begun
 
     def compare(
         self, what: str, ours: ArrayLike, reference: ArrayLike, tolerance: float, relative: bool = False

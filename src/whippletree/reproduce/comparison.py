@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,7 +20,7 @@ from ..bench.flexible_motion import FINEST, Motion
 from ..bench.links import CannotHold
 from ..bench.loop_families import AllJoints, Posed, ladder, stewart
 from ..bench.loop_peers import MujocoLoops, Ours, PinocchioLoops
-from ..bench.measure import Call, difference, race
+from ..bench.measure import difference, race
 from ..dynamics.kinematics import energy
 from ..errors import ModelError
 from ..files.whole_file import whole_file
@@ -136,25 +136,28 @@ def _mujoco_motions() -> Iterator[Compared]:
 
 def upright(n: int) -> Posed:
     """P04's ladder at its start, bars with some thickness: engines do not take rods without it."""
-    given = ladder(n)
-    return Posed(given.model, dict.fromkeys(given.q, 0.0), given.u)
+    return ladder(n, angle=0.0)
 
 
-def _known_tip(n: int, t: float) -> np.ndarray:
-    rows = table("p04_nfourbar")
-    row = rows[(rows["N"] == n) & (rows["t"] == t)][0]
-    return np.array([row["B0x"], row["B0y"]])
-
-
-def _our_ladder() -> tuple[np.ndarray, float, float]:
-    """Where our tip is, its error (m) and time."""
+@cache
+def _our_ladder() -> tuple[np.ndarray, float]:
+    """Where our tip is, and the time it took."""
     posed = upright(LADDER)
     system = posed.model.compile()
     q, u = start(system, posed.q, posed.u)
     run, took = _took(partial(simulate, system, LADDER_UNTIL, q=q, u=u, output_step=LADDER_UNTIL))
     angle = run["foot0.q"][-1]
-    tip = np.array([-np.sin(angle), np.cos(angle)])
-    return tip, float(np.abs(tip - _known_tip(LADDER, LADDER_UNTIL)).max()), took
+    return np.array([-np.sin(angle), np.cos(angle)]), took
+
+
+def _tips(engine: str, how: str, there: np.ndarray, took: float) -> Compared:
+    """The tip of P04 by an engine beside ours, and errors of both (m)."""
+    rows, (tip, own) = table("p04_nfourbar"), _our_ladder()
+    row = rows[(rows["N"] == LADDER) & (rows["t"] == LADDER_UNTIL)][0]
+    known = np.array([row["B0x"], row["B0y"]])
+    apart, *errors = (float(np.abs(a - b).max()) for a, b in ((there, tip), (tip, known), (there, known)))
+    what = f"tip after {LADDER_UNTIL:g} s, {how} (m)"
+    return Compared(engine, f"P04 ladder of {LADDER}", what, apart, own, took, *errors)
 
 
 def _loop_evaluations(engine: str, kind: Any, how: str = "") -> Iterator[Compared]:
@@ -162,7 +165,7 @@ def _loop_evaluations(engine: str, kind: Any, how: str = "") -> Iterator[Compare
     for name, posed in (("ladder of 10 loops", ladder(10)), ("Stewart platform", stewart(1))):
         ours, theirs = Ours(posed), kind(posed)
         mine, others = ours.calls()[0], theirs.calls()
-        rows = np.concatenate([np.r_[AllJoints(posed.model).u_index(j)] for j in ours.joints if j in theirs.joints])
+        rows = AllJoints(posed.model).rows(j for j in ours.joints if j in theirs.joints)
         times = race([mine, *others], ROUNDS)
         for call in others:
             apart = difference(call.value()[rows], mine.value()[rows])
@@ -187,41 +190,32 @@ def _mujoco_ladder() -> Iterator[Compared]:
     data, took = _took(run)
     angle = float(data.qpos[model.jnt_qposadr[model.joint("foot0").id]])
     there = np.array([-np.sin(angle), np.cos(angle)])
-    tip, error, own = _our_ladder()
-    wrong = float(np.abs(there - _known_tip(LADDER, LADDER_UNTIL)).max())
-    yield Compared("mujoco", f"P04 ladder of {LADDER}", f"tip after {LADDER_UNTIL:g} s, RK4 of 1 ms (m)",
-                   float(np.abs(there - tip).max()), own, took, error, wrong)  # fmt: skip
+    yield _tips("mujoco", "RK4 of 1 ms", there, took)
 
 
 def _exudyn() -> Iterator[Compared]:
     """P04 by its implicit integrator, and flexible strips."""
     from ..bench.exudyn import Exudyn
 
-    tip, error, own = _our_ladder()
     for step in EXUDYN_STEPS:
 
         def run(step: float = step) -> Any:
             made = Exudyn(upright(LADDER))
-            time = made.settings.timeIntegration
-            time.endTime, time.numberOfSteps = LADDER_UNTIL, round(LADDER_UNTIL / step)
-            time.newton.useModifiedNewton = True
-            if not made.system.SolveDynamic(made.settings):
+            settings = made.settings(step, LADDER_UNTIL)
+            settings.timeIntegration.newton.useModifiedNewton = True
+            if not made.system.SolveDynamic(settings):
                 raise ModelError("Exudyn does not get to the end")
             return made
 
         made, took = _took(run)
         kind = made.exudyn.OutputVariableType.Position
         there = 2.0 * np.array(made.system.GetObjectOutputBody(made.bodies["crank0"], kind, [0, 0, 0]))[:2]
-        wrong = float(np.abs(there - _known_tip(LADDER, LADDER_UNTIL)).max())
-        yield Compared("exudyn", f"P04 ladder of {LADDER}", f"tip after {LADDER_UNTIL:g} s, step {step * 1e3:g} ms (m)",
-                       float(np.abs(there - tip).max()), own, took, error, wrong)  # fmt: skip
+        yield _tips("exudyn", f"step {step * 1e3:g} ms", there, took)
     yield from _loop_evaluations("exudyn", Exudyn, "implicit solver at its start")
     motion = Motion(STRIPS, STRIP_MODES)
     yield Compared("exudyn", f"{STRIPS} flexible strips", f"modal accelerations, {STRIP_MODES} modes",
                    motion.apart_at_start(), None, None)  # fmt: skip
-    mine: Call = motion.ours("finest", FINEST)
-    theirs: Call = motion.peer(1e-4)
-    (end, own), (there, took) = _took(mine.value), _took(theirs.value)
+    (end, own), (there, took) = _took(motion.ours("finest", FINEST).value), _took(motion.peer(1e-4).value)
     yield Compared("exudyn", f"{STRIPS} flexible strips", "tips after 0.5 s (m), step 0.1 ms beside dop853 at 1e-12",
                    float(np.abs(there - end).max()), own, took)  # fmt: skip
 

@@ -240,8 +240,7 @@ def _arms(page: Page, run: Result) -> None:
         force.set(ylabel="force of the grasp (N)")
         for panel in (speeds, energy, force):
             panel.axvspan(MADE, BROKEN, color="#f0f0f0")
-            panel.set(xlabel="t (s)")
-            plain(panel)
+            plain(panel, xlabel="t (s)")
 
 
 def _sleigh(page: Page) -> None:
@@ -255,8 +254,7 @@ def _sleigh(page: Page) -> None:
         panel = figure.subplots()
         panel.plot(t, force, color="#D55E00")
         panel.plot(t[::4], known[::4], "o", color="#000000", fillstyle="none", markersize=5)
-        panel.set(xlabel="t (s)", ylabel="force (N)")
-        plain(panel)
+        plain(panel, xlabel="t (s)", ylabel="force (N)")
 
 
 def _measured(page: Page, tell: Callable[[str], None]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from ..bench import run as bench
 from ..bench import theory
 from ..bench.divided import BALANCED, PLAIN
+from ..bench.parallel_plots import curves, shares
 from ..bench.picture import plain
 from ..bench.result import OURS, BenchResult, Row, Statement
-from ..bench.theory_report import curves, shares
 from ..dynamics import costs
 from ..dynamics.operations import OF_BODY, OF_FREEDOM
 from ..dynamics.tree_operations import ASIDE, OF_KINEMATICS, TIP
@@ -76,20 +76,15 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
 
 
 def _counts(page: Page, result: BenchResult) -> None:
-    rows = [r for r in result.rows if r.question == "processors"]
+    rows = result.asked("processors")
     many = [r for r in rows if r.threads & (r.threads - 1) == 0]
     few = sorted((r for r in rows if r.threads in theory.FEW), key=lambda r: r.threads)
     page.text("## Figures 3 to 6: operations one after the other, a chain of 1024")
     with page.figure("dcae_counts", "Figures 3 to 6: formulas as lines, schedules as dots", (8.6, 6.4)) as figure:
         for panel, (title, (names, is_few)) in zip(figure.subplots(2, 2).ravel(), FIGURES.items(), strict=True):
             curves(panel, few if is_few else many, names)
-            scale: dict[str, Any] = {} if is_few else {"xscale": "log", "yscale": "log"}
-            panel.set(xlabel="processors", ylabel="operations in turn", **scale)
-            panel.set_title(title, loc="left")
-            if is_few:
-                panel.set_ylim(0, 1.25e6)
-            plain(panel)
-            panel.legend(frameon=False, fontsize=8)
+            scale: dict[str, Any] = {"ylim": (0, 1.25e6)} if is_few else {"xscale": "log", "yscale": "log"}
+            plain(panel, title, 8, xlabel="processors", ylabel="operations in turn", **scale)
     head = ["processors", "O(n)", "DCA, eq. (43)", "DCAt", "DCAe, eq. (72)", "DCAe balanced", "DCAe, schedule"]
     page.table(head, [_row(r) for r in many])
     page.text(
@@ -104,9 +99,7 @@ def _counts(page: Page, result: BenchResult) -> None:
         for share, p, top in ((50, 4, 1090), (75, 2, 770)):
             panel.axvline(share, color="#cccccc", linewidth=3)
             panel.text(share - 1, top, f"paper, p = {p}", rotation=90, ha="right", va="top", color="#666666")
-        shares(panel, [r for r in result.rows if r.question == "share"])
-        plain(panel)
-        panel.legend(frameon=False, fontsize=8)
+        shares(panel, result.asked("share"))
 
 
 def _row(row: Row) -> list[str]:
@@ -137,7 +130,7 @@ def _figure_8(page: Page) -> None:
 
 
 def _measured(page: Page, result: BenchResult) -> None:
-    rows = [r for r in result.rows if r.question == "forward"]
+    rows = result.asked("forward")
     page.text(
         "## Measured",
         f"Microseconds of one evaluation, best single call (`{result.command}`). {page.measured()} Two threads share "
@@ -158,7 +151,7 @@ def _measured(page: Page, result: BenchResult) -> None:
     ways = (OURS, "lanes", "dca", PLAIN)
     head = ["bodies", "articulated", "divide (DCAe)", "DCA, pivoted", "DCA as the paper writes it"]
     page.table(head, [[r.label, *(small(r.differences[w]) if w in r.differences else "-" for w in ways)] for r in rows])
-    for r in (r for r in result.rows if r.question == "share"):
+    for r in result.asked("share"):
         found = {float(w.split()[1].removesuffix("%")): s for w, s in r.seconds.items() if w != OURS}
         best = min(found, key=found.__getitem__)
         page.text(
@@ -171,6 +164,4 @@ def _measured(page: Page, result: BenchResult) -> None:
             panel = figure.subplots()
             panel.plot(list(found), [s * 1e6 for s in found.values()], "o-", color="#0072B2", label="two threads")
             panel.axhline(r.seconds[OURS] * 1e6, color="#000000", linewidth=1, label="O(n), one thread")
-            panel.set(xlabel="share of the terminal subchain (%)", ylabel="time (µs)", ylim=(0, None))
-            plain(panel)
-            panel.legend(frameon=False)
+            plain(panel, key=9, xlabel="share of the terminal subchain (%)", ylabel="time (µs)", ylim=(0, None))

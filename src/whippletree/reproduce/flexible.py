@@ -166,13 +166,11 @@ def _figure_2(page: Page, measured: BenchResult | None) -> None:
         if measured:
             _times(panels[1], measured)
         for panel in panels:
-            plain(panel)
-            panel.set_xticks([1, 5, 10, 15, 20])
-            panel.legend(frameon=False, fontsize=8)
+            plain(panel, key=8, xticks=[1, 5, 10, 15, 20])
 
 
 def _times(panel: Any, measured: BenchResult) -> None:
-    rows = [r for r in measured.rows if r.question == "modes"]
+    rows = measured.asked("modes")
     for engine, colour, name in (
         (OURS, "#D55E00", "articulated body"),
         (COMPOSITE, "#0072B2", "composite body"),
@@ -195,7 +193,7 @@ def _counts(page: Page) -> None:
 
 
 def _measured(page: Page, result: BenchResult) -> None:
-    rows = {r.modes: r for r in result.rows if r.question == "modes"}
+    rows = {r.modes: r for r in result.asked("modes")}
     page.text(
         "## Measured",
         f"Microseconds of one evaluation (`{result.command}`). {page.measured()}",

@@ -191,10 +191,9 @@ def _five_bar(page: Page, runs: dict[str, dict[str, Result]], hurried: dict[str,
                 axes.plot(first.t, first[f"{name}.q"], color=colour, linewidth=1.4)
                 axes.plot(other.t[::2], other[f"{name}.q"][::2], "x", color=colour, markersize=4)
                 axes.plot(rows["t"][::3], rows[name][::3], "o", color=colour, markersize=5, fillstyle="none")
-            panel.set(xlabel="t (s)", title=f"variant {variant}")
             panel.set_ylabel("q1 (rad)", color=COLOURS[0])
             twin.set_ylabel("q4 (m)", color=COLOURS[1])
-            plain(panel)
+            plain(panel, xlabel="t (s)", title=f"variant {variant}")
             twin.spines[["top"]].set_visible(False)
         handles = [
             panels[0].plot([], [], style, color="#444444", fillstyle="none", label=label)[0]
@@ -216,8 +215,7 @@ def _five_bar(page: Page, runs: dict[str, dict[str, Result]], hurried: dict[str,
         for panel, variant in zip(figure.subplots(1, 2, sharey=True), "AB", strict=True):
             for (name, run), colour in zip(hurried[variant].items(), COLOURS, strict=True):
                 panel.plot(run.t[1:], np.maximum(run["closure"][1:], 1e-17), color=colour, label=name, linewidth=1.2)
-            panel.set(yscale="log", xlabel="t (s)", title=f"variant {variant}")
-            plain(panel)
+            plain(panel, yscale="log", xlabel="t (s)", title=f"variant {variant}")
         figure.axes[0].set_ylabel("closure (m or rad)")
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
 
@@ -240,8 +238,7 @@ def _counts(page: Page, counts: dict[str, list[tuple[int, dict[str, int], Any]]]
                 label = f"{family}: {growth(found, algorithm):.2f}"
                 n, count = [f[0] for f in found], [f[1][algorithm] for f in found]
                 panel.plot(n, count, color=colour, marker=marker, markersize=4, label=label)
-            panel.set(xscale="log", yscale="log", xlabel="loops", title=algorithm)
-            plain(panel)
+            plain(panel, xscale="log", yscale="log", xlabel="loops", title=algorithm)
             panel.legend(frameon=False, fontsize=8, title="power", loc="upper left")
         figure.axes[0].set_ylabel("operations")
 

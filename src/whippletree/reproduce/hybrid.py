@@ -11,9 +11,9 @@ import numpy as np
 from ..bench import families, subchains, theory
 from ..bench import run as bench
 from ..bench.measure import difference, slope
-from ..bench.picture import plain
+from ..bench.parallel_plots import growth
+from ..bench.picture import plain, ticks
 from ..bench.result import OURS, Statement
-from ..bench.theory_report import growth
 from ..dynamics import costs
 from ..dynamics.costs import Count, Messages
 from ..dynamics.functions import forward_dynamics
@@ -215,8 +215,7 @@ def _figure_6(page: Page, tell: Callable[[str], None]) -> None:
         "hybrid_comparison", "Figure 6: operations in turn against the number of bodies", (6.4, 4.2)
     ) as figure:
         panel = figure.subplots()
-        growth(panel, [r for r in result.rows if r.question == "bodies"])
-        plain(panel)
+        growth(panel, result.asked("bodies"), key=8)
         panel.legend(frameon=False, fontsize=8, ncols=2)
 
 
@@ -239,11 +238,8 @@ def _matrix(page: Page, growing: list[list[float]], dividing: dict[int, list[lis
             counts.plot(*np.array(points).T[:2], "s-", color=colour, label=f"{n} bodies, cold: γ = {power(points):.2f}")
             counts.plot(*np.array(points).T[[0, 2]], "s:", color=colour, fillstyle="none", label=f"{n} bodies, warm")
         counts.set(xscale="log", yscale="log", xlabel="loads m at the cuts", ylabel="iterations")
-        ticks = [int(m) for m, *_ in next(iter(dividing.values()))]
-        counts.set_xticks(ticks, [str(m) for m in ticks])
-        counts.set_xticks([], minor=True)
-        plain(counts)
-        counts.legend(frameon=False, fontsize=8)
+        ticks(counts, [int(m) for m, *_ in next(iter(dividing.values()))])
+        plain(counts, key=8)
     page.text("*Cold* starts from no loads, *warm* from those of a state 1 ms away, as a run does (step VIII).")
 
 
@@ -255,7 +251,7 @@ def _measured(page: Page, tell: Callable[[str], None]) -> None:
         "paper has no times.",
     )
     rows = []
-    for r in (r for r in result.rows if r.question == "forward"):
+    for r in result.asked("forward"):
         how = "whole" if r.pieces == 1 else f"{r.pieces} subchains"
         took = [digits(r.seconds[way] * 1e6) if way in r.seconds else "-" for way in (OURS, *subchains.SOLVERS)]
         wrong = min((r.differences[w] for w in (OURS, *subchains.SOLVERS) if w in r.differences), default=None)

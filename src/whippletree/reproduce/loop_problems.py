@@ -6,33 +6,14 @@ needs (``start``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from ..bench.loop_families import bar, ladder, start
 from ..model import Model, Pose
-from ..system.system import System
 from .problems import Start, case
-
-
-def start(system: System, q: Mapping[str, Any], u: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a System from coordinates and speeds by joint; joints that are not named are at zero."""
-    full, speeds = system.q0.copy(), np.zeros(system.nu)
-    for name in system.joints:
-        if name in q:
-            full[system.q_index(name)] = q[name]
-        if u and name in u:
-            speeds[system.u_index(name)] = u[name]
-    return full, speeds
-
-
-def rod_in_plane(along: str = "x") -> dict[str, Any]:
-    """A thin rod of 1 m and 1 kg in the plane x-y."""
-    I = 1 / 12
-    com, inertia = ((0.5, 0, 0), (0, I, I)) if along == "x" else ((0, 0.5, 0), (I, 0, I))
-    return {"mass": 1.0, "com": com, "inertia": inertia}
 
 
 def five_bar_model(variant: str = "A") -> Model:
@@ -40,7 +21,7 @@ def five_bar_model(variant: str = "A") -> Model:
     axis = {"A": "x", "B": "y"}[variant]
     model = Model(f"five bar {variant}", gravity=(0, -9.81, 0))
     for i in range(1, 5):
-        model.body(f"bar{i}", **rod_in_plane())
+        model.body(f"bar{i}", **bar(thick=0.0))
     model.joint("q1", "revolute", "ground", "bar1")
     model.joint("q2", "revolute", "bar1", "bar2", at=(1, 0, 0))
     model.joint("q3", "revolute", "bar2", "bar3", at=(1, 0, 0))
@@ -126,23 +107,13 @@ def bricard() -> Start:
 
 
 def n_four_bar_model(n: int) -> Model:
-    """P04: n four-bars side by side in the plane x-y: n + 1 cranks stand on ground, n couplers join their tips."""
-    model = Model(f"ladder of {n} four-bars", gravity=(0, -9.81, 0))
-    model.body("crank0", **rod_in_plane(along="y"))
-    model.joint("foot0", "revolute", "ground", "crank0")
-    for i in range(1, n + 1):
-        model.body(f"coupler{i}", **rod_in_plane())
-        model.body(f"crank{i}", **rod_in_plane(along="y"))
-        model.joint(f"left{i}", "revolute", f"crank{i - 1}", f"coupler{i}", at=(0, 1, 0))
-        model.joint(f"right{i}", "revolute", f"coupler{i}", f"crank{i}", at=(1, 0, 0), child_at=(0, 1, 0))
-        model.joint(f"foot{i}", "revolute", "ground", f"crank{i}", at=(i, 0, 0))
+    """P04: n four-bars of thin rods side by side, as the family of the bench that is named so."""
+    model = ladder(n, thick=0.0).model
+    model.name = f"ladder of {n} four-bars"
     return model
 
 
 def n_four_bar(n: int, angle: float = 0.0, speed: float = -1.0) -> Start:
     """P04 with all cranks at an angle from upright, anticlockwise, couplers level."""
-    system = n_four_bar_model(n).compile()
-    turn = {"foot": 1.0, "left": -1.0, "righ": 1.0}
-    q = {name: angle * turn[name[:4]] for name in system.model.joints}
-    u = {name: speed * turn[name[:4]] for name in system.model.joints}
-    return system, *start(system, q, u)
+    system, at = n_four_bar_model(n).compile(), ladder(n, angle, speed)
+    return system, *start(system, at.q, at.u)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics
@@ -30,10 +28,9 @@ def five_bars() -> Outcome:
     for variant in "AB":
         system, q, u = five_bar(variant)
         rows = table(f"p01_fivebar_{variant}")
-        begun = perf_counter()
-        udot = forward_dynamics(system, q, u)
-        run = simulate(system, 3.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=float(rows["t"][1]))
-        out.seconds += perf_counter() - begun
+        with out.timed():
+            udot = forward_dynamics(system, q, u)
+            run = simulate(system, 3.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=float(rows["t"][1]))
         exact = given["reference"]["initial_accelerations"][variant]["udot"]
         out.compare(f"{variant}: accelerations at the start", udot, exact[: system.nu], 1e-12)
         for kind, unit in (("q", "coordinates"), ("u", "speeds")):
@@ -53,10 +50,9 @@ def squeezer() -> Outcome:
     """P02 against the published end state."""
     out, given = Outcome(), case("P02")
     system, q, u = andrews()
-    begun = perf_counter()
-    udot = forward_dynamics(system, q, u)
-    run = simulate(system, 0.03, q=q, u=u, output_step=1e-3)
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        udot = forward_dynamics(system, q, u)
+        run = simulate(system, 0.03, q=q, u=u, output_step=1e-3)
     first = andrews_angles(given["initial"]["qdd_published"])
     turned = [j for j in ANDREWS if j in system.joints]
     at = np.concatenate([udot[system.u_index(j)] for j in turned])
@@ -79,11 +75,10 @@ def bricard_swing() -> Outcome:
     out, given = Outcome(), case("P03")
     system, q, u = bricard()
     rows, known = table("p03_bricard"), given["reference"]
-    begun = perf_counter()
-    udot = forward_dynamics(system, q, u)
-    run = simulate(system, float(rows["t"][-1]), q=q, u=u, output_step=float(rows["t"][1]))
-    swing = simulate(system, known["swing_period"], q=q, u=u, output_step=known["half_swing"])
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        udot = forward_dynamics(system, q, u)
+        run = simulate(system, float(rows["t"][-1]), q=q, u=u, output_step=float(rows["t"][1]))
+        swing = simulate(system, known["swing_period"], q=q, u=u, output_step=known["half_swing"])
     k = kinematics(system, run.q)
     corner = k.position("bar3") + k.rotation("bar3")[:, :, 2]
     first = [known["initial_joint_accelerations"][int(j[1]) - 1] for j in system.joints]
@@ -105,9 +100,8 @@ def ladders() -> Outcome:
     out, given, rows = Outcome(), case("P04"), table("p04_nfourbar")
     for n in LADDERS:
         system, q, u = n_four_bar(n)
-        begun = perf_counter()
-        run = simulate(system, SECONDS, q=q, u=u, output_step=APART)
-        out.seconds += perf_counter() - begun
+        with out.timed():
+            run = simulate(system, SECONDS, q=q, u=u, output_step=APART)
         known = rows[rows["N"] == n]
         at = np.rint(known["t"] / APART).astype(int)
         k = kinematics(system, run.q)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
@@ -43,10 +41,9 @@ def top() -> Outcome:
     out, given, rows = Outcome(), case("P05"), table("p05_heavytop")
     system, q, u = heavy_top()
     period = given["reference"]["analytic"]["nutation_period"]
-    begun = perf_counter()
-    run = simulate(system, 2.0, q=q, u=u, output_step=0.01)
-    nutation = simulate(system, period, q=q, u=u, rtol=1e-11, atol=1e-13, output_step=period / 2)
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        run = simulate(system, 2.0, q=q, u=u, output_step=0.01)
+        nutation = simulate(system, period, q=q, u=u, rtol=1e-11, atol=1e-13, output_step=period / 2)
     at, tol = np.rint(rows["t"] / 0.01).astype(int), given["tolerance"]
     attitude = columns(rows, [f"e{i}" for i in range(4)])
     com = run["top.position"] + run["top.rotation"] @ np.array(given["model"]["com_body"])
@@ -71,19 +68,18 @@ def puma() -> Outcome:
     qn, q1, v1, a1 = (np.array(given["states"][k]) for k in ("qn", "q1", "v1", "a1"))
     v, zero, tol = np.array([1.0, 2, 3, 1, 2, 3]), np.zeros(6), given["tolerance"]["recomputed"]
     forward = known["forward_qdd_q1_v1_with_rotor"]
-    begun = perf_counter()
-    found = {
-        "gravity torque (N m)": (bias_force(bare, qn, zero), known["gravity_torque_qn"]),
-        "mass matrix at qn": (mass_matrix(bare, qn), known["M_qn_without_rotor"]),
-        "mass matrix at q1": (mass_matrix(bare, q1), known["M_q1_without_rotor"]),
-        "torque of speeds (N m)": (
-            bias_force(bare, qn, v) - bias_force(bare, qn, zero),
-            known["velocity_torque_qn_v123123"],
-        ),
-        "inverse dynamics (N m)": (inverse_dynamics(bare, q1, v1, a1), known["tau_q1_v1_a1_without_rotor"]),
-        "forward dynamics, with rotors": (forward_dynamics(geared, q1, v1, forward["tau"]), forward["qdd"]),
-    }
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        found = {
+            "gravity torque (N m)": (bias_force(bare, qn, zero), known["gravity_torque_qn"]),
+            "mass matrix at qn": (mass_matrix(bare, qn), known["M_qn_without_rotor"]),
+            "mass matrix at q1": (mass_matrix(bare, q1), known["M_q1_without_rotor"]),
+            "torque of speeds (N m)": (
+                bias_force(bare, qn, v) - bias_force(bare, qn, zero),
+                known["velocity_torque_qn_v123123"],
+            ),
+            "inverse dynamics (N m)": (inverse_dynamics(bare, q1, v1, a1), known["tau_q1_v1_a1_without_rotor"]),
+            "forward dynamics, with rotors": (forward_dynamics(geared, q1, v1, forward["tau"]), forward["qdd"]),
+        }
     for what, (ours, reference) in found.items():
         out.compare(what, ours, reference, tol)
     printed, tol = given["reference"]["published_4_digits"], given["tolerance"]["published"]
@@ -99,17 +95,15 @@ def chains() -> Outcome:
     out, given, rows = Outcome(), case("P07"), table("p07_chain3d")
     for n in RODS:
         system = rod_chain(n).compile()
-        begun = perf_counter()
-        udot = forward_dynamics(system, np.zeros(n), np.zeros(n))
-        out.seconds += perf_counter() - begun
+        with out.timed():
+            udot = forward_dynamics(system, np.zeros(n), np.zeros(n))
         out.compare(f"{n} rods falling", np.cumsum(udot), falling_rods(n), given["tolerance"]["part_a"])
     for n, name in TURNING.items():
         system, state = chain3d(n).compile(), chain3d_state(n)
         expected = rows[f"udot_N{n}"][:n]
         for algorithm in LONG if n > 16 else LONG[:1]:
-            begun = perf_counter()
-            udot = forward_dynamics(system, *state, algorithm=algorithm)
-            out.seconds += perf_counter() - begun
+            with out.timed():
+                udot = forward_dynamics(system, *state, algorithm=algorithm)
             size = np.abs(expected).max()
             label = f"{n} turning axes, {algorithm}, relative"
             out.compare(label, udot / size, expected / size, given["tolerance"]["part_b_rel"][name])
@@ -120,9 +114,8 @@ def floating() -> Outcome:
     """P08: ten seconds of a tree in space, with springs in its arms."""
     out, given, rows = Outcome(), case("P08"), table("p08_tree")
     system, q, u = flying_tree()
-    begun = perf_counter()
-    run = simulate(system, 10.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=0.05)
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        run = simulate(system, 10.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=0.05)
     at = np.rint(rows["t"] / 0.05).astype(int)
     known, tol, base = given["reference"], given["tolerance"], run.q[at, system.q_index("flight")]
     out.compare("place of the base (m), 0 to 10 s", base[:, :3], columns(rows, ["x", "y", "z"]), tol["position"])
@@ -148,9 +141,8 @@ def gliding() -> Outcome:
     """P09: a blade on ice, by Chaplygin's closed form."""
     out, given, rows = Outcome(), case("P09"), table("p09_sleigh")
     system, q, u = sleigh()
-    begun = perf_counter()
-    run = simulate(system, float(rows["t"][-1]), q=q, u=u, rtol=1e-10, atol=1e-12, output_step=0.05)
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        run = simulate(system, float(rows["t"][-1]), q=q, u=u, rtol=1e-10, atol=1e-12, output_step=0.05)
     at, tol = np.rint(rows["t"] / 0.05).astype(int), given["tolerance"]
     pose = columns(rows, ["x_contact", "y_contact", "heading"])
     out.compare("place and heading of the blade", run.q[at], pose, tol["state"])
@@ -170,10 +162,11 @@ def gliding() -> Outcome:
 def docked() -> Outcome:
     """P11: a plastic weld at once, five seconds as one body, release, two seconds as two."""
     out, given = Outcome(), case("P11")
-    begun = perf_counter()
-    run = simulate(docking().compile(), 7.0, **docking_start(), rtol=1e-12, atol=1e-13, output_step=0.5)
-    ball = simulate(docking("spherical").compile(), 1e-9, **docking_start(), rtol=1e-12, atol=1e-13, output_step=1e-9)
-    out.seconds = perf_counter() - begun
+    with out.timed():
+        run = simulate(docking().compile(), 7.0, **docking_start(), rtol=1e-12, atol=1e-13, output_step=0.5)
+        ball = simulate(
+            docking("spherical").compile(), 1e-9, **docking_start(), rtol=1e-12, atol=1e-13, output_step=1e-9
+        )
     known, tol = given["reference"], given["tolerance"]
     made, weld = run.changes[0], known["weld"]
     out.compare("energy lost by the weld (J)", made.lost, weld["kinetic_before"] - weld["kinetic_after"], 1e-12)

@@ -100,19 +100,17 @@ def _pictures(page: Page, outcomes: dict[str, Outcome]) -> None:
         y = [names.index(name) for name, _ in points]
         panel.scatter(x, y, s=26, color="#0072B2", alpha=0.6, linewidth=0)
         panel.axvline(1.0, color="#D55E00", linewidth=1.2)
-        panel.set(xscale="log", xlabel="difference / tolerance", xlim=(FINEST / 2, 10))
         panel.set_yticks(range(len(names)), [f"{n}  {CASES[n].title}" for n in names], fontsize=8)
         panel.invert_yaxis()
-        plain(panel)
+        plain(panel, xscale="log", xlabel="difference / tolerance", xlim=(FINEST / 2, 10))
 
 
 def _draw(panel: Any, curve: Curve) -> None:
     panel.plot(*curve.ours, color="#0072B2", linewidth=1.2)
     every = max(1, len(curve.reference[0]) // 20)
     panel.plot(*(x[::every] for x in curve.reference), "o", color="#D55E00", markersize=3.5, fillstyle="none")
-    panel.set(xlabel=curve.axes[0], ylabel=curve.axes[1])
     panel.set_title(curve.title, loc="left", fontsize=9)
-    plain(panel)
+    plain(panel, xlabel=curve.axes[0], ylabel=curve.axes[1])
 
 
 def _all(page: Page, outcomes: dict[str, Outcome]) -> None:
