@@ -18,7 +18,7 @@ demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, re
 	$(RUN) demo $(NAME) -o demo
 
 test: lint $(VENV)/.test browser   ## all the checks
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # as they are named: files that compile the same come apart
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # as they are named: files that compile the same come apart
 
 coverage: $(VENV)/.test           ## the tests, with the lines and branches of the Python layer that they reach
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=90
