@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .server import HOST, address, serve, show, stop
@@ -32,23 +34,36 @@ def view(
     goes to stderr. ``play`` starts the motion. ``options`` are those of :class:`Replay`: ``follow`` a body, ``speed``,
     ``scale`` of deformations, and ``visuals``.
     """
-    server = serve(host, port)
-    try:
-        (say or _say)(f"view: {address(server)}")
-        if open_browser:
-            webbrowser.open(address(server))
-        from .replay import Replay
+    with _no_garbage():
+        server = serve(host, port)
+        try:
+            (say or _say)(f"view: {address(server)}")
+            if open_browser:
+                webbrowser.open(address(server))
+            from .replay import Replay
 
-        replay = Replay(server, run() if callable(run) else run, **options)
-    except BaseException:
-        stop(server)
-        raise
-    replay.scene.shade_later()
-    show(server)
+            replay = Replay(server, run() if callable(run) else run, **options)
+        except BaseException:
+            stop(server)
+            raise
+        replay.scene.shade_later()
+        show(server)
     replay.play(play)  # only now, since icons are searched in an archive of thousands
     if wait:
         replay.wait()
     return replay
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """All that is imported and made stays: looking for garbage among it takes a tenth of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _say(message: str) -> None:
