@@ -1,5 +1,6 @@
 """Constraints that come and go: docking, bounces, ropes and locks, against what is known of them in closed form."""
 
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 import whippletree as wt
 from whippletree.errors import ModelError, ModelWarning
 from whippletree.reproduce.problems import case, docking, docking_start
+
+MODELS = Path(__file__).parent.parent / "models"
 
 P11 = case("P11")
 
@@ -280,3 +283,16 @@ def test_an_arm_captures_a_satellite_and_berths_it():
     assert np.abs(p - p[0]).max() < 1e-7 * np.abs(p[0]).max()  # of integration, at this tolerance
     assert np.abs(run["energy.balance"]).max() < 1e-6 * run["energy.kinetic"].max()
     assert run["closure"].max() < 1e-9
+
+
+@pytest.mark.parametrize("file", ["space_manipulator", "docking", "clutch"])
+def test_a_system_that_holds_others_is_as_one_made_anew(file):
+    """It shares what they do not change; a System that comes out of pickle is made from its model."""
+    whole = wt.load(MODELS / f"{file}.toml").compile()
+    for held in ({}, whole.model.constraints, *({name: c} for name, c in whole.model.constraints.items())):
+        shared = whole.holding(held)
+        anew = pickle.loads(pickle.dumps(shared))
+        assert shared.features == anew.features
+        assert shared.constraints.owner == anew.constraints.owner
+        for part, other in ((shared, anew), (shared.forces, anew.forces), (shared.constraints, anew.constraints)):
+            np.testing.assert_array_equal(part.packed.view(np.int64), other.packed.view(np.int64))
