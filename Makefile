@@ -11,6 +11,8 @@ SOAK_SYSTEMS ?= 20000
 SOAK_KILLS ?= 200
 SOAK_HOURS ?= 24
 
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes that tests start would each compile all sources anew
+
 .PHONY: demo test browser coverage fuzz soak lint bench docs pages pictures clean
 .DEFAULT_GOAL := demo
 

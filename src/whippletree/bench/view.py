@@ -6,6 +6,7 @@ something to draw with, when it first draws instances, which all bodies are, and
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -108,7 +109,8 @@ def _first_picture(browser: Any, file: Path) -> dict[str, float]:
     page.add_init_script(EYE)
     command = [sys.executable, "-m", "whippletree", "view", str(file), "--no-open", "--port", str(port)]
     begun = time.time()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as pip installs
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=usual)
     try:
         while not _listens(port):
             if process.poll() is not None or time.time() - begun > PATIENCE:
