@@ -9,6 +9,7 @@ from test_allocation import allocations, compare
 from whippletree.dynamics.evaluate import spread
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
+from whippletree.integrate.closed import code_of_lanes
 from whippletree.integrate.rollout_kernel import march_states
 from zoo import MOVING, ZOO, chain, four_bar, one_kind, random_state, tree
 
@@ -252,10 +253,10 @@ def test_steps_allocate_nothing(system, method, policy):
     q, u, tau = start(system, wt.LANES)
     address, memory = compiled_joint_forces(damped).address if policy else 0, workspace(system)
     Q, U = (np.repeat(x[:, None], 2, axis=1) for x in (q, u))
-    trouble, block = np.zeros((wt.LANES, 3), np.int64), np.zeros((0, 0))
+    trouble, block, code = np.zeros((wt.LANES, 3), np.int64), np.zeros((0, 0)), code_of_lanes()
 
     def march(steps):
-        march_states(memory, tau[:, None], 1e-5, steps, method, address, True, None, block, Q, U, trouble, 0, wt.LANES)
+        march_states(memory, tau[:, None], 1e-5, steps, method, address, True, code, block, Q, U, trouble, 0, wt.LANES)
 
     compare(allocations(lambda: march(1)), allocations(lambda: march(100)))
     assert not trouble.any()

@@ -78,7 +78,8 @@ class Sweep:
             dataset = open_whole(path)
             if dataset.attrs.get("whippletree") != CONVENTIONS:
                 raise _not_a_sweep(path, str(dataset.attrs.get("whippletree", "no mark of it"))[:80])
-            kept = cls(dataset, _failures(dataset))
+            names = map(netcdf_name, json.loads(dataset.attrs["parameters"]))
+            kept = cls(dataset.set_coords(list(names)), _failures(dataset))
             repr(kept)  # all that is asked of it later: title, number of runs, whether it is complete
             dict(json.loads(dataset.attrs["sweep"]))
         except ModelError:

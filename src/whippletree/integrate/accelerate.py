@@ -46,9 +46,9 @@ class Mechanism(NamedTuple):
     memory: Any  # the System and its forces, packed
     buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
     tau: Any  # (nu)        joint forces that the caller gives
-    call: Any  # address of a function that gives them instead, or 0; None where there never is one
-    algorithm: Any  # of one state: addresses of what accelerates it, of a solver or one of TREES, and of what closes
-    #                 it or 0, as in closed.py; where it is compiled in: a solver, or None, which is articulated
+    call: Any  # address of a function that gives them instead, or 0; None in lanes, where there never is one
+    algorithm: Any  # addresses of what accelerates it, of a solver or one of TREES, and of what closes it or 0, as in
+    #                 closed.py; where it is compiled in: a solver, or None, which is articulated
 
 
 class Parts(NamedTuple):
@@ -307,27 +307,10 @@ def accelerate_here(x, t, q, u, udot):
     return power
 
 
-def accelerate_by(algorithm, x, call, t, q, u, udot):
-    """The same, by address where the algorithm has one: compiled once, and not again with every integrator"""
-
-
-@overload(accelerate_by, jit_options=ALWAYS)
-def _accelerate_by(algorithm, x, call, t, q, u, udot):
-    if not isinstance(algorithm, types.UniTuple):
-        return lambda algorithm, x, call, t, q, u, udot: accelerate_here(x, t, q, u, udot)
-    if isinstance(call, types.NoneType):
-        return lambda algorithm, x, call, t, q, u, udot: call_motion(
-            algorithm[0], x.memory, x.buffer, x.tau, 0, algorithm[1], t, q, u, udot
-        )
-    return lambda algorithm, x, call, t, q, u, udot: call_motion(
-        algorithm[0], x.memory, x.buffer, x.tau, call, algorithm[1], t, q, u, udot
-    )
-
-
 @inline
 def accelerate(x, t, q, u, udot):
-    """u' of one state, or of one in each lane. Returns the power of forces."""
-    return accelerate_by(x.algorithm, x, x.call, t, q, u, udot)
+    """The same by address: compiled once, and not again with every integrator"""
+    return call_motion(x.algorithm[0], x.memory, x.buffer, x.tau, x.call, x.algorithm[1], t, q, u, udot)
 
 
 @inline

@@ -22,7 +22,7 @@ from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.layout import FACTORS
 from ..kernels.manifold import advance
-from ..kernels.outside import MOTION_CALL, address_of, numbers_at
+from ..kernels.outside import MOTION_CALL, address_of, numbers_at, rows_at
 from ..kernels.spatial import axpy, load6, store6
 from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
 
@@ -224,6 +224,12 @@ def accelerated(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, 
     return accelerate_here(x, t, numbers_at(q, nq), numbers_at(u, nu), numbers_at(udot, nu))
 
 
+def accelerated_lanes(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, udot):
+    x = Mechanism(numbers_at(memory, size), rows_at(buffer, room), rows_at(tau, nu), None, None)
+    accelerate_here(x, t, rows_at(q, nq), rows_at(u, nu), rows_at(udot, nu))
+    return 0.0  # nobody asks for the work of many states
+
+
 def constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
     x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
     return solve_constrained(x, t, coordinates, speeds, numbers_at(udot, nu))
@@ -276,3 +282,8 @@ def code_of(algorithm: str, loops: bool = True) -> tuple[int, int, int]:
         return motion, TREES[algorithm], 0
     solver, closer = SOLVERS[algorithm]
     return motion, address_of(solver), address_of(closer) if closer else 0
+
+
+def code_of_lanes() -> tuple[int, int, int]:
+    """The same of a Mechanism with one state in each lane, by the articulated sweep."""
+    return address_of(accelerated_lanes, MOTION_CALL), 0, 0

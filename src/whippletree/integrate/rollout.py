@@ -19,7 +19,7 @@ from ..model.check import number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System
 from . import rollout_kernel as compiled
-from .closed import code_of
+from .closed import code_of, code_of_lanes
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
@@ -104,7 +104,7 @@ def _march(
     pool = system.pool.setdefault((compiled.march_states, order[3]), [])
     name = choose(system, "multipliers" if system.constraints.count else "articulated")
     lanes = 1 if system.constraints.count else LANES  # multipliers solve one state at a time
-    code = code_of(name) if system.constraints.count else None
+    code = code_of(name) if system.constraints.count else code_of_lanes()
     block = np.zeros((0,) if lanes == 1 else (0, 0))
 
     def run(start: int, stop: int) -> None:

@@ -127,7 +127,7 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
     Q (B, rows, nq), U (B, rows, nu): row 0 is given, the others are written, ``every`` steps of h (s) apart.
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
     for a state that fails its step (from 1 on), what failed, and in which row; its block ends there. ``algorithm``
-    is a code of accelerate.py, None for the articulated sweep; where it solves constraints, every state is closed.
+    is a code of closed.py; where it solves constraints, every state is closed.
     """
     m, _ = unpack(memory)
     _, end = open_plan(memory)
@@ -135,13 +135,13 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
     buffer = scratch(memory, end, block)
     x, n = take_states(m, buffer, 0)
     own, n = take(buffer, n, rk4.own_rows(m))
-    mechanism = make_mechanism(memory, buffer, n, x.tau, None, algorithm)
+    mechanism = make_mechanism(memory, buffer, n, x.tau, 0, algorithm)
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
         load_row(Q, first, 0, x.q)
         load_row(U, first, 0, x.u)
         load_row(tau, first, 0, x.tau)
-        if algorithm is not None:
+        if algorithm[2] != 0:
             close(mechanism, 0.0, x.q, x.u)
             store_row(x.q, first, 0, Q)
             store_row(x.u, first, 0, U)
@@ -159,9 +159,8 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
                 rk4.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             else:
                 euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
-            if algorithm is not None:
-                impose(mechanism, step * h, x.q, x.u)
-                close(mechanism, step * h, x.q, x.u)
+            impose(mechanism, step * h, x.q, x.u)
+            close(mechanism, step * h, x.q, x.u)
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

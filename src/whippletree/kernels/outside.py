@@ -163,14 +163,15 @@ def call_motion(
     u: Any,
     out: Any,
 ) -> Any:
-    """Call what finds u' of one state under all forces, by a solver; returns their power."""
+    """Call what finds u' of one state, or of one in each lane, under all forces, by a solver; returns their power."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         arrays = {n: context.make_array(sig.args[n])(context, builder, args[n]) for n in (1, 2, 3, 7, 8, 9)}
         word, numbers, real = args[0].type, ir.DoubleType().as_pointer(), ir.DoubleType()
         pair = [numbers, word]
         shape = ir.FunctionType(real, [*pair, *pair, numbers, word, word, real, *pair, *pair, numbers])
-        (whole, size), (room, rest), (q_, nq), (u_, nu) = ((arrays[n].data, arrays[n].nitems) for n in (1, 2, 7, 8))
+        rows = {n: builder.extract_value(a.shape, 0) for n, a in arrays.items()}
+        (whole, size), (room, rest), (q_, nq), (u_, nu) = ((arrays[n].data, rows[n]) for n in (1, 2, 7, 8))
         given = [whole, size, room, rest, arrays[3].data, *args[4:7], q_, nq, u_, nu, arrays[9].data]
         return builder.call(builder.inttoptr(args[0], shape.as_pointer()), given)
 

@@ -33,6 +33,7 @@ ALWAYS = ("time", "q", "u")
 EVENTS = ("event_time", "event_q", "event_u")
 STATE = ("state", "state_outputs")
 SOMETIMES = ("work", "udot", *EVENTS, *STATE)
+NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"  # as HDF5 has them
 CHECKSUM = 4  # bytes
 MOST_DENSE = 1100  # deflate packs at most 1032 to 1: a file cannot hold more bytes than this times its size
 
@@ -217,8 +218,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
         if not sound_heaps(path):
             raise damaged(path, "its texts cannot be reached")
         with h5py.File(path, "r") as file:
-            attrs = {key: np.ravel(value)[0] if np.ndim(value) else value for key, value in file.attrs.items()}
-            attrs = {key: value.item() if isinstance(value, np.generic) else value for key, value in attrs.items()}
+            attrs = _plain(file.attrs)
             if not str(attrs.get("whippletree", "")).startswith("whippletree-"):
                 raise ModelError(
                     f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o"
@@ -268,19 +268,30 @@ def _sizes_of_chunks(stored: Any) -> list[int]:
 
 
 def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Any dataset that :func:`write` wrote; raises whatever a damaged file leads to."""
+    """Any dataset that :func:`write` wrote, straight from HDF5 as well; raises whatever a damaged file leads to."""
     import h5py
     import xarray as xr
 
     room = MOST_DENSE * Path(path).stat().st_size
     if not sound_heaps(path):
         raise damaged(path, "its texts cannot be reached")
+    found = {}
     with h5py.File(path, "r") as file:
-        dict(file.attrs)
         for name in file:
-            _stored(file, name, room, path)
-    with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
-        return data.load()
+            stored = _stored(file, name, room, path)
+            if bytes(stored.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
+                continue
+            dims = [name] if stored.is_scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
+            values = stored.asstr()[()] if h5py.check_string_dtype(stored.dtype) else stored[()]
+            found[name] = dims, values, {key: stored.attrs[key] for key in ("units", "long_name") if key in stored.attrs}
+        return xr.Dataset(found, attrs=_plain(file.attrs))
+
+
+def _plain(attrs: Any) -> dict[str, Any]:
+    """Attributes as numbers and texts, of arrays the first; without those of NetCDF itself."""
+    own = {key: value for key, value in attrs.items() if not key.startswith("_NC")}
+    first = {key: np.ravel(value)[0] if np.ndim(value) else value for key, value in own.items()}
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in first.items()}
 
 
 def damaged(path: str | os.PathLike[str], why: str) -> ModelError:
