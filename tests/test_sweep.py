@@ -370,7 +370,9 @@ def test_a_file_is_read_as_xarray_reads_it(pendulum, tmp_path, design):
     q = [0.1, 0.2] if design == "grid" else (0.0, 1.0)
     options = {"samples": 3} if design == "latin" else {}
     path = tmp_path / "s.nc"
-    study = wt.sweep(pendulum, {"q.hinge": q}, 0.5, paths="energy", output_step=0.1, design=design, output=path, **options)
+    study = wt.sweep(
+        pendulum, {"q.hinge": q}, 0.5, paths="energy", output_step=0.1, design=design, output=path, **options
+    )
     again = wt.Sweep.load(path).dataset
     assert again.identical(study.dataset)
     with xr.open_dataset(path, decode_times=False) as data:

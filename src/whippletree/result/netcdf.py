@@ -283,7 +283,8 @@ def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
                 continue
             dims = [name] if stored.is_scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
             values = stored.asstr()[()] if h5py.check_string_dtype(stored.dtype) else stored[()]
-            found[name] = dims, values, {key: stored.attrs[key] for key in ("units", "long_name") if key in stored.attrs}
+            said = {key: stored.attrs[key] for key in ("units", "long_name") if key in stored.attrs}
+            found[name] = dims, values, said
         return xr.Dataset(found, attrs=_plain(file.attrs))
 
 
