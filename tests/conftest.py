@@ -5,6 +5,12 @@ import pytest
 
 from whippletree import cli
 
+LAST = ("test_allocation", "test_animation")  # they need what their neighbours compile, and would wait for it
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem in LAST)
+
 
 @pytest.fixture(autouse=True)
 def printing():
