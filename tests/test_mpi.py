@@ -252,11 +252,11 @@ def rank_process(launched, rank):
 
 def when_written(path, launched):
     """Wait until a run has kept something."""
-    for _ in range(2000):
+    for _ in range(20000):
         if path.exists():
             return
         assert launched.poll() is None, launched.communicate()
-        time.sleep(0.05)
+        time.sleep(0.005)
     raise AssertionError("nothing was kept")
 
 

@@ -34,6 +34,7 @@ EYE = """(() => {
   const small = document.createElement('canvas'), at = window.noted = {};
   small.width = 120; small.height = 80;
   const pen = context.call(small, '2d', {willReadFrequently: true});
+  at.page = performance.timeOrigin + performance.getEntriesByType('navigation')[0].responseStart;
   let fresh = null;
   canvas.getContext = function (kind, ...more) {
     if (kind.startsWith('webgl')) at.canvas ??= Date.now();
@@ -118,7 +119,6 @@ def _first_picture(browser: Any, file: Path) -> dict[str, float]:
             time.sleep(0.005)
         moments = {"listens": time.time() - begun}
         page.goto(f"http://{HOST}:{port}", wait_until="commit")
-        moments["page"] = time.time() - begun
         page.wait_for_function("window.noted.seen", timeout=1e3 * PATIENCE, polling=100)
         return moments | {name: at / 1e3 - begun for name, at in page.evaluate("window.noted").items()}
     finally:
