@@ -241,6 +241,20 @@ def test_a_start_off_the_loops_is_refused_with_its_number():
     )
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "euler"])
+def test_a_given_motion_is_met_in_every_state_that_is_kept(integrator):
+    m = chain(3)
+    joint = next(iter(m.joints))
+    m.force("drive", "motion", joint=joint, position=wt.Sine(0.3, 5.0))
+    system = m.compile()
+    q, u, tau = start(system, wt.LANES + 1)
+    Q, U = wt.rollout(system, q, u, tau, STEP, 10, tau_rows="states", integrator=integrator)
+    rate = 2.0 * np.pi * 5.0
+    phase = rate * STEP * np.arange(1, 11)
+    assert np.abs(Q[:, 1:, system.q_index(joint)][..., 0] - 0.3 * np.sin(phase)).max() < 1e-15  # rounding
+    assert np.abs(U[:, 1:, system.u_index(joint)][..., 0] - 0.3 * rate * np.cos(phase)).max() < 1e-14
+
+
 # ---------------------------------------------------------------- memory
 
 

@@ -396,6 +396,15 @@ def test_a_name_with_a_slash_is_kept_in_a_file(tmp_path):
     assert data["j|k.q.end"].dims == ("bodies.a|b.mass",)
 
 
+def test_a_parameter_with_a_blank_is_a_coordinate_in_a_file_too(tmp_path):
+    m = wt.Model("m")
+    m.body("a", mass=1.0, com=(0, 0, -1), inertia=(1, 1, 1))
+    m.joint("the hinge", "revolute", m.ground, "a", axis="y")
+    with pytest.warns(xr.SerializationWarning, match="space in its name"):
+        wt.sweep(m, {"q.the hinge": (0.0, 1.0)}, 0.1, design="latin", samples=2, output=tmp_path / "s.nc")
+    assert "q.the hinge" in wt.Sweep.load(tmp_path / "s.nc").dataset.coords
+
+
 def rod_of(length, mass=1.0):
     m = wt.Model("rod")
     m.body("rod", **wt.rod(mass=mass, length=length, axis="-z"))
