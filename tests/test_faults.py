@@ -25,7 +25,7 @@ from whippletree.kernels.damaged import Checked
 TESTS = Path(__file__).parent
 MODEL = TESTS.parent / "models" / "pendulum.toml"
 ELSEWHERE = {
-    "killed at any moment": "test_resume.py::test_fifty_kills_change_no_bit",
+    "killed at any moment": "test_resume.py::test_kills_change_no_bit",
     "Ctrl-C inside a function": "test_resume.py::test_an_interrupt_within_a_function_goes_on_to_the_same_bits",
     "Ctrl-C inside an event": "test_resume.py::test_an_interrupt_within_an_event_goes_on_to_the_same_bits",
     "SIGTERM": "test_cli.py::test_sigterm_ends_a_run_in_order",
