@@ -104,7 +104,7 @@ def _march(
     pool = system.pool.setdefault((compiled.march_states, order[3]), [])
     name = choose(system, "multipliers" if system.constraints.count else "articulated")
     lanes = 1 if system.constraints.count else LANES  # multipliers solve one state at a time
-    code = code_of(name) if system.constraints.count else code_of_lanes()
+    code = code_of(name) if lanes == 1 else code_of_lanes()
     block = np.zeros((0,) if lanes == 1 else (0, 0))
 
     def run(start: int, stop: int) -> None:
