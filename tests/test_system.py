@@ -7,7 +7,8 @@ import pytest
 
 import whippletree as wt
 from whippletree.kernels.lanes import entry
-from whippletree.kernels.layout import Arrays, lengths, unpack
+from whippletree.kernels.layout import Arrays, lengths
+from whippletree.kernels.unpack import unpack
 from whippletree.system.frames import in_plane_axes
 
 BODY = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}

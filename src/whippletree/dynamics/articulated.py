@@ -26,7 +26,6 @@ from ..kernels.blocks import (
 )
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, put, scratch
-from ..kernels.layout import unpack
 from ..kernels.outside import ACCELERATE, ELIMINATE, PRESS, call_flexible
 from ..kernels.spatial import (
     add,
@@ -44,6 +43,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
+from ..kernels.unpack import unpack
 from ..system.system import System
 from .sweep_work import take_work, work_rows
 

@@ -11,9 +11,9 @@ Differs  a strand owns its inboard joint, so nothing is left to eliminate when t
 """
 
 from ..kernels.lanes import LANES, get_run, inline, kernel, put_run, view
-from ..kernels.layout import take_integers
 from ..kernels.matrix6 import force_frame, force_from, motion_in
 from ..kernels.spatial import add, add3, cross_motion, dot, matmul, mul33
+from ..kernels.unpack import take_integers
 from .strand_layout import (
     BASE_B,
     BASE_V,

@@ -26,9 +26,10 @@ from ..kernels.blocks import (
 )
 from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
-from ..kernels.layout import FLEXIBLE, unpack
+from ..kernels.layout import FLEXIBLE
 from ..kernels.outside import MASS, call_flexible
 from ..kernels.spatial import add, add3, dot, load3, load6, mul_rigid, store3, store6
+from ..kernels.unpack import unpack
 from ..system.system import System
 from .newton_euler import balance
 from .sweep_work import Composite, take_composite

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from ..kernels.constraint_layout import ROW_NUMBERS, Rows, unpack_constraints
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows
 from ..kernels.constraints import constrain, fill_matrix
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, scratch, take, view
-from ..kernels.layout import unpack
+from ..kernels.unpack import unpack, unpack_constraints
 from ..system.system import System
 from .evaluate import evaluate
 from .loads import tiled_signals

@@ -21,12 +21,11 @@ from numba import types
 
 from ..errors import ModelError, SimulationError
 from ..kernels.blocks import checksum, make_memory, mismatch
-from ..kernels.constraint_layout import unpack_constraints
-from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, scratch
-from ..kernels.layout import DIVISION, unpack
+from ..kernels.layout import DIVISION
 from ..kernels.outside import STRAND_CALL, address_of
+from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from . import articulated, divided_loops
 from .crew import MOST_HELPERS, crew_of

@@ -19,16 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.constraint_layout import ROW_NUMBERS, Rows, take_rows
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.dense import factorize, solve_factors
 from ..kernels.force_layout import MOTION
 from ..kernels.forces import spread_given
 from ..kernels.lanes import get, inline, kernel, put, take, view
-from ..kernels.layout import DIVISION, take_integers
+from ..kernels.layout import DIVISION
 from ..kernels.outside import call_division
 from ..kernels.shared import doubles_at, integers_at
 from ..kernels.spatial import dot, load6
+from ..kernels.unpack import take_integers, take_rows
 from ..system.system import System
 from .crew import BOARD
 from .division import (

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..kernels.blocks import UNIT
 from ..kernels.compare import exceeds
 from ..kernels.lanes import entry, inline, kernel, view
-from ..kernels.layout import take_integers
+from ..kernels.layout import UNIT
 from ..kernels.outside import call_strand, read_lane
 from ..kernels.shared import doubles_at, fence, pause, read_shared, write_shared
+from ..kernels.unpack import take_integers
 from .assembly import FAMILY, JOIN, ROOM, carry, compose, join, part, stand_on
 from .crew import (
     APART,

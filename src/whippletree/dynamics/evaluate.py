@@ -17,8 +17,8 @@ import numpy as np
 from numba import types
 
 from ..errors import ModelError, SimulationError
-from ..kernels.blocks import UNIT
 from ..kernels.lanes import LANES
+from ..kernels.layout import UNIT
 from ..system.system import System
 from .inputs import body_of, require_finite, require_unit
 

@@ -17,7 +17,7 @@ import math
 
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import FACTORS
-from ..kernels.modal_layout import LOADED, constants_of
+from ..kernels.modal_layout import LOADED
 from ..kernels.spatial import (
     add,
     add21,
@@ -35,6 +35,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
+from ..kernels.unpack import constants_of
 from .fronts import places
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import LANES, get, inline, kernel, view, view_integers
-from ..kernels.layout import MODAL_MOTION, MODAL_WORK, unpack
-from ..kernels.modal_layout import unpack_modal
+from ..kernels.layout import MODAL_MOTION, MODAL_WORK
 from ..kernels.modes import place_flexible
 from ..kernels.outside import (
     ACCELERATE,
@@ -36,6 +35,7 @@ from ..kernels.outside import (
     rows_at,
 )
 from ..kernels.spatial import load3, load6
+from ..kernels.unpack import unpack, unpack_modal
 from . import flexible, flexible_paths
 from .sweep_work import take_composite, take_work
 

@@ -9,8 +9,8 @@ import math
 
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import KIND
-from ..kernels.modal_layout import constants_of
 from ..kernels.spatial import add, add3, axpy, dot, load3, load6, load_at6, mul_rigid, scale, store3, store6
+from ..kernels.unpack import constants_of
 from .flexible import last_node
 
 MODES, NODE = KIND["modes"], KIND["node"]

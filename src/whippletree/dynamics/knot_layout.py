@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from ..kernels.lanes import inline, view
-from ..kernels.layout import take_integers
+from ..kernels.unpack import take_integers
 from .strand_layout import BODIES_AT, FREEDOMS, KNOT, KNOT_BODIES, KNOT_ROW, KNOT_ROWS, NUMBERS_AT, TOP
 
 

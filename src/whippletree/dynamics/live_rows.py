@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.blocks import make_memory
-from ..kernels.constraint_layout import LENGTH, TURN_AXIS, TURN_NONE, Rows, pack_constraints, unpack_constraints
+from ..kernels.constraint_layout import LENGTH, TURN_AXIS, TURN_NONE, Rows, pack_constraints
 from ..kernels.constraints import constrain
 from ..kernels.joints import FREE, SPHERICAL
 from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, put, scratch, take
-from ..kernels.layout import unpack
+from ..kernels.unpack import unpack, unpack_constraints
 from ..system.constraints import SystemConstraints
 from ..system.system import System
 

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from ..kernels.force_layout import ROW, evaluate_signals, unpack_forces
+from ..kernels.force_layout import ROW
 from ..kernels.forces import apply_forces
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
-from ..kernels.layout import unpack
 from ..kernels.outside import PUSH, call_flexible
+from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import add, dot, load6, store6
+from ..kernels.unpack import unpack, unpack_forces
 from ..system.system import System
 from .evaluate import evaluate
 

@@ -28,15 +28,16 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.constraint_layout import ROW_NUMBERS, Rows, follows, take_rows, unpack_constraints
+from ..kernels.constraint_layout import ROW_NUMBERS, Rows
 from ..kernels.constraints import constrain, ends_of_row
-from ..kernels.force_layout import MOTION, unpack_forces
+from ..kernels.force_layout import MOTION
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import FACTORS, FLEXIBLE, unpack
+from ..kernels.layout import FACTORS, FLEXIBLE
 from ..kernels.outside import HALF, HALF_BACK, call_flexible
 from ..kernels.spatial import add, axpy, dot, load6, store6, sub
+from ..kernels.unpack import follows, take_rows, unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from . import articulated, sweep_work
 from .live_rows import live_rows

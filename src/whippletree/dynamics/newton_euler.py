@@ -25,9 +25,9 @@ from ..kernels.blocks import (
 )
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take
-from ..kernels.layout import unpack
 from ..kernels.outside import CARRY, NEED, NEED_IN, call_flexible
 from ..kernels.spatial import add, axpy, dot, load3, load6, rigid_force, store6, sub
+from ..kernels.unpack import unpack
 from ..system.system import System
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"}

@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from ..kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
 from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
-from ..kernels.layout import FACTORS, FLEXIBLE, unpack
+from ..kernels.layout import FACTORS, FLEXIBLE
 from ..kernels.outside import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
 from ..kernels.spatial import (
     add,
@@ -32,6 +32,7 @@ from ..kernels.spatial import (
     store21,
     sub_outer,
 )
+from ..kernels.unpack import unpack
 from ..system.system import System
 from .sweep_work import take_work, work_rows
 

@@ -36,16 +36,16 @@ from ..kernels.blocks import (
     unit_check,
 )
 from ..kernels.compare import larger, smaller
-from ..kernels.constraint_layout import ROW_NUMBERS, take_rows, unpack_constraints
+from ..kernels.constraint_layout import ROW_NUMBERS
 from ..kernels.constraints import constrain, ends_of_row
-from ..kernels.force_layout import TINY, unpack_forces
+from ..kernels.force_layout import TINY
 from ..kernels.forces import spread_given
 from ..kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import unpack
 from ..kernels.outside import MODAL as ADD_MODES
 from ..kernels.outside import call_flexible
 from ..kernels.spatial import load6, load_at6
+from ..kernels.unpack import take_rows, unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from .evaluate import prepare
 from .front_variables import keep, merge, move_rows, release, take_kept

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.lanes import inline, take
-from ..kernels.layout import take_integers
+from ..kernels.unpack import take_integers
 
 ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED = range(13)  # operations
 COLUMNS = 11  # of an operation

@@ -22,13 +22,11 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.constraint_layout import unpack_constraints
 from ..kernels.constraints import ends_of_row
-from ..kernels.force_layout import unpack_forces
 from ..kernels.kinematics import modal_columns, place_and_move, take_kinematics
 from ..kernels.lanes import LANES, entry, get, kernel, put, scratch, take, view
-from ..kernels.layout import unpack
 from ..kernels.spatial import axpy, dot, load6, load_at6, put_at6, store6
+from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from .fronts import places
 from .live_rows import live_rows

@@ -14,8 +14,9 @@ import math
 
 import numpy as np
 
-from ..kernels.constraint_layout import FRICTION, NUMBERS, follows
+from ..kernels.constraint_layout import FRICTION, NUMBERS
 from ..kernels.lanes import get, kernel, put
+from ..kernels.unpack import follows
 
 
 def loads_that_follow(follows: np.ndarray, share: np.ndarray, lam: np.ndarray, moved: np.ndarray) -> np.ndarray:

@@ -17,7 +17,8 @@ from numba.extending import intrinsic, overload
 from ..kernels.blocks import ALWAYS
 from ..kernels.kinematics import Kinematics
 from ..kernels.lanes import LANES, LINE, borrow, inline, view
-from ..kernels.layout import Arrays, take_integers
+from ..kernels.layout import Arrays
+from ..kernels.unpack import take_integers
 from .tips import ROOM, WIDE
 
 HEAD = 16  # integers in front of a block

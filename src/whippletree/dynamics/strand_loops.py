@@ -13,7 +13,6 @@ Differs  a direction is a freedom taken away: what release() of handles.py does 
 import math
 
 from ..kernels.lanes import get, kernel, put, view
-from ..kernels.layout import take_integers
 from ..kernels.matrix6 import force_frame, force_in, store36
 from ..kernels.outside import numbers_at
 from ..kernels.spatial import (
@@ -31,6 +30,7 @@ from ..kernels.spatial import (
     store21,
     sub_outer,
 )
+from ..kernels.unpack import take_integers
 from .division import HEADER, LOCAL_AT, PRESS, SWEEP, TOLERANCE
 from .handles import gather_wrench, own_force, release, scatter_rows
 from .knot_layout import take_knot, take_knots, tops_at

@@ -12,7 +12,6 @@ import math
 from ..kernels.joints import load_quaternion
 from ..kernels.kinematics import move_body, place_body, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch
-from ..kernels.layout import unpack
 from ..kernels.matrix6 import motion_in
 from ..kernels.rotation import matrix
 from ..kernels.spatial import (
@@ -31,6 +30,7 @@ from ..kernels.spatial import (
     sub3,
 )
 from ..kernels.trig import sincos
+from ..kernels.unpack import unpack
 from .assembly import peek3, peek6, peek9, poke
 from .strand_layout import BASE_B, BASE_V, OFFSET, TURN
 

@@ -20,15 +20,16 @@ from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
 from ..dynamics.sweep_work import take_work, work_rows
 from ..kernels.blocks import ALWAYS, make_memory
-from ..kernels.constraint_layout import unpack_constraints
-from ..kernels.force_layout import MOTION, evaluate_signals, unpack_forces
+from ..kernels.force_layout import MOTION
 from ..kernels.forces import apply_forces, spread_given
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import DIVISION, MODAL_MOTION, unpack
+from ..kernels.layout import DIVISION, MODAL_MOTION
 from ..kernels.manifold import coordinate_rates
 from ..kernels.outside import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
+from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
+from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from .stabilize import PROJECTION, Stabilization, stabilized
 

@@ -21,9 +21,9 @@ from ..dynamics.loads import given_motion
 from ..kernels.blocks import checksum
 from ..kernels.joints import FREE, SPHERICAL, load_quaternion
 from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
-from ..kernels.layout import unpack
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
+from ..kernels.unpack import unpack
 from .accelerate import impose, make_mechanism, open_scratch, rates, served, singular
 from .plans import Plans
 from .project import close

@@ -17,12 +17,12 @@ import numpy as np
 from ..dynamics import articulated, divided_loops, multipliers, reduction, reduction_loads
 from ..dynamics.division_options import is_division
 from ..kernels.constraints import constrain, ends_of_row
-from ..kernels.force_layout import evaluate_signals
 from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.layout import FACTORS
 from ..kernels.manifold import advance
 from ..kernels.outside import MOTION_CALL, address_of, numbers_at, rows_at
+from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import axpy, load6, store6
 from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.force_layout import BALL, FRAMES, MOTOR, NUMBERS, evaluate_signals, unpack_forces
+from ..kernels.force_layout import BALL, FRAMES, MOTOR, NUMBERS
 from ..kernels.forces import motor_law, passive_law, signal
 from ..kernels.lanes import entry
+from ..kernels.signals import evaluate_signals
+from ..kernels.unpack import unpack_forces
 from .task import Task
 
 

@@ -12,7 +12,7 @@ from ..dynamics.inputs import states
 from ..kernels import manifold
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
 from ..kernels.lanes import entry, scratch, take
-from ..kernels.layout import unpack
+from ..kernels.unpack import unpack
 from ..model.check import number
 from ..system.system import System
 

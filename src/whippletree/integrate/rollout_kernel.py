@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ..kernels.blocks import states_per_block
 from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
-from ..kernels.layout import unpack
 from ..kernels.outside import call_policy, read_lane, write_lane
+from ..kernels.unpack import unpack
 from ..system.system import System
 from . import euler, rk4
 from .accelerate import impose, make_mechanism, mechanism_memory, open_plan

@@ -7,10 +7,9 @@ from numba.extending import overload
 
 from .compare import exceeds
 from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
-from .layout import ADDRESS
+from .layout import ADDRESS, UNIT
 
 ALWAYS = INNER | {"forceinline": True}
-UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
 class Block(NamedTuple):

@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import inline, take
-from .layout import take_integers
-
 JOINT, DISTANCE, COUPLE, ROLL, BLADE = range(5)
 TURN_NONE, TURN_UNIVERSAL, TURN_AXIS, TURN_ALL = 0, 1, 2, 3  # number of rotations held; which ones follows
 SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
@@ -74,44 +71,3 @@ def pack_constraints(arrays: Mapping[str, np.ndarray], size: float) -> np.ndarra
     header = np.array([len(arrays["kind"]), len(arrays["element"])], np.int64).view(float)
     parts = [np.ascontiguousarray(arrays[name], np.int64).ravel().view(float) for name in _INTEGERS]
     return np.concatenate([header, [size, 0.0, 0.0, 1.0], *parts, np.asarray(arrays["numbers"], float).ravel()])
-
-
-@inline
-def unpack_constraints(memory, n):
-    """The constraints packed in a memory from n on, as views, and where the rest starts."""
-    counts, n = take_integers(memory, n, 2)
-    ne, nr, size, alpha, beta, closes = counts[0], counts[1], memory[n], memory[n + 1], memory[n + 2], memory[n + 3]
-    kind, n = take_integers(memory, n + 4, ne)
-    turn, n = take_integers(memory, n, ne)
-    shift, n = take_integers(memory, n, ne)
-    drive, n = take_integers(memory, n, ne)
-    row, n = take_integers(memory, n, ne + 1)
-    body, n = take_integers(memory, n, ne)
-    to, n = take_integers(memory, n, ne)
-    freedom, n = take_integers(memory, n, 2 * ne)
-    coordinate, n = take_integers(memory, n, 2 * ne)
-    signal, n = take_integers(memory, n, ne)
-    element, n = take_integers(memory, n, nr)
-    numbers, n = take(memory, n, NUMBERS * ne)
-    E = Constraints(
-        ne, nr, size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, freedom, coordinate, signal,
-        element, numbers,
-    )  # fmt: skip
-    return E, n
-
-
-@inline
-def follows(E, r):
-    """-1, or for a row of friction the row whose multiplier it follows; itself, where its load is constant"""
-    n = E.element[r]
-    return E.row[n] if E.drive[n] == SLIDES and r == E.row[n + 1] - 1 else -1
-
-
-@inline
-def take_rows(E, buffer, n):
-    g, n = take(buffer, n, E.nr)
-    rate, n = take(buffer, n, E.nr)
-    given, n = take(buffer, n, E.nr)
-    gamma, n = take(buffer, n, E.nr)
-    w, n = take(buffer, n, 12 * E.nr)
-    return Rows(g, rate, given, gamma, w), n

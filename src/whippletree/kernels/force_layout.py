@@ -1,13 +1,9 @@
 """Forces as kernels see them: flat arrays packed behind the System; and functions of time at one time."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from .lanes import inline, put, take
-from .layout import take_integers
 
 # BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force of its own;
 # CUT: in a joint that closes a loop
@@ -62,59 +58,3 @@ def pack_forces(arrays: Mapping[str, np.ndarray], ndriven: int, nbodies: int) ->
         for name in Forces._fields[5:]
     ]
     return np.concatenate([header, *(np.asarray(part, float).ravel() for part in parts)])
-
-
-@inline
-def unpack_forces(memory, n):
-    """The forces packed in a memory from n on, as views, and where the rest starts."""
-    counts, n = take_integers(memory, n, 6)
-    nf, nj, ns, pieces = counts[0], counts[1], counts[2], counts[5]
-    kind, n = take_integers(memory, n, nf)
-    body, n = take_integers(memory, n, nf)
-    to, n = take_integers(memory, n, nf)
-    freedom, n = take_integers(memory, n, nf)
-    coordinate, n = take_integers(memory, n, nf)
-    signal, n = take_integers(memory, n, 3 * nf)
-    address, n = take_integers(memory, n, nf)
-    numbers, n = take(memory, n, NUMBERS * nf)
-    passive_freedom, n = take_integers(memory, n, nj)
-    passive_coordinate, n = take_integers(memory, n, nj)
-    passive, n = take(memory, n, 9 * nj)
-    first, n = take_integers(memory, n, ns + 1)
-    time, n = take(memory, n, pieces)
-    piece, n = take(memory, n, 6 * pieces)
-    wave, n = take(memory, n, 3 * ns)
-    forces = Forces(
-        nf, nj, ns, counts[3], counts[4], kind, body, to, freedom, coordinate, signal, address, numbers,
-        passive_freedom, passive_coordinate, passive, first, time, piece, wave,
-    )  # fmt: skip
-    return forces, n
-
-
-@inline
-def evaluate_signals(F, t, out):
-    """out (1 + 3 ns): the time, then value, rate and second derivative of each function"""
-    put(out, 0, t)
-    for s in range(F.ns):
-        low, high = F.first[s], F.first[s + 1]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if F.time[middle] <= t:
-                low = middle
-            else:
-                high = middle
-        x = t - F.time[low]
-        value, rate, bend = 0.0, 0.0, 0.0
-        for n in range(5, -1, -1):
-            bend = bend * x + 2.0 * rate
-            rate = rate * x + value
-            value = value * x + F.piece[6 * low + n]
-        amplitude, w = F.wave[3 * s], F.wave[3 * s + 1]
-        if amplitude != 0.0:
-            angle = w * t + F.wave[3 * s + 2]
-            value += amplitude * math.sin(angle)
-            rate += amplitude * w * math.cos(angle)
-            bend -= amplitude * w * w * math.sin(angle)
-        put(out, 1 + 3 * s, value)
-        put(out, 2 + 3 * s, rate)
-        put(out, 3 + 3 * s, bend)

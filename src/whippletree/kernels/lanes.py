@@ -24,6 +24,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, register_model
 
+from . import damaged  # noqa: F401, before the first kernel is looked for on disk
 from .disk import on_disk
 
 

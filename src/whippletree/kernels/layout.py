@@ -1,6 +1,6 @@
 """The System as kernels see it: flat arrays packed into one, so that a call from Python passes a single pointer.
 
-``pack`` and ``unpack`` are the two sides of one layout; tests/test_system.py holds them together.
+``pack`` and ``unpack`` (unpack.py) are the two sides of one layout; tests/test_system.py holds them together.
 Why one packed array: docs/decisions/0003-system-into-kernels.md.
 """
 
@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from .lanes import inline, take, view_integers
 
 KIND = {
     "revolute": 0,
@@ -28,6 +26,7 @@ KIND = {
 # counts and the like at the start of a System: see Arrays; those of flexible bodies are zero where there are none
 COUNTS = 10
 ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION = range(4, COUNTS)
+UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
 class Arrays(NamedTuple):
@@ -89,38 +88,3 @@ def pack(
         views[name] = part
         n += count
     return packed, views
-
-
-@inline
-def take_integers(packed, start, count):
-    return view_integers(packed, start, count), start + count
-
-
-@inline
-def unpack(packed):
-    """The arrays of the System packed at the start of a memory, as views, and where the rest starts."""
-    counts, n = take_integers(packed, 0, COUNTS)
-    nb, nu, nq, nc = counts[0], counts[1], counts[2], counts[3]
-    parent, n = take_integers(packed, n, nb)
-    kind, n = take_integers(packed, n, nb)
-    position, n = take_integers(packed, n, nb + 1)
-    dof, n = take_integers(packed, n, nb + 1)
-    component, n = take_integers(packed, n, nb)
-    first, n = take_integers(packed, n, nb)
-    up, n = take_integers(packed, n, nu)
-    Rt, n = take(packed, n, 9 * nb)
-    pt, n = take(packed, n, 3 * nb)
-    base, n = take(packed, n, 3 * nc)
-    mass, n = take(packed, n, nb)
-    com, n = take(packed, n, 3 * nb)
-    inertia, n = take(packed, n, 6 * nb)
-    pitch, n = take(packed, n, nb)
-    sign, n = take(packed, n, nb)
-    armature, n = take(packed, n, nu)
-    resist, n = take(packed, n, nu)
-    gravity, n = take(packed, n, 3)
-    system = Arrays(
-        nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
-        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity, counts,
-    )  # fmt: skip
-    return system, n + counts[FLEXIBLE]

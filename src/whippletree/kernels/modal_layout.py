@@ -11,9 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import inline, take
-from .layout import FLEXIBLE, take_integers
-
 # flags: constants do not depend on the deformation; places and moments do so to second order; of a node: it has inertia
 RUTHLESS, SECOND, LOADED = 1, 2, 4
 PER_BODY = ("column", "work", "data", "flags", "nodes", "rank")
@@ -49,33 +46,6 @@ class Constants(NamedTuple):
     L: Any  # (n, n)       Lambda of (B3) outside of the interface modes; of a ruthless body only
     Y: Any  # (n, r)       eta of interface modes; likewise
     Z: Any  # (r, 6)       their [Cr; Ct]; likewise
-
-
-@inline
-def constants_of(x, f, n):
-    K = x.data[f]
-    D, M, Ct = K + n * n, K + 2 * n * n, K + 3 * n * n
-    Cr, J1, h = Ct + 3 * n, Ct + 6 * n, Ct + 12 * n
-    J, J2 = h + 3, h + 9
-    G1 = J2 + 6 * n * n
-    Y = J2 + n * n
-    return Constants(
-        K, D, M, Ct, Cr, J1, h, J, J2, G1, G1 + 3 * n * n, G1 + 6 * n * n, J2, Y, Y + n * x.rank[f]
-    )  # fmt: skip
-
-
-@inline
-def unpack_modal(memory, m, end):
-    """The flexible bodies packed before ``end`` in a memory."""
-    n = end - m.header[FLEXIBLE]
-    column, n = take_integers(memory, n, m.nb)
-    work, n = take_integers(memory, n, m.nb)
-    data, n = take_integers(memory, n, m.nb)
-    flags, n = take_integers(memory, n, m.nb)
-    nodes, n = take_integers(memory, n, m.nb)
-    rank, n = take_integers(memory, n, m.nb)
-    numbers, n = take(memory, n, end - n)
-    return Modal(column, work, data, flags, nodes, rank, numbers)
 
 
 def pack_modal(integers: dict[str, np.ndarray], numbers: list[np.ndarray]) -> np.ndarray:

@@ -13,7 +13,7 @@ nodes move by columns that are constant in B, about where the node is.
 from .kinematics import place_inertia, turn_inertia
 from .lanes import get, inline, kernel, put
 from .matrix6 import force_from
-from .modal_layout import RUTHLESS, SECOND, constants_of
+from .modal_layout import RUTHLESS, SECOND
 from .spatial import (
     add,
     add3,
@@ -40,6 +40,7 @@ from .spatial import (
     store6,
     store9,
 )
+from .unpack import constants_of
 
 
 @inline

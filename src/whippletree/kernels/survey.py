@@ -7,7 +7,7 @@ import numpy as np
 from .blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from .kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from .lanes import entry, get, put, scratch, take, view
-from .layout import MODAL_MOTION, unpack
+from .layout import MODAL_MOTION
 from .outside import SURVEY, call_flexible
 from .spatial import (
     add,
@@ -27,6 +27,7 @@ from .spatial import (
     store6,
     store9,
 )
+from .unpack import unpack
 
 
 def survey_rows(system: Any) -> int:

@@ -1,4 +1,7 @@
-"""Result: a run as labelled arrays over time."""
+"""Result: a run as labelled arrays over time.
+
+What computes anything of it is imported where it is asked for: a run is read and shown without a compiler.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.cut_joints import cut_coordinates, cut_speeds
-from ..dynamics.kinematics import Kinematics, energy, kinematics, momentum
-from ..dynamics.loads import loads
 from ..errors import ModelError, nearest
 from ..model.forces import Force, Motion, Motor, Spring
 from .columns import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..dynamics.constraint_forces import Held
+    from ..dynamics.kinematics import Kinematics
     from ..system.system import System
 
 BODIES_AT_ONCE = 1_000_000  # bodies x times held as kinematics at one time, some 250 bytes each
@@ -172,6 +173,8 @@ class Result:
             return self._reactions.get(owner, np.zeros((len(self), 6)))
         if what in self._joints.get(owner, ()):
             if owner in self.system.cut_joints:
+                from ..dynamics.cut_joints import cut_coordinates, cut_speeds
+
                 derive = cut_coordinates if what == "q" else cut_speeds
                 return column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
@@ -180,6 +183,8 @@ class Result:
             return closure(self)
         if name not in TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
+        from ..dynamics.kinematics import energy, momentum
+
         if name == "momentum":
             return np.concatenate([momentum(self.system, q, u) for q, u in self._pieces()])
         if name == "energy.work":
@@ -212,6 +217,8 @@ class Result:
     @cached_property
     def _loads(self) -> np.ndarray:
         """Load, energy and power of each force, (T, rows, 8)."""
+        from ..dynamics.loads import loads
+
         return loads(self.system, self.q, self.u, self.t).ledger
 
     def _force(self, name: str, what: str) -> np.ndarray:
@@ -256,6 +263,8 @@ class Result:
         if self._piece is not None:
             yield self._piece
             return
+        from ..dynamics.kinematics import kinematics
+
         for q, u in self._pieces():
             k = kinematics(self.system, q, u)
             if len(q) == len(self):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics.constraint_rows import rows_of
 from ..model import Constraint, Motion
 from ..model.pose import Vector
 from ..system.system import System
@@ -81,6 +80,7 @@ def along(run: Result, function: Callable[[System, slice], np.ndarray]) -> np.nd
 
 def closure(run: Result) -> np.ndarray:
     """The largest gap of what holds, at all times."""
+    from ..dynamics.constraint_rows import rows_of
 
     def gap(system: System, rows: slice) -> np.ndarray:
         g = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False).g

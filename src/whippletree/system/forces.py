@@ -10,12 +10,12 @@ import numpy as np
 from ..kernels import force_layout as kernels
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from ..model.functions import Function, Ramp, Sine, Step
-from .callbacks import Callback, body_force
 from .constraints import functions_of, motions_of_cuts
 from .frames import put_end
 from .freedoms import FREEDOMS, cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
 
 if TYPE_CHECKING:
+    from .callbacks import Callback
     from .system import System
 
 Pieces = list[tuple[float, list[float]]]  # where each begins (s), and its polynomial in the time since then
@@ -111,6 +111,8 @@ class SystemForces:
             case Drag():
                 parameters[:2] = force.linear, force.quadratic
             case Custom():
+                from .callbacks import body_force  # which needs the compiler
+
                 self.callbacks[force.name] = body_force(force.function, force.name)
                 row["address"] = self.callbacks[force.name].address
         return row | {"numbers": numbers}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
-from ..dynamics.kinematics import kinematics
 from ..model.pose import IDENTITY, Pose
 from ..system.system import System
+from .standing import Standing, standing
 
 
 class Poses:
@@ -27,13 +26,13 @@ class Poses:
         """Those of bodies and frames themselves."""
         return cls(system, [(name, IDENTITY) for name in names])
 
-    def at(self, k: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rotations (..., n, 3, 3) and positions (..., n, 3) from a :class:`Kinematics`."""
-        R = k._R[..., self._group, :, :]
-        return R @ self._turn, k._o[..., self._group, :] + (R @ self._shift[..., None])[..., 0]
+    def at(self, k: Standing) -> tuple[np.ndarray, np.ndarray]:
+        """Rotations (..., n, 3, 3) and positions (..., n, 3), as bodies stand."""
+        R = k.R[..., self._group, :, :]
+        return R @ self._turn, k.o[..., self._group, :] + (R @ self._shift[..., None])[..., 0]
 
     def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.at(kinematics(self.system, q))
+        return self.at(standing(self.system, q))
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:

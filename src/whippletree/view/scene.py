@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.kinematics import kinematics
 from ..errors import ModelError, nearest
 from ..model import Visual
 from ..model.check import number
@@ -21,6 +20,7 @@ from .flexible import FlexibleBodies
 from .meshes import Surfaces
 from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
+from .standing import standing
 from .ties import Gaps, Ties
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Scene:
         """Move everything to one configuration q (nq,)."""
         self._q = np.array(q, float)
         shown = self.exaggerated(self._q)
-        k = kinematics(self.system, shown)
+        k = standing(self.system, shown)
         self._R, self._p = self._poses.at(k)
         with self.server.atomic():
             for batch in self.batches:

@@ -9,6 +9,7 @@ import numpy as np
 from ..model import Distance, Pose, Spring
 from ..system.system import System
 from .poses import Poses
+from .standing import Standing
 
 if TYPE_CHECKING:
     import viser
@@ -29,8 +30,8 @@ class Ties:
         self._coils = _lines(scene, "/springs", STEEL, 0.012 * length, bool(forces))
         self._rods = _lines(scene, "/rods", ROD, 0.02 * length, bool(rods))
 
-    def place(self, k: Any) -> None:
-        """Stretch them, with a :class:`Kinematics`."""
+    def place(self, k: Standing) -> None:
+        """Stretch them, as bodies stand."""
         p = self._ends.at(k)[1]
         a, b = p[: len(p) // 2], p[len(p) // 2 :]
         n = self._springs
@@ -63,7 +64,7 @@ class Gaps:
         self.shown = on
         self._lines.visible = self._marks.visible = bool(on and self.names)
 
-    def place(self, k: Any) -> np.ndarray:
+    def place(self, k: Standing) -> np.ndarray:
         """Draw them; how wide each is, m."""
         p = self._ends.at(k)[1]
         a, b = p[: len(self.names)], p[len(self.names) :]

@@ -1,0 +1,124 @@
+"""Where system bodies stand in the world: compiled where that is loaded, else by NumPy alone.
+
+To load what is compiled takes a window as long as all else until its first picture, so that one is drawn without it
+(docs/decisions/0023-viewer.md).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.inputs import require_finite, require_unit, states
+from ..kernels.layout import UNIT
+from ..modes import Modes
+from ..system.system import System
+
+COMPILED = "whippletree.dynamics.kinematics"
+
+
+class Standing(NamedTuple):
+    """Rotations (..., nb, 3, 3) and origins (..., nb, 3), m, of all system bodies in world axes."""
+
+    R: np.ndarray
+    o: np.ndarray
+
+
+def standing(system: System, q: np.ndarray) -> Standing:
+    """In configurations q (..., nq)."""
+    compiled = getattr(sys.modules.get(COMPILED), "kinematics", None)  # None too while another thread loads it
+    if compiled is None:
+        return stand(system, q)
+    k = compiled(system, q)
+    return Standing(k._R, k._o)
+
+
+def stand(system: System, q: np.ndarray) -> Standing:
+    """The same, in the order of bodies, for all configurations at once; refuses what is no configuration."""
+    (q,) = states(system, ("q", q, system.nq))
+    require_finite(system, [q], ["q"])
+    require_unit(system, q, UNIT)
+    arrays, lead = system.arrays, q.shape[:-1]
+    position = arrays["position"].tolist()
+    R, o = np.zeros((*lead, system.nb, 3, 3)), np.zeros((*lead, system.nb, 3))
+    R[..., 0, :, :] = np.eye(3)
+    for i, edge in enumerate(system.topology.edges, start=1):
+        p, at, kind = int(arrays["parent"][i]), position[i], edge.joint.kind
+        turn, place = R[..., p, :, :], o[..., p, :]
+        if kind == "node":
+            assert edge.modes is not None
+            joint, shift = bent(edge.modes, edge.node, q[..., position[p] : position[p + 1]])
+        else:
+            place = place + _times(turn, arrays["pt"][i] if p else arrays["base"][arrays["component"][i]])
+            turn = turn @ arrays["Rt"][i].reshape(3, 3)
+            joint, shift = moved(kind, q[..., at : position[i + 1]], float(arrays["pitch"][i]))
+            if kind in TURNED and arrays["sign"][i] < 0.0:
+                joint = joint.swapaxes(-1, -2)
+                shift = -_times(joint, shift)
+        R[..., i, :, :], o[..., i, :] = turn @ joint, place + _times(turn, shift)
+    return Standing(R, o)
+
+
+TURNED = ("universal", "planar", "spherical", "free")  # written the other way round; others are so when compiled
+
+
+def moved(kind: str, x: np.ndarray, pitch: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and displacement of a joint's second frame in its first, with coordinates x (..., n)."""
+    turn, shift = np.eye(3), np.zeros((*x.shape[:-1], 3))
+    match kind:
+        case "revolute":
+            turn = _about(2, x[..., 0])
+        case "prismatic":
+            shift[..., 2] = x[..., 0]
+        case "screw":
+            turn, shift[..., 2] = _about(2, x[..., 0]), pitch * x[..., 0]
+        case "cylindrical":
+            turn, shift[..., 2] = _about(2, x[..., 0]), x[..., 1]
+        case "universal":
+            turn = _about(0, x[..., 0]) @ _about(1, x[..., 1])
+        case "planar":
+            turn, shift[..., :2] = _about(2, x[..., 2]), x[..., :2]
+        case "spherical":
+            turn = matrices(x)
+        case "free":
+            turn, shift = matrices(x[..., 3:]), x[..., :3]
+    return turn, shift
+
+
+def bent(modes: Modes, node: str, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and place of a node in its flexible body, with modes eta (..., nm)."""
+    k = modes.node(node)
+    shift, turn = (
+        eta @ first[k].T + 0.5 * np.einsum("iab,...a,...b->...i", second[k], eta, eta)
+        for first, second in ((modes.phi, modes.Q), (modes.psi, modes.psi2))
+    )
+    cayley = np.concatenate([np.ones_like(turn[..., :1]), 0.5 * turn], axis=-1)
+    return matrices(cayley), modes.r[k] + shift
+
+
+def matrices(quaternions: np.ndarray) -> np.ndarray:
+    """(..., 3, 3) of quaternions (..., 4) [w, x, y, z] of any length."""
+    w, x, y, z = np.moveaxis(quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _about(axis: int, angle: np.ndarray) -> np.ndarray:
+    """(..., 3, 3) Turns about an axis of the frame."""
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    turn = np.zeros((*angle.shape, 3, 3))
+    turn[..., axis, axis] = 1.0
+    turn[..., a, a] = turn[..., b, b] = np.cos(angle)
+    turn[..., b, a] = np.sin(angle)
+    turn[..., a, b] = -turn[..., b, a]
+    return turn
+
+
+def _times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return (R @ x[..., None])[..., 0]
