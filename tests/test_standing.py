@@ -9,6 +9,7 @@ import pytest
 import whippletree as wt
 from random_systems import MAKERS
 from view_model import swinging
+from waiting import eventually
 from whippletree.view import standing
 from zoo import LOOPS, ZOO, random_state
 
@@ -75,6 +76,15 @@ def test_a_window_opens_without_the_compiler(tmp_path):
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_window_of_many_bodies_loads_what_is_compiled_after_its_first_picture(monkeypatch):
+    started = []
+    monkeypatch.setattr(standing, "import_module", started.append)
+    monkeypatch.setattr(standing, "MANY", 19)
+    for name in ("pendulum", "chain_20"):
+        standing.quicken(ZOO[name]().compile())
+    assert eventually(lambda: started == [standing.COMPILED])
 
 
 def test_a_model_is_checked_without_the_compiler():

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,8 @@ def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[s
                 found.append(_first_picture(browser, file))
             best = min(found, key=lambda moments: moments["seen"])
             label = f"{file.stat().st_size / 1e6:.1f} MB"
+            seen = sorted(moments["seen"] for moments in found)
+            result.note(f"{label}: seen after {median(seen):.2f} s in the median, {seen[-1]:.2f} s in the slowest round")
             for name in MOMENTS:
                 row = Row(name, label, system.nb - 1, system.nu, seconds={OURS: best[name]})
                 result.rows.append(row)

@@ -66,6 +66,7 @@ TOTALS: dict[str, Quantity] = {
         f"angular momentum about the world origin and linear momentum, {_WORLD}",
     ),
 }
+ENERGIES = {"energy": "total"} | {f"energy.{part}": part for part in ("kinetic", "potential", "elastic")}
 CLOSURE = {"closure": Quantity(("",), ("m or rad",), "largest gap of all loops and constraints")}
 
 

@@ -18,7 +18,7 @@ from ..files import toml
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model
-from .columns import PLACES, TOTALS, column_names
+from .columns import ENERGIES, PLACES, TOTALS, column_names
 from .heaps import sound_heaps
 from .result import Occurrence, Result
 
@@ -48,7 +48,7 @@ def dataset(run: Result) -> xr.Dataset:
         np.concatenate(positions),
         {"units": "m", "long_name": PLACES["position"].long_name},
     )
-    for name in ("energy", "energy.kinetic", "energy.potential", "energy.elastic"):
+    for name in ENERGIES:
         data[name.replace(".", "_")] = (("time",), run[name], _joules(name))
     return data.assign_coords(place=_texts(list(run.places)), axis=["x", "y", "z"])
 

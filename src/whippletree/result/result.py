@@ -1,7 +1,4 @@
-"""Result: a run as labelled arrays over time.
-
-What computes anything of it is imported where it is asked for: a run is read and shown without a compiler.
-"""
+"""Result: a run as labelled arrays over time. What computes them is imported when asked for: a window needs none."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from ..model.forces import Force, Motion, Motor, Spring
 from .columns import (
     CLOSURE,
     CUT_LETTERS,
+    ENERGIES,
     JOINT_LETTERS,
     LEDGER,
     PLACES,
@@ -193,9 +191,7 @@ class Result:
             total = self["energy"]
             return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
-        for what in ("kinetic", "potential", "elastic"):
-            self._kept[f"energy.{what}"] = np.concatenate([getattr(e, what) for e in parts])
-        self._kept["energy"] = np.concatenate([e.total for e in parts])
+        self._kept |= {key: np.concatenate([getattr(e, part) for e in parts]) for key, part in ENERGIES.items()}
         return self._kept[name]
 
     @property
@@ -204,10 +200,8 @@ class Result:
         if self._work is not None:
             return self._work
         if not self.knows_work:
-            raise ModelError(
-                f"result of '{self.system.name}' does not know the work of its forces",
-                hint="simulate integrates it; give it to Result as work",
-            )
+            what = f"result of '{self.system.name}' does not know the work of its forces"
+            raise ModelError(what, hint="simulate integrates it; give it to Result as work")
         return np.zeros(self.t.size)
 
     @property

@@ -7,6 +7,8 @@ To load what is compiled takes a window as long as all else until its first pict
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from ..modes import Modes
 from ..system.system import System
 
 COMPILED = "whippletree.dynamics.kinematics"
+MANY = 500  # bodies: NumPy takes them 8 ms, a quarter of a frame
 
 
 class Standing(NamedTuple):
@@ -33,6 +36,12 @@ def standing(system: System, q: np.ndarray) -> Standing:
         return stand(system, q)
     k = compiled(system, q)
     return Standing(k._R, k._o)
+
+
+def quicken(system: System) -> None:
+    """Load what is compiled meanwhile, where a frame of so many bodies would take too long without it."""
+    if system.nb > MANY:
+        Thread(target=import_module, args=(COMPILED,), name="whippletree kinematics", daemon=True).start()
 
 
 def stand(system: System, q: np.ndarray) -> Standing:

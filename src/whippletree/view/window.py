@@ -41,6 +41,7 @@ def view(
             if open_browser:
                 webbrowser.open(address(server))
             from .replay import Replay
+            from .standing import quicken
 
             replay = Replay(server, run() if callable(run) else run, **options)
         except BaseException:
@@ -48,6 +49,7 @@ def view(
             raise
         replay.scene.shade_later()
         show(server)
+    quicken(replay.run.system)
     replay.play(play)  # only now, since icons are searched in an archive of thousands
     if wait:
         replay.wait()
