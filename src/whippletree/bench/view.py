@@ -83,7 +83,7 @@ def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[s
             best = min(found, key=lambda moments: moments["seen"])
             label = f"{file.stat().st_size / 1e6:.1f} MB"
             seen = sorted(moments["seen"] for moments in found)
-            result.note(f"{label}: seen after {median(seen):.2f} s in the median, {seen[-1]:.2f} s in the slowest round")
+            result.note(f"{label}: seen in {median(seen):.2f} s in the median, {seen[-1]:.2f} s at most")
             for name in MOMENTS:
                 row = Row(name, label, system.nb - 1, system.nu, seconds={OURS: best[name]})
                 result.rows.append(row)

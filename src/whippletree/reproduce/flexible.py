@@ -205,7 +205,7 @@ def _measured(page: Page, result: BenchResult) -> None:
         table.append([str(n), *took, f"{r.seconds[COMPOSITE] / r.seconds[OURS]:.2f}", f"{ratio(n):.2f}"])
     page.table(["modes", "articulated", "composite", "measured ratio", "counted ratio"], table)
     grown = [(q, growth(result, q)) for q in ("growth with modes", "growth with bodies")]
-    words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]} to {s[1]}" for name, s in grown if s)
+    words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]:g} to {s[1]:g}" for name, s in grown if s)
     page.text(
         f"Time of the articulated-body algorithm grows as follows. {words}. The paper says O(N n_m²): sizes are still "
         "small enough for lower powers to count. Measured ratios need not be those counted: operations of the two do "
