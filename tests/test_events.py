@@ -94,6 +94,9 @@ def test_conditions_are_read_from_text():
     for wrong in ("ball.position.z", "ball < high", "< 3", ""):
         with pytest.raises(ModelError, match="not a condition"):
             wt.Event.parse(wrong)
+    with pytest.raises(ModelError, match="not a condition"):
+        wt.Event.parse(100_000 * " " + "x")  # which an expression with three ways to share blanks would not end on
+    assert wt.Event.parse(" a > b.q >-1e-3 ").output == "a > b.q"
 
 
 @pytest.mark.parametrize(

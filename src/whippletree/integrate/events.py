@@ -6,8 +6,9 @@ Method   outputs are looked at SAMPLES times in every step that a method can int
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,14 +67,13 @@ class Event:
     @classmethod
     def parse(cls, condition: str, then: str = "stop") -> Event:
         """From text: ``"ball.position.z < 0.1"`` falls below, ``>`` rises above."""
-        match = re.fullmatch(r"\s*(.+?)\s*([<>])\s*(\S+)\s*", condition)
-        try:
-            limit = float(match[3]) if match else None
-        except ValueError:
-            limit = None
-        if match is None or limit is None:
-            raise ModelError(f"'{condition}' is not a condition", expected="name < number or name > number")
-        return cls(condition.strip(), match[1], limit, "falling" if match[2] == "<" else "rising", then)
+        at = max(condition.rfind("<"), condition.rfind(">"))
+        output, limit = condition[: max(at, 0)].strip(), math.nan
+        with suppress(ValueError):
+            limit = float(condition[at + 1 :])
+        if not output or math.isnan(limit):
+            raise ModelError(f"'{condition[:80]}' is not a condition", expected="name < number or name > number")
+        return cls(condition.strip(), output, limit, "falling" if condition[at] == "<" else "rising", then)
 
 
 class Condition(Event):
