@@ -279,9 +279,10 @@ def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
     with h5py.File(path, "r") as file:
         for name in file:
             stored = _stored(file, name, room, path)
-            if bytes(stored.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
+            scale = stored.is_scale
+            if scale and bytes(stored.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
                 continue
-            dims = [name] if stored.is_scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
+            dims = [name] if scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
             values = stored.asstr()[()] if h5py.check_string_dtype(stored.dtype) else stored[()]
             said = {key: stored.attrs[key] for key in ("units", "long_name") if key in stored.attrs}
             found[name] = dims, values, said
