@@ -248,10 +248,13 @@ def test_a_scheduler_that_goes_is_named():
 
 
 def test_a_scheduler_without_workers(pendulum, monkeypatch):
+    import dask
     from distributed import LocalCluster
 
     monkeypatch.setattr(dask_cluster, "WORKERS_WITHIN", 0.5)
+    monkeypatch.setattr(dask_cluster, "ANSWER_WITHIN", 60.0)  # it shares this process, on a busy machine
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
         LocalCluster(n_workers=0, dashboard_address=":0", processes=False, protocol="tcp://") as empty,
         pytest.raises(wt.ModelError, match="has no workers\n  hint: start some with 'dask worker ADDRESS'"),
     ):
