@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -78,13 +79,32 @@ def test_a_window_opens_without_the_compiler(tmp_path):
     assert done.stdout.strip() == "[]"
 
 
-def test_a_window_of_many_bodies_loads_what_is_compiled_after_its_first_picture(monkeypatch):
-    started = []
-    monkeypatch.setattr(standing, "import_module", started.append)
+def test_a_window_of_many_bodies_goes_on_while_what_is_compiled_is_loaded(monkeypatch):
+    system, q = ZOO["chain_20"]().compile(), np.zeros(20)
+    asked, may_end = [], threading.Event()
+
+    class Compiled:
+        def kinematics(system, q):
+            may_end.wait(60.0)
+            asked.append(system.name)
+            return wt.kinematics(system, q)
+
     monkeypatch.setattr(standing, "MANY", 19)
-    for name in ("pendulum", "chain_20"):
-        standing.quicken(ZOO[name]().compile())
-    assert eventually(lambda: started == [standing.COMPILED])
+    monkeypatch.setattr(standing, "COMPILED", "compiled")
+    monkeypatch.setattr(standing, "import_module", lambda name: sys.modules.setdefault(name, Compiled))
+    standing.quicken(ZOO["pendulum"]().compile())
+    assert not standing._loading.is_set()
+    standing.quicken(system)
+    try:
+        assert eventually(lambda: "compiled" in sys.modules)
+        assert np.array_equal(standing.standing(system, q).o, standing.stand(system, q).o)
+        may_end.set()
+        assert eventually(lambda: not standing._loading.is_set())
+        standing.standing(system, q)
+        assert asked == [system.name, system.name]
+    finally:
+        may_end.set()
+        sys.modules.pop("compiled", None)
 
 
 def test_a_model_is_checked_without_the_compiler():

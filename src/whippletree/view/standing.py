@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from threading import Thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ from ..system.system import System
 COMPILED = "whippletree.dynamics.kinematics"
 MANY = 500  # bodies: NumPy takes them 8 ms, a quarter of a frame
 
+_loading = Event()  # set while kernels are loaded, or compiled, for a window that goes on
+
 
 class Standing(NamedTuple):
     """Rotations (..., nb, 3, 3) and origins (..., nb, 3), m, of all system bodies in world axes."""
@@ -31,8 +33,8 @@ class Standing(NamedTuple):
 
 def standing(system: System, q: np.ndarray) -> Standing:
     """In configurations q (..., nq)."""
-    compiled = getattr(sys.modules.get(COMPILED), "kinematics", None)  # None too while another thread loads it
-    if compiled is None:
+    compiled = getattr(sys.modules.get(COMPILED), "kinematics", None)  # None too while another thread imports it
+    if compiled is None or _loading.is_set():
         return stand(system, q)
     k = compiled(system, q)
     return Standing(k._R, k._o)
@@ -40,8 +42,16 @@ def standing(system: System, q: np.ndarray) -> Standing:
 
 def quicken(system: System) -> None:
     """Load what is compiled meanwhile, where a frame of so many bodies would take too long without it."""
-    if system.nb > MANY:
-        Thread(target=import_module, args=(COMPILED,), name="whippletree kinematics", daemon=True).start()
+
+    def load() -> None:
+        try:
+            import_module(COMPILED).kinematics(system, system.q0)
+        finally:
+            _loading.clear()
+
+    if system.nb > MANY and COMPILED not in sys.modules:
+        _loading.set()
+        Thread(target=load, name="whippletree kinematics", daemon=True).start()
 
 
 def stand(system: System, q: np.ndarray) -> Standing:
