@@ -342,7 +342,11 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path, run):
 def test_the_command_serves_until_it_is_interrupted(tmp_path, run):
     run.save(tmp_path / "run.nc")
     started = subprocess.Popen(
-        command("view", tmp_path / "run.nc", "--no-open"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("view", tmp_path / "run.nc", "--no-open"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which shells in the background ignore
     )
     try:
         line = started.stderr.readline()
