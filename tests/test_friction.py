@@ -311,6 +311,19 @@ def test_formulations_agree_on_friction(sliding):
         assert np.hypot(*force[:2]) == pytest.approx(0.3 * abs(force[2]), rel=1e-9)
 
 
+@pytest.mark.parametrize("algorithm", ["reduction", "divide"])
+def test_algorithms_without_friction_say_so_before_the_run(algorithm):
+    system = block()
+    with pytest.raises(wt.ModelError) as refused:
+        wt.simulate(system, 0.1, q={"flight": (0, 0, 0.1, 1, 0, 0, 0)}, algorithm=algorithm)
+    names = ", ".join(f"'foot{n}'" for n in range(4))
+    assert str(refused.value) == (
+        f"algorithm '{algorithm}' cannot solve 'block'\n  got: friction ({names})\n"
+        "  hint: these can: multipliers, nullspace"
+    )
+    assert "cannot: reduction, divide (friction)" in system.holding(system.held, {"foot0": (1, 0, 0)}).explain()
+
+
 def rod(mu):
     """Painlevé's rod, its lower end on a rough floor."""
     m = wt.Model("rod")

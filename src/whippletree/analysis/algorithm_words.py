@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import calibrate, predict
-from ..dynamics.choose import ALGORITHMS, ONE, able_to_solve, decide, reason
+from ..dynamics.choose import ALGORITHMS, ONE, able_to_solve, beyond, decide, reason
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.tree_operations import of_kinematics
 from ..errors import WhippletreeError
@@ -17,13 +17,6 @@ from .mobility import Mobility
 
 LONGEST = 2.0  # s: what is predicted to take longer is not measured
 SPEND = 0.1  # s for each that is measured
-WORDS = {
-    "flexible": "flexible bodies",
-    "loops": "closed loops",
-    "loops of nodes": "loops over two nodes of one body",
-    "couplings": "joint couplings",
-    "constraints": "constraints",
-}
 
 
 class Line(NamedTuple):
@@ -62,8 +55,8 @@ def _measured(system: System, name: str, found: Mobility | None, predicted: floa
 
 def cannot(system: System) -> dict[str, str]:
     """Algorithms that do not support the system, and what of it."""
-    missing = {name: system.features - module.SUPPORTS for name, module in ALGORITHMS.items()}
-    return {name: " and ".join(WORDS[w] for w in WORDS if w in what) for name, what in missing.items() if what}
+    missing = {name: " and ".join(beyond(system, name)) for name in ALGORITHMS}
+    return {name: what for name, what in missing.items() if what}
 
 
 def describe(system: System, measure: bool) -> list[str]:
@@ -71,8 +64,6 @@ def describe(system: System, measure: bool) -> list[str]:
     refused = cannot(system)
     by_reason = {why: [name for name, w in refused.items() if w == why] for why in refused.values()}
     told = [f"           cannot: {', '.join(names)} ({why})" for why, names in by_reason.items()]
-    if not able_to_solve(system):
-        return [f"algorithm  none: {' and '.join(by_reason)} need solvers that are not there yet"]
     decision = decide(system)
     rows = lines(system, measure)
     head = f"costs      {'of one state':<14}{'operations':>14}{'predicted':>12}" + f"{'measured':>12}" * measure

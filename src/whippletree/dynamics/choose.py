@@ -60,7 +60,7 @@ def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
             f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
         )
     if name not in able:
-        raise _refusal(system, f"algorithm '{name}'", able)
+        raise _refusal(system, name, able)
     return name
 
 
@@ -95,8 +95,6 @@ def make_quick(system: System, algorithm: str, name: str, threads: int | None) -
 
 def _decide(system: System, use: Use) -> Decision:
     able = able_to_solve(system)
-    if not able:
-        raise _refusal(system, "no algorithm yet", able)
     if system.features & PIVOTED:
         able.sort(key="reduction".__eq__)  # it is stable
     fit = [name for name in able if not use.among or name in use.among] or able
@@ -135,27 +133,26 @@ def _rates(first: str, rivals: list[str], use: Use) -> list[str]:
     return [first, *rivals, *[IN_LANES] * (use.states is not None), *[ON_THREADS] * (use.threads > 1)]
 
 
-def _refusal(system: System, who: str, able: list[str]) -> ModelError:
-    has: list[str] = []
-    if system.model.flexibles:
-        has.append("flexible bodies (" + ", ".join(f"'{f}'" for f in list(system.model.flexibles)[:5]) + ")")
-    if system.topology.sideways:
-        has.append(
-            "loops over two nodes of one body (" + ", ".join(f"'{j.name}'" for j in system.topology.sideways[:5]) + ")"
-        )
-    if system.cut_joints:
-        has.append("closed loops (" + ", ".join(f"'{j}'" for j in system.cut_joints[:5]) + ")")
-    if system.model.couplings:
-        has.append("joint couplings (" + ", ".join(f"'{c}'" for c in list(system.model.couplings)[:5]) + ")")
-    if system.held:
-        has.append("constraints (" + ", ".join(f"'{c}'" for c in list(system.held)[:5]) + ")")
+def beyond(system: System, algorithm: str) -> dict[str, list[str]]:
+    """What an algorithm does not support of a system, in words, and the names of that."""
+    parts = {
+        "flexible": ("flexible bodies", system.model.flexibles),
+        "loops": ("closed loops", system.cut_joints),
+        "loops of nodes": ("loops over two nodes of one body", [joint.name for joint in system.topology.sideways]),
+        "couplings": ("joint couplings", system.model.couplings),
+        "constraints": ("constraints", system.held),
+        "friction": ("friction", system.sliding),
+    }
+    missing = system.features - ALGORITHMS[algorithm].SUPPORTS
+    return {words: list(names) for feature, (words, names) in parts.items() if feature in missing}
+
+
+def _refusal(system: System, algorithm: str, able: list[str]) -> ModelError:
+    has = [f"{words} ({', '.join(map(repr, names[:5]))})" for words, names in beyond(system, algorithm).items()]
     return ModelError(
-        f"{who} can solve '{system.name}'" if who.startswith("no ") else f"{who} cannot solve '{system.name}'",
-        expected="a tree of joints",
+        f"algorithm '{algorithm}' cannot solve '{system.name}'",
         got=" and ".join(has),
-        hint=("these can: " + ", ".join(able))
-        if able
-        else "kinematics, mass_matrix and inverse_dynamics of the spanning tree still work",
+        hint="these can: " + ", ".join(able),
     )
 
 
