@@ -91,10 +91,12 @@ def span(part: Any, most: int, what: str, example: str) -> tuple[int, int]:
 
 def _sizes(part: Any) -> list[int]:
     first, last = span(part, LARGEST, "sizes", "8:4096 (doubling) or 7,30,128")
-    out = [first]
-    while out[-1] * 2 <= last:
-        out.append(out[-1] * 2)
-    return out
+    return [first * power for power in powers(last // first)]
+
+
+def powers(most: int) -> list[int]:
+    """1, 2, 4 and on."""
+    return [1 << k for k in range(most.bit_length())]
 
 
 def chain(n: int, seed: int = 0) -> Model:
