@@ -66,12 +66,11 @@ class Link:
 
 @dataclass(slots=True)
 class Closing:
-    """A joint that closes a loop: its two links, and where its sides stand in them, z along its axis."""
+    """A joint that closes a loop: for each of its sides the link, and where it stands there, z along its axis."""
 
     joint: str
     kind: str
-    ends: tuple[int, int]
-    places: tuple[Place, Place]
+    sides: list[tuple[int, Place]]
 
 
 Steps = dict[str, list[tuple[Joint, bool]]]  # from each body outward; True where the joint points towards ground
@@ -95,8 +94,8 @@ def links_and_closings(model: Model, deep: bool = False) -> tuple[list[Link], li
     closings = []
     for j in over:
         (a, in_a), (b, in_b), align = where[j.parent], where[j.child], _align(j)
-        places = in_a @ _place(j.at) @ align, in_b @ _place(j.child_at) @ align
-        closings.append(Closing(j.name, j.kind, (a, b), places))
+        sides = [(a, in_a @ _place(j.at) @ align), (b, in_b @ _place(j.child_at) @ align)]
+        closings.append(Closing(j.name, j.kind, sides))
     return found, closings
 
 

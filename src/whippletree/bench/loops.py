@@ -13,7 +13,7 @@ from ..errors import SimulationError
 from . import exact
 from .exudyn import Exudyn
 from .loop_families import LOOPS, AllJoints, Posed
-from .loop_peers import BATCH, Ours, planar
+from .loop_peers import BATCH, Ours, PinocchioDeep, planar
 from .measure import Call, difference, race, slope, took
 from .peers import LOOP_PEERS
 from .result import OURS, BenchResult, Row
@@ -41,8 +41,8 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         posed = LOOPS[result.family](size)
         engines = [Ours(posed), *_held(result, against, posed, size)]
         system = engines[0].system
-        row = Row("forward", _label(result.family, size), len(posed.model.bodies), system.nu)
-        row.loops = len(system.cut_joints)
+        label = {"lattice": f"{size} x {size}", "stewart": f"{size} platforms"}.get(result.family, str(size))
+        row = Row("forward", label, len(posed.model.bodies), system.nu, loops=len(system.cut_joints))
         progress(f"{posed.model.name}: exact accelerations")
         truth = _truth(result, posed, row.loops)
         calls = []
@@ -62,14 +62,10 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
             result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first:g} to {last:g} loops")
 
 
-def _label(family: str, size: int) -> str:
-    return {"lattice": f"{size} x {size}", "stewart": f"{size} platforms"}.get(family, str(size))
-
-
 def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:
     kinds = [k for name in against for k in LOOP_PEERS[name]]
-    if any(getattr(k, "deep", False) for k in kinds) and not planar(posed.model):
-        kinds = [k for k in kinds if not getattr(k, "deep", False)]
+    if PinocchioDeep in kinds and not planar(posed.model):
+        kinds.remove(PinocchioDeep)
         result.note("pinocchio: on the deep tree, planar mechanisms only")
     return held(result, kinds, size, posed)
 
