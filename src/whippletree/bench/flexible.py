@@ -32,11 +32,8 @@ LEAST = 3
 def mode_numbers(text: str | Sequence[Any] | None) -> tuple[int, ...]:
     """Numbers of modes from "1:20" (all of them), "1,5,10" or a sequence."""
     parts = PLANNED_MODES if text is None else text.split(",") if isinstance(text, str) else text
-    found: list[int] = []
-    for part in parts:
-        first, last = span(part, MOST_MODES, "numbers of modes", "1:20 (all of them) or 1,5,10")
-        found += range(first, last + 1)
-    return tuple(dict.fromkeys(found))
+    spans = [span(part, MOST_MODES, "numbers of modes", "1:20 (all of them) or 1,5,10") for part in parts]
+    return tuple(dict.fromkeys(n for first, last in spans for n in range(first, last + 1)))
 
 
 def known_fidelity(name: str) -> str:
@@ -102,9 +99,8 @@ def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[C
 
     import whippletree
 
-    forward = whippletree.forward_dynamics
-    articulated = partial(forward, system, q, u, tau, algorithm="articulated")
-    composite = partial(forward, system, q, u, tau, algorithm="composite")
+    forward = partial(whippletree.forward_dynamics, system, q, u, tau)
+    articulated, composite = (partial(forward, algorithm=name) for name in ("articulated", "composite"))
 
     def dense() -> np.ndarray:
         M, b = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u)
@@ -124,13 +120,8 @@ def _say(result: BenchResult) -> None:
             )
     for row in (*(r for r in result.asked("modes") if r.modes in (5, 10)), *result.asked("many bodies")):
         counted = row.operations[COMPOSITE] / row.operations[OURS]
-        took = ", ".join(f"{e.removeprefix(OURS + ' ')} {_ratio(row, e)}" for e in (COMPOSITE, DENSE))
+        took = ", ".join(f"{e.removeprefix(OURS + ' ')} {row.ratio(e):.3g}x" for e in (COMPOSITE, DENSE))
         result.note(f"composite against articulated, {row.label}: counted {counted:.1f}x; measured {took}")
-
-
-def _ratio(row: Row, engine: str) -> str:
-    ratio = row.ratio(engine)
-    return "-" if ratio is None else f"{ratio:.3g}x"
 
 
 def growth(result: BenchResult, question: str) -> tuple[float, float, float] | None:

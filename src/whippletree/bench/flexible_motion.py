@@ -17,7 +17,8 @@ from ..integrate.simulate import simulate
 from .exudyn import ExudynChain
 from .flexible_families import chain, points
 from .links import CannotHold
-from .measure import Call, race, took
+from .loop_families import start
+from .measure import Call, difference, race, took
 from .result import OURS, BenchResult, Row
 
 UNTIL = 0.5  # s
@@ -74,13 +75,10 @@ class Motion:
         """How far Exudyn's modal accelerations are from ours at the start, relative to the largest."""
         import whippletree
 
-        q, u = np.zeros(self.system.nq), np.zeros(self.system.nu)
-        for name, speed in self.start.items():
-            u[self.system.u_index(name)] = speed
-        udot = whippletree.forward_dynamics(self.system, q, u)
+        udot = whippletree.forward_dynamics(self.system, *start(self.system, {}, self.start))
         mine = np.array([udot[self.system.u_index(f"b{k}")] for k in range(self.bodies)])
         theirs = ExudynChain(self.bodies, self.strip, self.u).accelerations()
-        return float(np.abs(theirs - mine).max() / np.abs(mine).max())
+        return difference(theirs, mine)
 
 
 def measure(result: BenchResult, bodies: Iterable[int], progress: Callable[[str], None]) -> None:

@@ -156,7 +156,7 @@ def _figure_2(panel: Any, result: BenchResult) -> None:
         counted = [r.operations[engine] / rate * 1e6 for r in rows]
         panel.plot(modes, counted, color=STYLES[engine][0], linestyle="--", linewidth=1.1, label=name)
     panel.set(xlabel="modes of each body", ylabel="time per state (µs)")
-    _plain_ticks(panel, [m for m in (1, 2, 5, 10, 20, 50, 100) if m <= modes[-1]])
+    ticks(panel, [m for m in (1, 2, 5, 10, 20, 50, 100) if m <= modes[-1]])
     panel.set_title(f"{rows[0].bodies} bodies (counts at {rate / 1e9:.2g} Gflop/s)", loc="left")
 
 
@@ -169,7 +169,7 @@ def _growth(panel: Any, result: BenchResult) -> None:
             label = f"{along}, with {held}: slope {found[2]:.2f}"
             panel.plot([getattr(r, along) for r in rows], [r.seconds[OURS] * 1e6 for r in rows], label=label, **style)
     panel.set(xlabel="modes or bodies", ylabel="time per state (µs)")
-    _plain_ticks(panel, [8, 16, 32, 64, 128, 256])
+    ticks(panel, [8, 16, 32, 64, 128, 256])
     panel.set_title("articulated: growth", loc="left")
 
 
@@ -182,14 +182,6 @@ def _motion(panel: Any, rows: list[Row]) -> None:
     panel.invert_xaxis()
     panel.set(xlabel="error of tips at the end (m)", ylabel="wall time of the motion (s)")
     panel.set_title(f"motion, {rows[0].modes} modes: time for accuracy", loc="left")
-
-
-def _plain_ticks(panel: Any, at: list[int]) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    panel.xaxis.set_major_locator(FixedLocator(at))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    panel.xaxis.set_minor_locator(NullLocator())
 
 
 def _bars(figure: Any, height: float, names: list[str], lengths: list[float], **axes: Any) -> None:
