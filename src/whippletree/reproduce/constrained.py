@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..analysis.mobility import mobility
 from ..analysis.reactions import reactions
 from ..bench import families
+from ..bench.measure import took
 from ..bench.picture import plain
 from ..bench.result import Statement
 from ..dynamics.constraint_rows import rows_of
@@ -263,12 +264,8 @@ def _measured(page: Page, tell: Callable[[str], None]) -> None:
     options: dict[str, Any] = {"u": START, "integrator": "rk4", "output_step": UNTIL}
     rows = []
     for step in (0.01, 0.001):
-        took = []
-        for _ in range(3):
-            begun = perf_counter()
-            simulate(system, UNTIL, step=step, **options)
-            took.append(perf_counter() - begun)
-        rows.append([f"{step * 1e3:g} ms", digits(min(took)), f"{digits(UNTIL / min(took), 2)}"])
+        best = min(took(partial(simulate, system, UNTIL, step=step, **options)) for _ in range(3))
+        rows.append([f"{step * 1e3:g} ms", digits(best), digits(UNTIL / best, 2)])
     page.text(
         "## Real time",
         f"The paper asks for real time with a man in the loop: {UNTIL:g} s of the two arms by `rk4`, with the grasp "

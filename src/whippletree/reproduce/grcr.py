@@ -11,7 +11,6 @@ import numpy as np
 from ..analysis.mobility import mobility
 from ..bench import run as bench
 from ..bench.loop_families import LOOPS
-from ..bench.loop_peers import Ours
 from ..bench.loops import growth as measured_growth
 from ..bench.picture import plain
 from ..bench.result import OURS, Statement
@@ -51,10 +50,8 @@ def dependent_sets(variant: str) -> dict[tuple[int, ...], float]:
     """
     system, q, _ = five_bar(variant)
     columns = jacobian(system, q, "bar4")[2:5]  # turn about z, shift along x and y
-    along = np.array(
-        [np.cos(np.pi / 4), np.sin(np.pi / 4)] if variant == "A" else [-np.sin(np.pi / 4), np.cos(np.pi / 4)]
-    )
-    J = np.column_stack([columns, [0.0, *along]])
+    c, s = np.cos(np.pi / 4), np.sin(np.pi / 4)
+    J = np.column_stack([columns, [0.0, c, s] if variant == "A" else [0.0, -s, c]])
     sets = combinations(range(1, 6), 3)
     return {s: float(np.linalg.svd(J[:, [k - 1 for k in s]], compute_uv=False)[-1]) for s in sets}
 
@@ -72,9 +69,8 @@ def operations(family: str, sizes: tuple[int, ...]) -> list[tuple[int, dict[str,
     found = []
     for size in sizes:
         posed = LOOPS[family](size)
-        system = Ours(posed).system
-        q, _ = start(system, posed.q)
-        at = mobility(system, q)
+        system = posed.model.compile()
+        at = mobility(system, start(system, posed.q)[0])
         found.append((len(system.cut_joints), at.operations, at.keys or (0, 0.0)))
     return found
 

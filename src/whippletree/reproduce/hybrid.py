@@ -112,8 +112,8 @@ def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]
         ),
         Statement(
             "table 3",
-            f"communication: {digits(sent.alpha)} α + {digits(sent.beta)} β",
-            f"sum of the steps: {digits(told.alpha)} α + {digits(told.beta)} β",
+            f"communication: {_sent(sent)}",
+            f"sum of the steps: {_sent(told)}",
             "yes" if sent == told else "no",
         ),
         Statement(
@@ -178,27 +178,29 @@ def _count(count: Count) -> str:
     return f"{whole(count.m)}m {'+' if count.a >= 0 else '-'} {whole(abs(count.a))}a"
 
 
+def _sent(messages: Messages) -> str:
+    return f"{digits(messages.alpha)} α + {digits(messages.beta)} β"
+
+
 def _tables(page: Page) -> None:
-    N, N_sub = TABLE
     page.text(
         "## The cost tables",
-        f"Table 3, one subchain on each processor, evaluated at N = {N} bodies and N_sub = {N_sub} subchains:",
+        "Table 3, one subchain on each processor, evaluated at N = {} bodies and N_sub = {} subchains:".format(*TABLE),
     )
-    rows = [
-        [step, _count(c), f"{digits(m.alpha)} α + {digits(m.beta)} β"]
-        for step, (c, m) in costs.hybrid_steps(N, N_sub).items()
-    ]
-    sent = costs.hybrid_messages(N, N_sub)
-    rows.append(["sum", _count(costs.hybrid(N, N_sub)), f"{digits(sent.alpha)} α + {digits(sent.beta)} β"])
-    printed, told = table_3(N, N_sub)
-    rows.append(["printed total", _count(printed), f"{digits(told.alpha)} α + {digits(told.beta)} β"])
+    steps = costs.hybrid_steps(*TABLE) | {
+        "sum": (costs.hybrid(*TABLE), costs.hybrid_messages(*TABLE)),
+        "printed total": table_3(*TABLE),
+    }
+    rows = [[step, _count(c), _sent(m)] for step, (c, m) in steps.items()]
     page.table(["step", "computation", "communication"], rows)
     page.text("The tables behind its references: sequential algorithms, and O(log N) on N processors.")
     bodies = (10, 100, 1000)
-    rows = [[name, *(_count(cost(n)) for n in bodies)] for name, cost in costs.SEQUENTIAL.items()]
-    rows.append(["hybrid, not cut", *(_count(costs.uncut(n)) for n in bodies)])
-    rows.append(["hybrid in 4 subchains, one processor", *(_count(costs.hybrid_sequential(n, 4)) for n in bodies)])
-    rows.append(["Newton-Euler O(log N), N processors", *(_count(costs.logarithmic(n)) for n in bodies)])
+    algorithms = costs.SEQUENTIAL | {
+        "hybrid, not cut": costs.uncut,
+        "hybrid in 4 subchains, one processor": lambda n: costs.hybrid_sequential(n, 4),
+        "Newton-Euler O(log N), N processors": costs.logarithmic,
+    }
+    rows = [[name, *(_count(cost(n)) for n in bodies)] for name, cost in algorithms.items()]
     page.table(["algorithm", *(f"N = {n}" for n in bodies)], rows)
 
 

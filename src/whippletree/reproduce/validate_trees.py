@@ -69,14 +69,12 @@ def puma() -> Outcome:
     v, zero, tol = np.array([1.0, 2, 3, 1, 2, 3]), np.zeros(6), given["tolerance"]["recomputed"]
     forward = known["forward_qdd_q1_v1_with_rotor"]
     with out.timed():
+        gravity = bias_force(bare, qn, zero)
         found = {
-            "gravity torque (N m)": (bias_force(bare, qn, zero), known["gravity_torque_qn"]),
+            "gravity torque (N m)": (gravity, known["gravity_torque_qn"]),
             "mass matrix at qn": (mass_matrix(bare, qn), known["M_qn_without_rotor"]),
             "mass matrix at q1": (mass_matrix(bare, q1), known["M_q1_without_rotor"]),
-            "torque of speeds (N m)": (
-                bias_force(bare, qn, v) - bias_force(bare, qn, zero),
-                known["velocity_torque_qn_v123123"],
-            ),
+            "torque of speeds (N m)": (bias_force(bare, qn, v) - gravity, known["velocity_torque_qn_v123123"]),
             "inverse dynamics (N m)": (inverse_dynamics(bare, q1, v1, a1), known["tau_q1_v1_a1_without_rotor"]),
             "forward dynamics, with rotors": (forward_dynamics(geared, q1, v1, forward["tau"]), forward["qdd"]),
         }
@@ -161,12 +159,10 @@ def gliding() -> Outcome:
 
 def docked() -> Outcome:
     """P11: a plastic weld at once, five seconds as one body, release, two seconds as two."""
-    out, given = Outcome(), case("P11")
+    out, given, fine = Outcome(), case("P11"), docking_start() | {"rtol": 1e-12, "atol": 1e-13}
     with out.timed():
-        run = simulate(docking().compile(), 7.0, **docking_start(), rtol=1e-12, atol=1e-13, output_step=0.5)
-        ball = simulate(
-            docking("spherical").compile(), 1e-9, **docking_start(), rtol=1e-12, atol=1e-13, output_step=1e-9
-        )
+        run = simulate(docking().compile(), 7.0, **fine, output_step=0.5)
+        ball = simulate(docking("spherical").compile(), 1e-9, **fine, output_step=1e-9)
     known, tol = given["reference"], given["tolerance"]
     made, weld = run.changes[0], known["weld"]
     out.compare("energy lost by the weld (J)", made.lost, weld["kinetic_before"] - weld["kinetic_after"], 1e-12)
