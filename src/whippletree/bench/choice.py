@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dynamics import calibrate, predict, reduction
 from ..dynamics.choose import able_to_solve, decide
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.loads import signals
 from ..dynamics.operations import of_reduction
 from ..dynamics.predict import Use
@@ -63,8 +64,6 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
 
 def timed(case: Case, rounds: int) -> Row:
     """One case."""
-    import whippletree
-
     system, one = case.system, case.q.ndim == 1
     use = Use() if one else Use(min(len(case.q), LANES))
     row = Row(case.family, case.label, system.model.size, system.nu, states=1 if one else len(case.q))
@@ -72,7 +71,7 @@ def timed(case: Case, rounds: int) -> Row:
     predicted = _predicted(case, use)
     shortest = min(predicted.values())
     names = [n for n in able_to_solve(system) if predicted.get(n, shortest) <= HOPELESS * shortest or n == row.taken]
-    forward = partial(whippletree.forward_dynamics, system, case.q, case.u, case.tau)
+    forward = partial(forward_dynamics, system, case.q, case.u, case.tau)
     runs = {name: partial(forward, algorithm=name) for name in (*names, AUTO)}
     reference = runs[names[0]]()
     row.differences = {name: difference(run(), reference) for name, run in runs.items()}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import flexible_cost
+from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix
 from ..errors import ModelError, nearest
 from ..modes.modes import FIDELITIES
 from .families import span
@@ -83,9 +84,7 @@ class Balance:
     """M udot + b = tau, and how well accelerations fulfil it."""
 
     def __init__(self, system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
-        import whippletree
-
-        self.M, self.b, self.tau = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u), tau
+        self.M, self.b, self.tau = mass_matrix(system, q), bias_force(system, q, u), tau
 
     def error(self, udot: np.ndarray) -> float:
         """What is left over, each row relative to the sizes of its terms: rounding makes some 1e-16 of it for each."""
@@ -97,13 +96,11 @@ class Balance:
 def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
     from scipy.linalg import cho_factor, cho_solve
 
-    import whippletree
-
-    forward = partial(whippletree.forward_dynamics, system, q, u, tau)
+    forward = partial(forward_dynamics, system, q, u, tau)
     articulated, composite = (partial(forward, algorithm=name) for name in ("articulated", "composite"))
 
     def dense() -> np.ndarray:
-        M, b = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u)
+        M, b = mass_matrix(system, q), bias_force(system, q, u)
         factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
         return np.asarray(cho_solve(factors, tau - b, overwrite_b=True, check_finite=False))
 

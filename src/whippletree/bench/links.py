@@ -216,16 +216,10 @@ class Coordinates:
     def __init__(
         self, tree: list[Link], system: Any, starts: list[tuple[int, int]], hold: Callable[[Link, np.ndarray], Held]
     ) -> None:
-        single = [(x, s) for x, s in zip(tree, starts, strict=True) if JOINT_KINDS[x.kind] == (1, 1)]
-        self.q_ours = np.array([system.q_index(x.joint).start for x, _ in single], int)
-        self.u_ours = np.array([system.u_index(x.joint).start for x, _ in single], int)
-        self.q_peer = np.array([s[0] for _, s in single], int)
-        self.u_peer = np.array([s[1] for _, s in single], int)
-        self.many = [
-            (x, system.q_index(x.joint), system.u_index(x.joint), *s)
-            for x, s in zip(tree, starts, strict=True)
-            if JOINT_KINDS[x.kind] != (1, 1)
-        ]
+        every = [(x, system.q_index(x.joint), system.u_index(x.joint), *s) for x, s in zip(tree, starts, strict=True)]
+        single = [(qs.start, us.start, q, u) for x, qs, us, q, u in every if JOINT_KINDS[x.kind] == (1, 1)]
+        self.q_ours, self.u_ours, self.q_peer, self.u_peer = np.array(single, int).reshape(-1, 4).T
+        self.many = [joint for joint in every if JOINT_KINDS[joint[0].kind] != (1, 1)]
         self.nq = sum(JOINT_KINDS[x.kind][0] for x in tree)
         self.nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
         self.nu_ours = int(system.nu)
@@ -234,8 +228,7 @@ class Coordinates:
     def q(self, q: np.ndarray) -> np.ndarray:
         """The peer's configuration; a peer may need fewer numbers (roll-pitch-yaw), so its length is found here."""
         held = [(start, self.hold(x, q[qs]).q) for x, qs, _, start, _ in self.many]
-        saved = sum(JOINT_KINDS[x.kind][0] for x, *_ in self.many) - sum(len(h) for _, h in held)
-        out = np.zeros(self.nq - saved)
+        out = np.zeros(len(self.q_peer) + sum(len(h) for _, h in held))
         out[self.q_peer] = q[self.q_ours]
         for start, h in held:
             out[start : start + len(h)] = h

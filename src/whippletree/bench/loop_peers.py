@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.functions import forward_dynamics
 from ..model import Model
 from .links import CannotHold, Closing, links_and_closings
 from .loop_families import AllJoints, Posed, start
@@ -40,8 +41,6 @@ class Ours:
         self.all = AllJoints(posed.model)
 
     def calls(self) -> list[Call]:
-        import whippletree
-
         s, rows = self.system, self.all.rows(self.joints)
         q, u = start(s, self.posed.q, self.posed.u)
         speeds = np.linspace(1.0, 0.0, BATCH)  # speeds that keep loops closed do so at any scale
@@ -49,7 +48,7 @@ class Ours:
         many = np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu))
 
         def call(name: str, algorithm: str, state: tuple[np.ndarray, ...]) -> Call:
-            run = partial(whippletree.forward_dynamics, s, *state, algorithm=algorithm)
+            run = partial(forward_dynamics, s, *state, algorithm=algorithm)
 
             def value() -> np.ndarray:
                 out = np.zeros(self.all.nu)

@@ -87,11 +87,9 @@ def _asked(
     result: BenchResult, call: Call, engine: Any, row: Row, truth: dict[str, Any] | None, spent: dict[str, Any]
 ) -> bool:
     """The error of a call, unless it would take too long; whether it is to be timed."""
-    before = spent.get(call.engine)
-    if call.engine in CUBIC:
-        expected = before[1] * (row.loops / before[0]) ** 3 if before else LONGEST * (row.loops / MANY) ** 3
-    else:
-        expected = before[1] if before else 0.0
+    cubic = call.engine in CUBIC
+    loops, seconds = spent.get(call.engine, (MANY, LONGEST) if cubic else (1, 0.0))
+    expected = seconds * (row.loops / loops) ** (3 if cubic else 0)
     if expected > LONGEST:
         if not any(n.startswith(f"{call.engine}: not from ") for n in result.notes):
             result.note(f"{call.engine}: not from {row.label} on: a call would take some {expected:.1f} s")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cluster.local import processors
+from ..kernels.lanes import LANES
 
 OURS = "whippletree"
 
@@ -93,8 +94,6 @@ class Statement(NamedTuple):
 
 def machine() -> dict[str, Any]:
     """Processor, cores, frequency (MHz, now and largest, where readable), SIMD lanes, system."""
-    import whippletree
-
     lines = _lines("/proc/cpuinfo")
     read = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     largest = _lines("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
@@ -103,7 +102,7 @@ def machine() -> dict[str, Any]:
         "cores": processors(),
         "mhz": float(read["cpu MHz"]) if "cpu MHz" in read else None,
         "mhz_largest": float(largest[0]) / 1000.0 if largest else None,
-        "lanes": whippletree.LANES,
+        "lanes": LANES,
         "system": f"{platform.system()} {platform.machine()}",
     }
 
