@@ -108,13 +108,8 @@ def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[C
 
 
 def _say(result: BenchResult) -> None:
-    for question, along in (("growth with modes", "modes"), ("growth with bodies", "bodies")):
-        found = growth(result, question)
-        if found:
-            first, last, value = found
-            result.note(
-                f"{OURS}: slope of log time against log {along} {value:.2f}, from {first:g} to {last:g} {along}"
-            )
+    for along in ("modes", "bodies"):
+        result.note_growth(OURS, along, growth(result, f"growth with {along}"))
     for row in (*(r for r in result.asked("modes") if r.modes in (5, 10)), *result.asked("many bodies")):
         counted = row.operations[COMPOSITE] / row.operations[OURS]
         took = ", ".join(f"{e.removeprefix(OURS + ' ')} {row.ratio(e):.3g}x" for e in (COMPOSITE, DENSE))

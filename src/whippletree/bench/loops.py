@@ -56,10 +56,7 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         spent |= {e: (row.loops, s) for e, s in row.seconds.items()}
         result.rows.append(row)
     for engine in result.engines():
-        found = growth(result, engine, SLOPE_FROM)
-        if found:
-            first, last, value = found
-            result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first:g} to {last:g} loops")
+        result.note_growth(engine, "loops", growth(result, engine, SLOPE_FROM))
 
 
 def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:

@@ -81,6 +81,13 @@ class BenchResult:
         if text not in self.notes:
             self.notes.append(text)
 
+    def note_growth(self, engine: str, along: str, found: tuple[float, float, float] | None) -> None:
+        """First, last and slope of :func:`~.measure.slope`, where there is one."""
+        if found:
+            first, last, value = found
+            span = f"from {first:g} to {last:g} {along}"
+            self.note(f"{engine}: slope of log time against log {along} {value:.2f}, {span}")
+
 
 class Statement(NamedTuple):
     """What a paper says at some place, what comes out here, whether they agree, and why not where they do not."""

@@ -150,18 +150,15 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
     for n in sizes:
         progress(f"chain of {n}")
         few = [p for p in FEW if p <= n == sizes[0]]
-        for p in sorted({*powers(min(n, MOST)), *few}):
-            result.rows.append(_processors(n, p))
+        result.rows += [_processors(n, p) for p in sorted({*powers(min(n, MOST)), *few})]
     progress("terminal shares")
     for n in SHARED:
         for p in SHARERS:
             for share in SHARES:
-                row = Row("share", f"{n}, {share:.0%}", n, n, threads=p)
-                row.operations = {"DCAe simulated": simulated_dcae(n, p, share)}
-                result.rows.append(row)
+                counted = {"DCAe simulated": simulated_dcae(n, p, share)}
+                result.rows.append(Row("share", f"{n}, {share:.0%}", n, n, threads=p, operations=counted))
     progress("hybrid")
-    for n in GROWING:
-        result.rows.append(_hybrid(n))
+    result.rows += map(_hybrid, GROWING)
     for said in (*divide_statements(), *hybrid_statements()):
         result.note(f"{said.paper}; here: {said.here}")
 
