@@ -30,7 +30,6 @@ from .page import Page, digits, small
 from .problems import sleigh, sleigh_solution
 from .validate_trees import docked
 
-KEY = "kelly1987"
 TITLE = "Real-time simulation of constrained motion (Kelly 1987)"
 L = (0, 1, 2, 3, 1, 5)  # the body connection array of figure 2: two arms on a body that floats
 MADE, BROKEN, UNTIL = 1.0, 3.0, 4.0  # s: of the temporary constraint of figure 3
@@ -205,12 +204,11 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     run = motion()
     at = equations(run)
     page.text(
-        f"[{KEY}] is a survey for the simulation of berthing and docking: how constraints enter Kane's equations, by "
-        "undetermined multipliers or by the null space of their matrix, and why some of them come and go. It has no "
+        "[kelly1987] is a survey for the simulation of berthing and docking: how constraints enter Kane's equations, "
+        "by undetermined multipliers or by the null space of their matrix, and why some of them come and go. It has no "
         "numbers but one; its equations are checked here on the system of its figures 2 and 3. The code is "
         "`dynamics/multipliers.py`, `dynamics/nullspace.py` and `integrate/temporary.py` "
         "([concept](../concepts/constraints.md)).",
-        "## What agrees",
     )
     page.statements(statements(run, at, docked()))
     _arms(page, run)

@@ -21,10 +21,9 @@ from ..dynamics.functions import (
     mass_matrix,
     mass_matrix_inverse,
 )
-from .page import Page, digits, small, whole
+from .page import Page, microseconds, small, whole
 from .validate_flexible import turning_frequencies
 
-KEY = "jain1992"
 TITLE = "Recursive flexible multibody dynamics with spatial operators (Jain and Rodriguez 1992)"
 BODIES = 10  # of figure 2
 MODES = range(1, 21)
@@ -133,10 +132,9 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     """The page."""
     tell("counts and lemmas")
     page.text(
-        f"[{KEY}] writes the dynamics of flexible bodies with the spatial operators of rigid ones, and so gets an "
+        "[jain1992] writes the dynamics of flexible bodies with the spatial operators of rigid ones, and so gets an "
         "inverse, a composite-body and an articulated-body algorithm. Modes are eliminated before the hinge of their "
         "body. Here it is `dynamics/flexible.py` and `dynamics/operators.py` ([concept](../concepts/flexible.md)).",
-        "## What agrees",
     )
     page.statements(statements(lemmas()))
     measured = None
@@ -186,15 +184,12 @@ def _counts(page: Page) -> None:
 
 def _measured(page: Page, result: BenchResult) -> None:
     rows = {r.modes: r for r in result.asked("modes")}
-    page.text(
-        "## Measured",
-        f"Microseconds of one evaluation (`{result.command}`). {page.measured()}",
-    )
+    page.text("## Measured", f"Microseconds of one evaluation (`{result.command}`). {page.measured()}")
     table = []
     for n in (1, 2, 5, 10, 15, 20):
         r = rows[n]
-        took = [digits(r.seconds[e] * 1e6) for e in (OURS, COMPOSITE)]
-        table.append([str(n), *took, f"{r.seconds[COMPOSITE] / r.seconds[OURS]:.2f}", f"{ratio(n):.2f}"])
+        took, measured = microseconds(r, (OURS, COMPOSITE)), r.seconds[COMPOSITE] / r.seconds[OURS]
+        table.append([str(n), *took, f"{measured:.2f}", f"{ratio(n):.2f}"])
     page.table(["modes", "articulated", "composite", "measured ratio", "counted ratio"], table)
     grown = [(q, growth(result, q)) for q in ("growth with modes", "growth with bodies")]
     words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]:g} to {s[1]:g}" for name, s in grown if s)
