@@ -141,8 +141,8 @@ def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[n
     J = np.zeros((6, 12), Long)
     J[:3, 0:3], J[:3, 6:9] = -frame.T, frame.T
     J[3:, 3:6], J[3:, 9:12] = -A.R.T, A.R.T
-    J[3:, 0:3] = A.R.T @ (_skew(A.lever) + _skew(d))  # - alpha x (lever + d)
-    J[3:, 6:9] = -A.R.T @ _skew(B.lever)
+    J[3:, 0:3] = A.R.T @ (skew(A.lever) + skew(d))  # - alpha x (lever + d)
+    J[3:, 6:9] = -A.R.T @ skew(B.lever)
     turned = -frame.T @ _cross(spin, turning)
     whirl = _cross(b.w, _cross(b.w, B.lever)) - _cross(a.w, _cross(a.w, A.lever))
     slid = whirl - _cross(a.w, _cross(a.w, d)) - 2 * _cross(a.w, sliding)
@@ -208,7 +208,7 @@ def _aligned(joint: Joint) -> np.ndarray:
 def _rotation(quaternion: Any) -> np.ndarray:
     q = np.array(quaternion, Long)
     w, p = q[0], q[1:]
-    return ((w * w - p @ p) * np.eye(3, dtype=Long) + 2 * w * _skew(p) + 2 * np.outer(p, p)) / (q @ q)
+    return ((w * w - p @ p) * np.eye(3, dtype=Long) + 2 * w * skew(p) + 2 * np.outer(p, p)) / (q @ q)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -216,5 +216,5 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def _skew(a: np.ndarray) -> np.ndarray:
+def skew(a: np.ndarray) -> np.ndarray:
     return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]], Long)

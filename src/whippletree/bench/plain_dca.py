@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .exact import body_motions, side_of
+from .exact import body_motions, side_of, skew
 from .loop_families import Posed
 
 
@@ -48,13 +48,6 @@ def accelerations(posed: Posed) -> np.ndarray:
     return udot
 
 
-def _shift(r: np.ndarray) -> np.ndarray:
-    """A force at r from here, here."""
-    S = np.eye(6)
-    S[:3, 3:] = [[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]]
-    return S
-
-
 def _bodies(posed: Posed) -> list[Body]:
     model, motions = posed.model, body_motions(posed)
     joints, links = list(model.joints.values()), list(model.bodies.values())
@@ -76,7 +69,9 @@ def _bodies(posed: Posed) -> list[Body]:
         free = np.concatenate([-np.cross(w, central @ w), link.mass * gravity])
         F = free - inertia @ np.concatenate([turning, moving])
         child = np.asarray(motions[links[k + 1].name].p, float) if k + 1 < len(links) else p
-        found.append(Body(inertia, np.concatenate([axis, np.cross(axis, outer)]), _shift(child - p), F))
+        S = np.eye(6)  # a force at the child's centre, here
+        S[:3, 3:] = skew(child - p)
+        found.append(Body(inertia, np.concatenate([axis, np.cross(axis, outer)]), S, F))
     return found
 
 

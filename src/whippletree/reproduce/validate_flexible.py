@@ -73,8 +73,7 @@ def _forces(out: Outcome, known: dict, tol: dict) -> None:
     run = simulate(hub_and_beam(3).compile(), 5.0, tau=[0.1, 0.0, 0.0, 0.0], output_step=0.5, rtol=1e-10, atol=1e-14)
     steps = known["hub_step_torque_0p1Nm"]["three_clamped_modes_theta_and_tip_y"]
     at = [round(2 * float(t)) for t in steps]
-    angles = np.array([theta for theta, _ in steps.values()])
-    tips = np.array([y for _, y in steps.values()])
+    angles, tips = np.array(list(steps.values())).T
     out.compare("step torque, 3 modes: hub, relative", run["pivot.q"][at], angles, tol["step_rel"], relative=True)
     # the tip's y is that of P10's linear theory up to theta squared
     bound = tol["step_rel"] + float(angles.max()) ** 2

@@ -50,11 +50,8 @@ def top() -> Outcome:
 def puma() -> Outcome:
     """P06: two engines' numbers, and four digits as they were published."""
     out, given = Outcome(), case("P06")
-    bare, geared, known = (
-        problems.puma560(rotors=False).compile(),
-        problems.puma560().compile(),
-        given["reference"]["recomputed"],
-    )
+    bare, geared = problems.puma560(rotors=False).compile(), problems.puma560().compile()
+    known = given["reference"]["recomputed"]
     qn, q1, v1, a1 = (np.array(given["states"][k]) for k in ("qn", "q1", "v1", "a1"))
     v, zero, tol = np.array([1.0, 2, 3, 1, 2, 3]), np.zeros(6), given["tolerance"]["recomputed"]
     forward = known["forward_qdd_q1_v1_with_rotor"]
