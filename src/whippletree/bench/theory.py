@@ -164,8 +164,8 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
 
 
 def _processors(n: int, p: int) -> Row:
-    row, sent = Row("processors", f"{n}, p = {p}", n, n, threads=p), costs.hybrid_messages(n, p)
-    row.operations = {
+    sent = costs.hybrid_messages(n, p)
+    counted = {
         "O(n)": costs.linear(n).total,
         "DCA": costs.dca(n, p).total,
         "DCA simulated": simulated_dca(n, p),
@@ -178,7 +178,7 @@ def _processors(n: int, p: int) -> Row:
         "hybrid with messages": costs.hybrid(n, p).total + ALPHA * sent.alpha + BETA * sent.beta,
         "hybrid with messages simulated": simulated_hybrid(n, p, ALPHA, BETA),
     }
-    return row
+    return Row("processors", f"{n}, p = {p}", n, n, threads=p, operations=counted)
 
 
 def _hybrid(n: int) -> Row:
