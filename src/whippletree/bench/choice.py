@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dynamics import calibrate, predict, reduction
 from ..dynamics.choose import able_to_solve, decide
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.loads import signals
 from ..dynamics.operations import of_reduction
 from ..dynamics.predict import Use
@@ -34,6 +35,10 @@ MODES = 4, 10  # of flexible bodies
 BENT_UP_TO = 256  # flexible bodies
 BATCHED = 30, 1024  # bodies of chains whose states come in batches
 BATCHES = 2, LANES, 16 * LANES
+# how joints of a row stand, where not about or along z
+AXES: dict[str, dict[str, Any]] = {
+    "spherical": {}, "free": {}, "universal": {"axis": "x", "axis2": "y"}, "screw": {"axis": "z", "pitch": 0.1},
+}  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -59,8 +64,6 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
 
 def timed(case: Case, rounds: int) -> Row:
     """One case."""
-    import whippletree
-
     system, one = case.system, case.q.ndim == 1
     use = Use() if one else Use(min(len(case.q), LANES))
     row = Row(case.family, case.label, system.model.size, system.nu, states=1 if one else len(case.q))
@@ -68,17 +71,15 @@ def timed(case: Case, rounds: int) -> Row:
     predicted = _predicted(case, use)
     shortest = min(predicted.values())
     names = [n for n in able_to_solve(system) if predicted.get(n, shortest) <= HOPELESS * shortest or n == row.taken]
-    forward = partial(whippletree.forward_dynamics, system, case.q, case.u, case.tau)
+    forward = partial(forward_dynamics, system, case.q, case.u, case.tau)
     runs = {name: partial(forward, algorithm=name) for name in (*names, AUTO)}
     reference = runs[names[0]]()
     row.differences = {name: difference(run(), reference) for name, run in runs.items()}
     for _ in range(rounds):  # in turn, so that what else runs here hits all alike
         for name, run in runs.items():
             row.seconds[name] = min(row.seconds.get(name, inf), calibrate.best(run, TURN))
-    row.predicted = predicted
-    if not one:
-        row.seconds = {name: took / row.states for name, took in row.seconds.items()}
-        row.predicted = {name: took / min(row.states, LANES) for name, took in predicted.items()}
+    row.seconds = {name: took / row.states for name, took in row.seconds.items()}
+    row.predicted = {name: took / min(row.states, LANES) for name, took in predicted.items()}
     return row
 
 
@@ -123,8 +124,7 @@ def cases(sizes: tuple[int, ...]) -> Iterator[Case]:
     for name, build in many.items():
         for n in sizes:
             yield _tree(name, str(n), build(n))
-    for name in ("ladder", "tower", "stewart"):
-        bodies, most = {"ladder": (2, 10_000), "tower": (3, 1024), "stewart": (19, 1024)}[name]
+    for name, (bodies, most) in {"ladder": (2, 10_000), "tower": (3, 1024), "stewart": (19, 1024)}.items():
         for n in dict.fromkeys(max(1, size // bodies) for size in sizes if size <= most):
             yield looped(name, f"{n} loops" if name != "stewart" else f"{n} platforms", loop_families.LOOPS[name](n))
     for n in CELLS:
@@ -147,14 +147,9 @@ def row(kinds: list[str], seed: int = 3) -> Model:
     model = Model(f"row of {len(kinds)}")
     for k, kind in enumerate(kinds):
         model.body(f"b{k}", mass=1.0, com=tuple(rng.normal(size=3) * 0.1), inertia=(4e-2, 5e-2, 3e-2))
-        axes: dict[str, Any] = {} if kind in ("spherical", "free") else {"axis": "z"}
-        if kind == "universal":
-            axes = {"axis": "x", "axis2": "y"}
-        if kind == "screw":
-            axes["pitch"] = 0.1
         turn = rng.normal(size=4)
         at = Pose(tuple(rng.normal(size=3) * 0.2), tuple(turn / np.linalg.norm(turn)))
-        model.joint(f"j{k}", kind, f"b{k - 1}" if k else "ground", f"b{k}", at=at, **axes)
+        model.joint(f"j{k}", kind, f"b{k - 1}" if k else "ground", f"b{k}", at=at, **AXES.get(kind, {"axis": "z"}))
     return model
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.division import SHARE
+from ..dynamics.functions import forward_dynamics
 from . import exact, families, plain_dca
 from .loop_families import Posed
 from .measure import Call, best_calls, difference
@@ -76,11 +77,9 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
 
 
 def _call(system: Any, engine: str, algorithm: str, threads: int, *state: np.ndarray) -> Call:
-    import whippletree
-
     # articulated as users call it: not through the path of batches
     how: dict[str, Any] = {} if algorithm == "articulated" else {"threads": threads}
-    run = partial(whippletree.forward_dynamics, system, *state, algorithm=algorithm, **how)
+    run = partial(forward_dynamics, system, *state, algorithm=algorithm, **how)
     return Call(engine, run, run)
 
 

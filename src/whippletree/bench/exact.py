@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import bmat, coo_matrix, csr_matrix, identity
+from scipy.sparse import bmat, bsr_matrix, coo_matrix, csr_matrix, identity
 from scipy.sparse.linalg import splu
 
 from ..errors import SimulationError
@@ -112,21 +112,16 @@ def _sparse(rows: list[Any], order: dict[str, int]) -> csr_matrix:
 
 
 def _mass(model: Model, motions: dict[str, Motion]) -> tuple[csr_matrix, np.ndarray]:
-    blocks, h, at, to = [], [], [], []
-    gravity = np.array(model.gravity, Long)
-    for k, body in enumerate(model.bodies.values()):
+    blocks, h, gravity = [], [], np.array(model.gravity, Long)
+    for body in model.bodies.values():
         m = motions[body.name]
         I = m.R @ np.array(body.inertia, Long) @ m.R.T
         block = np.zeros((6, 6), Long)
         block[:3, :3], block[3:, 3:] = I, body.mass * np.eye(3, dtype=Long)
-        blocks.append(block.ravel())
+        blocks.append(block)
         h += [-_cross(m.w, I @ m.w), body.mass * gravity]
-        index = np.arange(6 * k, 6 * k + 6)
-        at.append(np.repeat(index, 6))
-        to.append(np.tile(index, 6))
-    n = 6 * len(blocks)
-    places = (np.concatenate(at), np.concatenate(to))
-    return coo_matrix((np.concatenate(blocks), places), shape=(n, n)).tocsr(), np.concatenate(h)
+    n = len(blocks)
+    return bsr_matrix((np.array(blocks), np.arange(n), np.arange(n + 1))).tocsr(), np.concatenate(h)
 
 
 # ---------------------------------------------------------------- joints
@@ -146,8 +141,8 @@ def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[n
     J = np.zeros((6, 12), Long)
     J[:3, 0:3], J[:3, 6:9] = -frame.T, frame.T
     J[3:, 3:6], J[3:, 9:12] = -A.R.T, A.R.T
-    J[3:, 0:3] = A.R.T @ (_skew(A.lever) + _skew(d))  # - alpha x (lever + d)
-    J[3:, 6:9] = -A.R.T @ _skew(B.lever)
+    J[3:, 0:3] = A.R.T @ (skew(A.lever) + skew(d))  # - alpha x (lever + d)
+    J[3:, 6:9] = -A.R.T @ skew(B.lever)
     turned = -frame.T @ _cross(spin, turning)
     whirl = _cross(b.w, _cross(b.w, B.lever)) - _cross(a.w, _cross(a.w, A.lever))
     slid = whirl - _cross(a.w, _cross(a.w, d)) - 2 * _cross(a.w, sliding)
@@ -184,7 +179,8 @@ def _moved(joint: Joint, posed: Posed, motions: dict[str, Motion]) -> Motion:
     z = A.R[:, 2]
     turn, slide, w, v = np.eye(3, dtype=Long), np.zeros(3, Long), np.zeros(3, Long), np.zeros(3, Long)
     if joint.kind == "revolute":
-        turn, w = _about_z(q), u * z
+        c, s = np.cos(q), np.sin(q)
+        turn, w = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], Long), u * z
     elif joint.kind == "spherical":
         turn = _rotation(q)
         w = A.R @ turn @ u
@@ -212,12 +208,7 @@ def _aligned(joint: Joint) -> np.ndarray:
 def _rotation(quaternion: Any) -> np.ndarray:
     q = np.array(quaternion, Long)
     w, p = q[0], q[1:]
-    return ((w * w - p @ p) * np.eye(3, dtype=Long) + 2 * w * _skew(p) + 2 * np.outer(p, p)) / (q @ q)
-
-
-def _about_z(angle: np.ndarray) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], Long)
+    return ((w * w - p @ p) * np.eye(3, dtype=Long) + 2 * w * skew(p) + 2 * np.outer(p, p)) / (q @ q)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -225,5 +216,5 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def _skew(a: np.ndarray) -> np.ndarray:
+def skew(a: np.ndarray) -> np.ndarray:
     return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]], Long)

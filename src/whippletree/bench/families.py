@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtra, ModelError, nearest
+from ..files import load
 from ..model import JOINT_KINDS, Model, Pose
 from ..model.shapes import rod
 from . import loop_families
@@ -91,10 +92,12 @@ def span(part: Any, most: int, what: str, example: str) -> tuple[int, int]:
 
 def _sizes(part: Any) -> list[int]:
     first, last = span(part, LARGEST, "sizes", "8:4096 (doubling) or 7,30,128")
-    out = [first]
-    while out[-1] * 2 <= last:
-        out.append(out[-1] * 2)
-    return out
+    return [first * power for power in powers(last // first)]
+
+
+def powers(most: int) -> list[int]:
+    """1, 2, 4 and on."""
+    return [1 << k for k in range(most.bit_length())]
 
 
 def chain(n: int, seed: int = 0) -> Model:
@@ -141,23 +144,19 @@ def hanging(n: int) -> Model:
 
 def robot(name: str) -> Model:
     """A robot of the example-robot-data package, through ``whippletree.load``."""
-    import whippletree as wt
-
     sizes([name], "robot")
     path, base = ROBOTS[name]
     folder = robots_folder()
-    return wt.load(folder / path, base=base, packages=[folder.parent])
+    return load(folder / path, base=base, packages=[folder.parent])
 
 
 def rolled(name: str | int) -> Model:
     """What a rollout is measured on: a robot, the model of a file, or a chain of so many bodies."""
-    import whippletree as wt
-
     if isinstance(name, int):
         return chain(name)
     if name in ROBOTS:
         return robot(name)
-    model = wt.load(name)
+    model = load(name)
     model.passive = False  # engines are compared by their dynamics: forces differ in form
     model.forces.clear()
     return model

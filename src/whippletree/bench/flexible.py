@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import flexible_cost
+from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix
 from ..errors import ModelError, nearest
 from ..modes.modes import FIDELITIES
 from .families import span
@@ -32,11 +33,8 @@ LEAST = 3
 def mode_numbers(text: str | Sequence[Any] | None) -> tuple[int, ...]:
     """Numbers of modes from "1:20" (all of them), "1,5,10" or a sequence."""
     parts = PLANNED_MODES if text is None else text.split(",") if isinstance(text, str) else text
-    found: list[int] = []
-    for part in parts:
-        first, last = span(part, MOST_MODES, "numbers of modes", "1:20 (all of them) or 1,5,10")
-        found += range(first, last + 1)
-    return tuple(dict.fromkeys(found))
+    spans = [span(part, MOST_MODES, "numbers of modes", "1:20 (all of them) or 1,5,10") for part in parts]
+    return tuple(dict.fromkeys(n for first, last in spans for n in range(first, last + 1)))
 
 
 def known_fidelity(name: str) -> str:
@@ -86,9 +84,7 @@ class Balance:
     """M udot + b = tau, and how well accelerations fulfil it."""
 
     def __init__(self, system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
-        import whippletree
-
-        self.M, self.b, self.tau = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u), tau
+        self.M, self.b, self.tau = mass_matrix(system, q), bias_force(system, q, u), tau
 
     def error(self, udot: np.ndarray) -> float:
         """What is left over, each row relative to the sizes of its terms: rounding makes some 1e-16 of it for each."""
@@ -100,14 +96,11 @@ class Balance:
 def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[Call]:
     from scipy.linalg import cho_factor, cho_solve
 
-    import whippletree
-
-    forward = whippletree.forward_dynamics
-    articulated = partial(forward, system, q, u, tau, algorithm="articulated")
-    composite = partial(forward, system, q, u, tau, algorithm="composite")
+    forward = partial(forward_dynamics, system, q, u, tau)
+    articulated, composite = (partial(forward, algorithm=name) for name in ("articulated", "composite"))
 
     def dense() -> np.ndarray:
-        M, b = whippletree.mass_matrix(system, q), whippletree.bias_force(system, q, u)
+        M, b = mass_matrix(system, q), bias_force(system, q, u)
         factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
         return np.asarray(cho_solve(factors, tau - b, overwrite_b=True, check_finite=False))
 
@@ -115,22 +108,12 @@ def _calls(system: Any, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> list[C
 
 
 def _say(result: BenchResult) -> None:
-    for question, along in (("growth with modes", "modes"), ("growth with bodies", "bodies")):
-        found = growth(result, question)
-        if found:
-            first, last, value = found
-            result.note(
-                f"{OURS}: slope of log time against log {along} {value:.2f}, from {first:g} to {last:g} {along}"
-            )
+    for along in ("modes", "bodies"):
+        result.note_growth(OURS, along, growth(result, f"growth with {along}"))
     for row in (*(r for r in result.asked("modes") if r.modes in (5, 10)), *result.asked("many bodies")):
         counted = row.operations[COMPOSITE] / row.operations[OURS]
-        took = ", ".join(f"{e.removeprefix(OURS + ' ')} {_ratio(row, e)}" for e in (COMPOSITE, DENSE))
+        took = ", ".join(f"{e.removeprefix(OURS + ' ')} {row.ratio(e):.3g}x" for e in (COMPOSITE, DENSE))
         result.note(f"composite against articulated, {row.label}: counted {counted:.1f}x; measured {took}")
-
-
-def _ratio(row: Row, engine: str) -> str:
-    ratio = row.ratio(engine)
-    return "-" if ratio is None else f"{ratio:.3g}x"
 
 
 def growth(result: BenchResult, question: str) -> tuple[float, float, float] | None:

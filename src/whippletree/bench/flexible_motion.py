@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.functions import forward_dynamics
+from ..dynamics.kinematics import kinematics
 from ..integrate.simulate import simulate
 from .exudyn import ExudynChain
 from .flexible_families import chain, points
 from .links import CannotHold
-from .measure import Call, race, took
+from .loop_families import start
+from .measure import Call, difference, race, took
 from .result import OURS, BenchResult, Row
 
 UNTIL = 0.5  # s
@@ -50,12 +53,10 @@ class Motion:
         self.start = {f"j{k}": float(u) for k, u in enumerate(self.u)}
 
     def ours(self, label: str, options: dict[str, Any]) -> Call:
-        import whippletree
-
         run = partial(simulate, self.system, UNTIL, u=self.start, output_step=UNTIL, **options)
 
         def value() -> np.ndarray:
-            there = whippletree.kinematics(self.system, run().q[-1])
+            there = kinematics(self.system, run().q[-1])
             return np.array([there.position(f"b{k}/tip") for k in range(self.bodies)])
 
         return Call(label, run, value)
@@ -72,15 +73,10 @@ class Motion:
 
     def apart_at_start(self) -> float:
         """How far Exudyn's modal accelerations are from ours at the start, relative to the largest."""
-        import whippletree
-
-        q, u = np.zeros(self.system.nq), np.zeros(self.system.nu)
-        for name, speed in self.start.items():
-            u[self.system.u_index(name)] = speed
-        udot = whippletree.forward_dynamics(self.system, q, u)
+        udot = forward_dynamics(self.system, *start(self.system, {}, self.start))
         mine = np.array([udot[self.system.u_index(f"b{k}")] for k in range(self.bodies)])
         theirs = ExudynChain(self.bodies, self.strip, self.u).accelerations()
-        return float(np.abs(theirs - mine).max() / np.abs(mine).max())
+        return difference(theirs, mine)
 
 
 def measure(result: BenchResult, bodies: Iterable[int], progress: Callable[[str], None]) -> None:

@@ -66,12 +66,11 @@ class Link:
 
 @dataclass(slots=True)
 class Closing:
-    """A joint that closes a loop: its two links, and where its sides stand in them, z along its axis."""
+    """A joint that closes a loop: for each of its sides the link, and where it stands there, z along its axis."""
 
     joint: str
     kind: str
-    ends: tuple[int, int]
-    places: tuple[Place, Place]
+    sides: list[tuple[int, Place]]
 
 
 Steps = dict[str, list[tuple[Joint, bool]]]  # from each body outward; True where the joint points towards ground
@@ -95,8 +94,8 @@ def links_and_closings(model: Model, deep: bool = False) -> tuple[list[Link], li
     closings = []
     for j in over:
         (a, in_a), (b, in_b), align = where[j.parent], where[j.child], _align(j)
-        places = in_a @ _place(j.at) @ align, in_b @ _place(j.child_at) @ align
-        closings.append(Closing(j.name, j.kind, (a, b), places))
+        sides = [(a, in_a @ _place(j.at) @ align), (b, in_b @ _place(j.child_at) @ align)]
+        closings.append(Closing(j.name, j.kind, sides))
     return found, closings
 
 
@@ -217,16 +216,10 @@ class Coordinates:
     def __init__(
         self, tree: list[Link], system: Any, starts: list[tuple[int, int]], hold: Callable[[Link, np.ndarray], Held]
     ) -> None:
-        single = [(x, s) for x, s in zip(tree, starts, strict=True) if JOINT_KINDS[x.kind] == (1, 1)]
-        self.q_ours = np.array([system.q_index(x.joint).start for x, _ in single], int)
-        self.u_ours = np.array([system.u_index(x.joint).start for x, _ in single], int)
-        self.q_peer = np.array([s[0] for _, s in single], int)
-        self.u_peer = np.array([s[1] for _, s in single], int)
-        self.many = [
-            (x, system.q_index(x.joint), system.u_index(x.joint), *s)
-            for x, s in zip(tree, starts, strict=True)
-            if JOINT_KINDS[x.kind] != (1, 1)
-        ]
+        every = [(x, system.q_index(x.joint), system.u_index(x.joint), *s) for x, s in zip(tree, starts, strict=True)]
+        single = [(qs.start, us.start, q, u) for x, qs, us, q, u in every if JOINT_KINDS[x.kind] == (1, 1)]
+        self.q_ours, self.u_ours, self.q_peer, self.u_peer = np.array(single, int).reshape(-1, 4).T
+        self.many = [joint for joint in every if JOINT_KINDS[joint[0].kind] != (1, 1)]
         self.nq = sum(JOINT_KINDS[x.kind][0] for x in tree)
         self.nu = sum(JOINT_KINDS[x.kind][1] for x in tree)
         self.nu_ours = int(system.nu)
@@ -235,8 +228,7 @@ class Coordinates:
     def q(self, q: np.ndarray) -> np.ndarray:
         """The peer's configuration; a peer may need fewer numbers (roll-pitch-yaw), so its length is found here."""
         held = [(start, self.hold(x, q[qs]).q) for x, qs, _, start, _ in self.many]
-        saved = sum(JOINT_KINDS[x.kind][0] for x, *_ in self.many) - sum(len(h) for _, h in held)
-        out = np.zeros(self.nq - saved)
+        out = np.zeros(len(self.q_peer) + sum(len(h) for _, h in held))
         out[self.q_peer] = q[self.q_ours]
         for start, h in held:
             out[start : start + len(h)] = h

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..realtime.live import live
 from ..realtime.warm import warm
 from ..system.system import System
 from ..view.export import find_browser, window
+from .measure import took
 from .result import OURS, BenchResult, Row
 
 MODEL = Path("models/space_manipulator.toml")
@@ -58,9 +59,7 @@ def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:
         course.reset()
         for question, skipped, steps in (("free", 0, FREE), ("latched", HELD - FREE, LATCHED - HELD)):
             course.advance(skipped)
-            begun = time.perf_counter()
-            course.advance(steps)
-            best[question] = min(best[question], (time.perf_counter() - begun) / steps)
+            best[question] = min(best[question], took(partial(course.advance, steps)) / steps)
     return best
 
 

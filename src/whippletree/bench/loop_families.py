@@ -130,13 +130,12 @@ def lattice(n: int, seed: int = 0) -> Posed:
     turns = {"ground": np.zeros(2)}
     for i in range(n + 1):
         for j in range(n + 1):
-            for name, along, turn, there in (
-                (f"h{i},{j}", "x", across[j], j < n),
-                (f"v{i},{j}", "y", upward[i], i < n),
-            ):
-                if there:
-                    it.model.body(name, **bar(along))
-                    turns[name] = turn
+            if j < n:
+                it.model.body(f"h{i},{j}", **bar("x"))
+                turns[f"h{i},{j}"] = across[j]
+            if i < n:
+                it.model.body(f"v{i},{j}", **bar("y"))
+                turns[f"v{i},{j}"] = upward[i]
     tip = {"g": (0, 0, 0), "h": (1, 0, 0), "v": (0, 1, 0)}
     for i in range(n + 1):
         for j in range(n + 1):

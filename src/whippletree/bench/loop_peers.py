@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.functions import forward_dynamics
 from ..model import Model
-from .links import CannotHold, Closing, Place, links_and_closings
+from .links import CannotHold, Closing, links_and_closings
 from .loop_families import AllJoints, Posed, start
 from .measure import Call
 from .mujoco import Mujoco
@@ -40,8 +41,6 @@ class Ours:
         self.all = AllJoints(posed.model)
 
     def calls(self) -> list[Call]:
-        import whippletree
-
         s, rows = self.system, self.all.rows(self.joints)
         q, u = start(s, self.posed.q, self.posed.u)
         speeds = np.linspace(1.0, 0.0, BATCH)  # speeds that keep loops closed do so at any scale
@@ -49,7 +48,7 @@ class Ours:
         many = np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu))
 
         def call(name: str, algorithm: str, state: tuple[np.ndarray, ...]) -> Call:
-            run = partial(whippletree.forward_dynamics, s, *state, algorithm=algorithm)
+            run = partial(forward_dynamics, s, *state, algorithm=algorithm)
 
             def value() -> np.ndarray:
                 out = np.zeros(self.all.nu)
@@ -109,7 +108,7 @@ class PinocchioLoops(Pinocchio):
         state = (model, data, to.q(q), to.turn(q, u), np.zeros(model.nv))
         constraints, ids = pin.StdVec_RigidConstraintModel(), [*self.ids, 0]  # ids[-1] is ground
         for c in self.closings:
-            ends = sorted(_ends(c), key=lambda end: -end[0])  # ground last: lcaba crashes where it is first
+            ends = sorted(c.sides, key=lambda end: -end[0])  # ground last: lcaba crashes where it is first
             sides = [x for k, place in ends for x in (ids[k], pin.SE3(place.R, place.p))]
             kind, frame = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
             constraints.append(pin.RigidConstraintModel(kind, model, *sides, frame))
@@ -153,7 +152,9 @@ class MujocoLoops(Mujoco):
         def close(spec: Any, bodies: list[Any]) -> None:
             mj = self.mj
             for c in closings:
-                names = [self._site(spec, bodies, k, p, f"{c.joint}/{n}") for n, (k, p) in enumerate(_ends(c))]
+                names = f"{c.joint}/0", f"{c.joint}/1"
+                for name, (link, place) in zip(names, c.sides, strict=True):
+                    (bodies[link] if link >= 0 else spec.worldbody).add_site(name=name, pos=place.p)
                 loop = spec.add_equality(type=mj.mjtEq.mjEQ_CONNECT, objtype=mj.mjtObj.mjOBJ_SITE)
                 loop.name1, loop.name2, loop.solimp = *names, STIFFEST
 
@@ -162,15 +163,6 @@ class MujocoLoops(Mujoco):
         self.model.opt.solver = self.mj.mjtSolver.mjSOL_NEWTON
         self.joints = tuple(x.joint for x in tree)
 
-    @staticmethod
-    def _site(spec: Any, bodies: list[Any], link: int, place: Place, name: str) -> str:
-        (bodies[link] if link >= 0 else spec.worldbody).add_site(name=name, pos=place.p)
-        return name
-
     def calls(self) -> list[Call]:
         q, u = self.all.vector(self.posed.q, "q"), self.all.vector(self.posed.u)
         return self.forward(q, u, np.zeros(self.all.nu))
-
-
-def _ends(c: Closing) -> list[tuple[int, Place]]:
-    return list(zip(c.ends, c.places, strict=True))

@@ -13,7 +13,7 @@ from ..errors import SimulationError
 from . import exact
 from .exudyn import Exudyn
 from .loop_families import LOOPS, AllJoints, Posed
-from .loop_peers import BATCH, Ours, planar
+from .loop_peers import BATCH, Ours, PinocchioDeep, planar
 from .measure import Call, difference, race, slope, took
 from .peers import LOOP_PEERS
 from .result import OURS, BenchResult, Row
@@ -41,8 +41,8 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         posed = LOOPS[result.family](size)
         engines = [Ours(posed), *_held(result, against, posed, size)]
         system = engines[0].system
-        row = Row("forward", _label(result.family, size), len(posed.model.bodies), system.nu)
-        row.loops = len(system.cut_joints)
+        label = {"lattice": f"{size} x {size}", "stewart": f"{size} platforms"}.get(result.family, str(size))
+        row = Row("forward", label, len(posed.model.bodies), system.nu, loops=len(system.cut_joints))
         progress(f"{posed.model.name}: exact accelerations")
         truth = _truth(result, posed, row.loops)
         calls = []
@@ -56,20 +56,13 @@ def measure(result: BenchResult, sizes: Iterable[int], against: list[str], progr
         spent |= {e: (row.loops, s) for e, s in row.seconds.items()}
         result.rows.append(row)
     for engine in result.engines():
-        found = growth(result, engine, SLOPE_FROM)
-        if found:
-            first, last, value = found
-            result.note(f"{engine}: slope of log time against log loops {value:.2f}, from {first:g} to {last:g} loops")
-
-
-def _label(family: str, size: int) -> str:
-    return {"lattice": f"{size} x {size}", "stewart": f"{size} platforms"}.get(family, str(size))
+        result.note_growth(engine, "loops", growth(result, engine, SLOPE_FROM))
 
 
 def _held(result: BenchResult, against: list[str], posed: Posed, size: int) -> list[Any]:
     kinds = [k for name in against for k in LOOP_PEERS[name]]
-    if any(getattr(k, "deep", False) for k in kinds) and not planar(posed.model):
-        kinds = [k for k in kinds if not getattr(k, "deep", False)]
+    if PinocchioDeep in kinds and not planar(posed.model):
+        kinds.remove(PinocchioDeep)
         result.note("pinocchio: on the deep tree, planar mechanisms only")
     return held(result, kinds, size, posed)
 
@@ -91,11 +84,9 @@ def _asked(
     result: BenchResult, call: Call, engine: Any, row: Row, truth: dict[str, Any] | None, spent: dict[str, Any]
 ) -> bool:
     """The error of a call, unless it would take too long; whether it is to be timed."""
-    before = spent.get(call.engine)
-    if call.engine in CUBIC:
-        expected = before[1] * (row.loops / before[0]) ** 3 if before else LONGEST * (row.loops / MANY) ** 3
-    else:
-        expected = before[1] if before else 0.0
+    cubic = call.engine in CUBIC
+    loops, seconds = spent.get(call.engine, (MANY, LONGEST) if cubic else (1, 0.0))
+    expected = seconds * (row.loops / loops) ** (3 if cubic else 0)
     if expected > LONGEST:
         if not any(n.startswith(f"{call.engine}: not from ") for n in result.notes):
             result.note(f"{call.engine}: not from {row.label} on: a call would take some {expected:.1f} s")

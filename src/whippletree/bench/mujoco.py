@@ -54,23 +54,18 @@ class Mujoco:
         except ValueError as refusal:
             raise CannotHold(str(refusal).splitlines()[0].removeprefix("Error: ")) from None
         self.model.opt.disableflags = sum(int(getattr(mujoco.mjtDisableBit, name)) for name in off)
-        starts = [(int(self.model.jnt_qposadr[i]), int(self.model.jnt_dofadr[i])) for i in map(self._id, tree)]
-        self.to = Coordinates(tree, system, starts, self._hold)
-
-    def _id(self, x: Link) -> int:
-        return int(self.model.joint(x.joint).id)
+        joints = [self.model.joint(x.joint) for x in tree]
+        self.to = Coordinates(tree, system, [(int(j.qposadr[0]), int(j.dofadr[0])) for j in joints], self._hold)
 
     def _add(self, on: Any, x: Link) -> Any:
-        mj, types = self.mj, self.mj.mjtJoint
+        types, align = self.mj.mjtJoint, self.mj.mjtAlignFree.mjALIGNFREE_FALSE
         kinds = {"revolute": types.mjJNT_HINGE, "prismatic": types.mjJNT_SLIDE, "spherical": types.mjJNT_BALL}
         moments, turn = np.linalg.eigh(x.inertia)
         turn[:, 2] *= np.sign(np.linalg.det(turn))
         body = on.add_body(pos=x.at.p, quat=quaternion_from_matrix(x.at.R), explicitinertial=True, mass=x.mass)
         body.ipos, body.inertia, body.iquat = x.com, moments, quaternion_from_matrix(turn)
         kind = kinds.get(x.kind, types.mjJNT_FREE)
-        body.add_joint(
-            name=x.joint, type=kind, axis=(0, 0, 1), armature=x.armature, align=mj.mjtAlignFree.mjALIGNFREE_FALSE
-        )
+        body.add_joint(name=x.joint, type=kind, axis=(0, 0, 1), armature=x.armature, align=align)
         return body
 
     @staticmethod

@@ -91,10 +91,9 @@ class Pinocchio:
         """
         pin, to, model, data = self.pin, self.to, self.model, self.data
         turn = to.turn_udot if question == "inverse" else lambda q, u, x: to.turn(q, x)
-        Q, U, X = (
-            np.array([f(*s) for s in zip(q, u, x, strict=True)])
-            for f in (lambda q, u, x: to.q(q), lambda q, u, x: to.turn(q, u), turn)
-        )
+        back = to.back_udot if question == "forward" else lambda q, u, x: to.back(q, x)
+        Q = np.array([to.q(a) for a in q])
+        U, X = (np.array([f(*s) for s in zip(q, u, x, strict=True)]) for f in (lambda q, u, x: to.turn(q, u), turn))
         args = ((a,) for a in Q) if question == "mass" else zip(Q, U, X, strict=True)
         one, each = {"forward": pin.aba, "inverse": pin.rnea, "mass": pin.crba}[question], list(args)
 
@@ -102,11 +101,13 @@ class Pinocchio:
             for a in each:
                 one(model, data, *a)
 
+        def ours(found: Any) -> np.ndarray:
+            return np.array([back(*s) for s in zip(q, u, found, strict=True)])
+
         def kept() -> np.ndarray:
             if question == "mass":
                 return np.array([self.mass(s)[0].value() for s in q])
-            found = [one(model, data, *a).copy() for a in each]
-            return self._back(question, q, u, np.array(found))
+            return ours([one(model, data, *a).copy() for a in each])
 
         calls = [Call("pinocchio loop", loop, kept)] if threads == 1 else []
         if question != "mass":
@@ -116,12 +117,7 @@ class Pinocchio:
 
             def parallel() -> np.ndarray:
                 run()
-                return self._back(question, q, u, out.T.copy())
+                return ours(out.T)
 
             calls.append(Call("pinocchio parallel", run, parallel))
         return calls
-
-    def _back(self, question: str, q: np.ndarray, u: np.ndarray, x: np.ndarray) -> np.ndarray:
-        if question == "forward":
-            return np.array([self.to.back_udot(*s) for s in zip(q, u, x, strict=True)])
-        return np.array([self.to.back(*s) for s in zip(q, x, strict=True)])

@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .exact import body_motions, side_of
+from .exact import body_motions, side_of, skew
 from .loop_families import Posed
-
-U = np.eye(6)
 
 
 class Handles(NamedTuple):
@@ -46,15 +44,8 @@ def accelerations(posed: Posed) -> np.ndarray:
     inverse = np.linalg.inv(whole.P11)  # ground: A1 = P udot, P' f1 = 0
     udot[0] = (P @ inverse @ whole.b1) / (P @ inverse @ P)
     f1 = inverse @ (P * udot[0] - whole.b1)
-    _hand_back(tree, f1, np.zeros(6), bodies, udot)
+    _hand_back(tree, f1, np.zeros(6), udot)
     return udot
-
-
-def _shift(r: np.ndarray) -> np.ndarray:
-    """A force at r from here, here."""
-    S = np.eye(6)
-    S[:3, 3:] = [[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]]
-    return S
 
 
 def _bodies(posed: Posed) -> list[Body]:
@@ -75,24 +66,22 @@ def _bodies(posed: Posed) -> list[Body]:
         central = R @ np.array(link.inertia, float) @ R.T
         inertia = np.zeros((6, 6))
         inertia[:3, :3], inertia[3:, 3:] = central, link.mass * np.eye(3)
-        F = np.concatenate([-np.cross(w, central @ w), link.mass * gravity]) - inertia @ np.concatenate(
-            [turning, moving]
-        )
+        free = np.concatenate([-np.cross(w, central @ w), link.mass * gravity])
+        F = free - inertia @ np.concatenate([turning, moving])
         child = np.asarray(motions[links[k + 1].name].p, float) if k + 1 < len(links) else p
-        found.append(Body(inertia, np.concatenate([axis, np.cross(axis, outer)]), _shift(child - p), F))
+        S = np.eye(6)  # a force at the child's centre, here
+        S[:3, 3:] = skew(child - p)
+        found.append(Body(inertia, np.concatenate([axis, np.cross(axis, outer)]), S, F))
     return found
-
-
-def _leaf(body: Body) -> Handles:
-    inverse = np.linalg.inv(body.inertia)  # eqs (12)-(16)
-    at2, free = body.S.T @ inverse, inverse @ body.F
-    return Handles(inverse, inverse @ body.S, at2, at2 @ body.S, free, body.S.T @ free)
 
 
 def _assemble(bodies: list[Body], first: int, last: int) -> tuple[Handles, tuple]:
     """Bodies first to last as one, and how it was made."""
     if last - first == 1:
-        return _leaf(bodies[first]), ()
+        body = bodies[first]
+        inverse = np.linalg.inv(body.inertia)  # eqs (12)-(16)
+        at2, free = body.S.T @ inverse, inverse @ body.F
+        return Handles(inverse, inverse @ body.S, at2, at2 @ body.S, free, body.S.T @ free), ()
     k = (first + last) // 2
     (A, left), (B, right) = _assemble(bodies, first, k), _assemble(bodies, k, last)
     P = bodies[k].P
@@ -107,12 +96,12 @@ def _assemble(bodies: list[Body], first: int, last: int) -> tuple[Handles, tuple
     return whole, (k, A, B, W, d, along / (P @ along), left, right)
 
 
-def _hand_back(tree: tuple, f1: np.ndarray, f2: np.ndarray, bodies: list[Body], udot: np.ndarray) -> None:
+def _hand_back(tree: tuple, f1: np.ndarray, f2: np.ndarray, udot: np.ndarray) -> None:
     if not tree:
         return
     k, A, B, W, d, along, left, right = tree
     reach = B.P12 @ f2 - A.P21 @ f1
     force = W @ reach + d  # eq. (26)
     udot[k] = along @ (reach + B.b1 - A.b2)  # eq. (23)
-    _hand_back(left, f1, -force, bodies, udot)
-    _hand_back(right, force, f2, bodies, udot)
+    _hand_back(left, f1, -force, udot)
+    _hand_back(right, force, f2, udot)

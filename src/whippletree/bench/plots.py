@@ -135,13 +135,11 @@ def _flexible(figure: Any, result: BenchResult) -> None:
     panels = figure.subplots(1, 3 if moved else 2)
     for panel in panels:
         panel.set(xscale="log", yscale="log")
+        panel.yaxis.set_minor_formatter(NullFormatter())
     _figure_2(panels[0], result)
     _growth(panels[1], result)
     if moved:
         _motion(panels[2], moved)
-    for panel in panels:
-        panel.yaxis.set_minor_formatter(NullFormatter())
-        plain(panel, key=8)
 
 
 def _figure_2(panel: Any, result: BenchResult) -> None:
@@ -155,9 +153,9 @@ def _figure_2(panel: Any, result: BenchResult) -> None:
     for engine, name in ((OURS, "articulated, counted"), (COMPOSITE, "composite, counted")):
         counted = [r.operations[engine] / rate * 1e6 for r in rows]
         panel.plot(modes, counted, color=STYLES[engine][0], linestyle="--", linewidth=1.1, label=name)
-    panel.set(xlabel="modes of each body", ylabel="time per state (µs)")
-    _plain_ticks(panel, [m for m in (1, 2, 5, 10, 20, 50, 100) if m <= modes[-1]])
-    panel.set_title(f"{rows[0].bodies} bodies (counts at {rate / 1e9:.2g} Gflop/s)", loc="left")
+    ticks(panel, [m for m in (1, 2, 5, 10, 20, 50, 100) if m <= modes[-1]])
+    title = f"{rows[0].bodies} bodies (counts at {rate / 1e9:.2g} Gflop/s)"
+    plain(panel, title, 8, xlabel="modes of each body", ylabel="time per state (µs)")
 
 
 def _growth(panel: Any, result: BenchResult) -> None:
@@ -168,9 +166,8 @@ def _growth(panel: Any, result: BenchResult) -> None:
             style = {"color": colour, "marker": marker, "markersize": 4.5}
             label = f"{along}, with {held}: slope {found[2]:.2f}"
             panel.plot([getattr(r, along) for r in rows], [r.seconds[OURS] * 1e6 for r in rows], label=label, **style)
-    panel.set(xlabel="modes or bodies", ylabel="time per state (µs)")
-    _plain_ticks(panel, [8, 16, 32, 64, 128, 256])
-    panel.set_title("articulated: growth", loc="left")
+    ticks(panel, [8, 16, 32, 64, 128, 256])
+    plain(panel, "articulated: growth", 8, xlabel="modes or bodies", ylabel="time per state (µs)")
 
 
 def _motion(panel: Any, rows: list[Row]) -> None:
@@ -180,16 +177,8 @@ def _motion(panel: Any, rows: list[Row]) -> None:
             name = f"{engine}, {count} bod{'y' if count == 1 else 'ies'}"
             panel.plot(*zip(*found, strict=True), label=name, **_style(engine, linestyle=line))
     panel.invert_xaxis()
-    panel.set(xlabel="error of tips at the end (m)", ylabel="wall time of the motion (s)")
-    panel.set_title(f"motion, {rows[0].modes} modes: time for accuracy", loc="left")
-
-
-def _plain_ticks(panel: Any, at: list[int]) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    panel.xaxis.set_major_locator(FixedLocator(at))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    panel.xaxis.set_minor_locator(NullLocator())
+    axes = {"xlabel": "error of tips at the end (m)", "ylabel": "wall time of the motion (s)"}
+    plain(panel, f"motion, {rows[0].modes} modes: time for accuracy", 8, **axes)
 
 
 def _bars(figure: Any, height: float, names: list[str], lengths: list[float], **axes: Any) -> None:

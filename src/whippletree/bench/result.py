@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cluster.local import processors
+from ..kernels.lanes import LANES
 
 OURS = "whippletree"
 
@@ -80,6 +81,13 @@ class BenchResult:
         if text not in self.notes:
             self.notes.append(text)
 
+    def note_growth(self, engine: str, along: str, found: tuple[float, float, float] | None) -> None:
+        """First, last and slope of :func:`~.measure.slope`, where there is one."""
+        if found:
+            first, last, value = found
+            span = f"from {first:g} to {last:g} {along}"
+            self.note(f"{engine}: slope of log time against log {along} {value:.2f}, {span}")
+
 
 class Statement(NamedTuple):
     """What a paper says at some place, what comes out here, whether they agree, and why not where they do not."""
@@ -93,8 +101,6 @@ class Statement(NamedTuple):
 
 def machine() -> dict[str, Any]:
     """Processor, cores, frequency (MHz, now and largest, where readable), SIMD lanes, system."""
-    import whippletree
-
     lines = _lines("/proc/cpuinfo")
     read = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     largest = _lines("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
@@ -103,7 +109,7 @@ def machine() -> dict[str, Any]:
         "cores": processors(),
         "mhz": float(read["cpu MHz"]) if "cpu MHz" in read else None,
         "mhz_largest": float(largest[0]) / 1000.0 if largest else None,
-        "lanes": whippletree.LANES,
+        "lanes": LANES,
         "system": f"{platform.system()} {platform.machine()}",
     }
 

@@ -39,11 +39,7 @@ class Motion:
         self.end = self.ours(METHODS[-1], FINEST).value()
 
     def ours(self, method: str, rtol: float) -> Call:
-        options: dict[str, Any] = {
-            "rtol": rtol,
-            "atol": ATOL * rtol,
-            "output_step": UNTIL,
-        }  # as solve_ivp: the end alone
+        options: Any = {"rtol": rtol, "atol": ATOL * rtol, "output_step": UNTIL}  # as solve_ivp: the end alone
         run = partial(run_ours, self.system, UNTIL, u=self.u, integrator=method, **options)
 
         def value() -> np.ndarray:

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
+from ..integrate.simulate import simulate
 from . import families
 from .divided import Chain, chains
 from .measure import Call, best_calls, difference
@@ -50,14 +52,12 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
 
 def _whole(chain: Chain, rounds: int) -> Row:
     """The chain undivided, and by divide and conquer."""
-    import whippletree
-
     system, q, u, tau, known = chain
     row = Row("forward", str(system.nu), system.nu, system.nu, pieces=1)
     ways = {OURS: "articulated"} | {way: way for way in OTHERS if way != "dca" or system.nu <= DCA_UP_TO}
     calls = []
     for way, algorithm in ways.items():
-        solve = partial(whippletree.forward_dynamics, system, q, u, algorithm=algorithm)
+        solve = partial(forward_dynamics, system, q, u, algorithm=algorithm)
         if known:
             row.differences[way] = difference(solve(tau=np.zeros(system.nu)), known[1])
         calls.append(Call(way, run := partial(solve, tau=tau), run))
@@ -78,10 +78,10 @@ class _Evaluation:
         self.turn = 1 - self.turn
         if self.pieces.solver.choice.solver == "thomas":
             self.pieces.evaluate(self.states[self.turn], self.u, self.tau, self.udot)
-            return self.udot
-        self.pieces.sweep_tree(self.states[self.turn], self.u, self.tau)
-        self.iterations = self.pieces.solve().iterations
-        self.pieces.answer_tree(self.udot)
+        else:
+            self.pieces.sweep_tree(self.states[self.turn], self.u, self.tau)
+            self.iterations = self.pieces.solve().iterations
+            self.pieces.answer_tree(self.udot)
         return self.udot
 
 
@@ -114,11 +114,9 @@ def iterations(system: Any, pieces: int, q: np.ndarray, u: np.ndarray, tau: np.n
 
 def _run() -> Row:
     """Iterations and residual of all evaluations of a run, each from the loads of the one before."""
-    import whippletree
-
     system, q, u, _ = families.one_state(families.chain(RUN_BODIES))
     algorithm = f"subchains(pieces={RUN_PIECES}, solver='pcg', rtol={RTOL})"
-    run = whippletree.simulate(system, RUN_UNTIL, q=q, u=u, algorithm=algorithm, output_step=RUN_UNTIL)
+    run = simulate(system, RUN_UNTIL, q=q, u=u, algorithm=algorithm, output_step=RUN_UNTIL)
     row = Row("run", f"{RUN_BODIES}, {RUN_UNTIL * 1e3:g} ms", RUN_BODIES, system.nu, pieces=RUN_PIECES)
     row.operations = {"mean": run.attrs["iterations_mean"], "most": float(run.attrs["iterations_most"])}
     row.differences = {"residual": run.attrs["residual_worst"], "gap": run.attrs["gap_worst"]}

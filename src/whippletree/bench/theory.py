@@ -13,23 +13,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..dynamics import costs
-from ..dynamics.costs import (
-    ANSWER_BODY,
-    ANSWER_CUT,
-    BASE_CUT,
-    BODY,
-    CUT,
-    DCA_BODY,
-    DCAE_BODY,
-    HYBRID_BODY,
-    ITERATION,
-    LEVEL,
-)
+from .families import powers
 from .result import BenchResult, Row, Statement
 
 INWARD = 0.5  # of a join, and of a leaf: done on the way in; only the sum counts where the tree is even
 MOST = 4096  # processors
-LEAF = DCA_BODY.total - LEVEL.total  # of a body that is a leaf of DCA: the rest of its sequential cost is joining
+# operations for a body by O(n), by DCA and with two handles, and for joining two subsystems
+BODY, DCA_BODY, DCAE_BODY, LEVEL = (x.total for x in (costs.BODY, costs.DCA_BODY, costs.DCAE_BODY, costs.LEVEL))
+LEAF = DCA_BODY - LEVEL  # of a body that is a leaf of DCA: the rest of its sequential cost is joining
 SHARED, SHARERS = (128, 256, 1024), (2, 4)  # bodies and processors of figure 7
 SHARES = tuple(n / 100 for n in range(10, 100, 5))
 FEW = (1, 2, 3, 4, 5, 6, 7, 8)  # processors of figures 4 and 6
@@ -103,42 +94,40 @@ def binary_assembly(leaves: Sequence[float], join: float) -> list[Task]:
             tasks.append(Task((1.0 - INWARD) * join, ((back[joined], 0.0),)))
             back[joined] = len(tasks) - 1
         back[a] = back[b] = back[joined]
-    for n, cost in enumerate(leaves):
-        tasks.append(Task((1.0 - INWARD) * cost, ((back[n], 0.0),)))
-    return tasks
+    return tasks + [Task((1.0 - INWARD) * cost, ((back[n], 0.0),)) for n, cost in enumerate(leaves)]
 
 
 def simulated_dca(n: int, p: int) -> float:
     """Every body a leaf."""
-    return makespan(binary_assembly([LEAF] * n, LEVEL.total), p)
+    return makespan(binary_assembly([LEAF] * n, LEVEL), p)
 
 
 def simulated_dcat(n: int, p: int) -> float:
     """The same with an O(n) subsystem at the tip, of the length that suits the formula."""
     if p == 1:
-        return BODY.total * n
-    ratio = DCA_BODY.total / BODY.total
+        return BODY * n
+    ratio = DCA_BODY / BODY
     tip = min(n - 1, max(1, round(n * ratio / (p - 1 + ratio))))
-    return makespan(binary_assembly([LEAF] * (n - tip) + [BODY.total * tip], LEVEL.total), p)
+    return makespan(binary_assembly([LEAF] * (n - tip) + [BODY * tip], LEVEL), p)
 
 
 def simulated_dcae(n: int, p: int, share: float | None = None) -> float:
     """A subsystem for each processor; the terminal one has this share of the bodies, or what keeps all busy."""
     if p == 1:
-        return BODY.total * n
-    ratio = DCAE_BODY.total / BODY.total
+        return BODY * n
+    ratio = DCAE_BODY / BODY
     tip = min(n - p + 1, max(1, round(n * (share or ratio / (p - 1 + ratio)))))
     cuts = [(n - tip) * k // (p - 1) for k in range(p)]
     lengths = [b - a for a, b in pairwise(cuts)]
-    return makespan(binary_assembly([DCAE_BODY.total * k for k in lengths] + [BODY.total * tip], LEVEL.total), p)
+    return makespan(binary_assembly([DCAE_BODY * k for k in lengths] + [BODY * tip], LEVEL), p)
 
 
 def simulated_hybrid(N: int, p: int, alpha: float = 0.0, beta: float = 0.0) -> float:
     """A subchain on each processor: steps II to VI, a word with the neighbour, three sums over all, and step IX."""
     if p == 1:
         return costs.uncut(N).total
-    each = N / p
-    tasks = [Task((HYBRID_BODY.total - BASE_CUT.total * (i == 0)) * each + CUT.total * (i > 0)) for i in range(p)]
+    each, body = N / p, costs.HYBRID_BODY.total
+    tasks = [Task((body - costs.BASE_CUT.total) * each)] + [Task(body * each + costs.CUT.total)] * (p - 1)
     before = list(range(p))
     for _ in range(3):
         step = 1
@@ -149,14 +138,9 @@ def simulated_hybrid(N: int, p: int, alpha: float = 0.0, beta: float = 0.0) -> f
                 tasks.append(Task(1.0, ((before[i], 0.0), (before[other], alpha + 2 * beta))))
                 latest.append(len(tasks) - 1)
             before, step = latest, 2 * step
-    rest = ITERATION.total + ANSWER_BODY.total * each + ANSWER_CUT.total
+    rest = costs.ITERATION.total + costs.ANSWER_BODY.total * each + costs.ANSWER_CUT.total
     tasks += [Task(rest, ((before[i], 2 * alpha + (6 + 70 + 10) * beta),)) for i in range(p)]
     return makespan(tasks, p)
-
-
-def powers(most: int) -> list[int]:
-    """1, 2, 4 and on."""
-    return [1 << k for k in range(most.bit_length()) if 1 << k <= most]
 
 
 def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str], None]) -> None:
@@ -166,25 +150,22 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
     for n in sizes:
         progress(f"chain of {n}")
         few = [p for p in FEW if p <= n == sizes[0]]
-        for p in sorted({*powers(min(n, MOST)), *few}):
-            result.rows.append(_processors(n, p))
+        result.rows += [_processors(n, p) for p in sorted({*powers(min(n, MOST)), *few})]
     progress("terminal shares")
     for n in SHARED:
         for p in SHARERS:
             for share in SHARES:
-                row = Row("share", f"{n}, {share:.0%}", n, n, threads=p)
-                row.operations = {"DCAe simulated": simulated_dcae(n, p, share)}
-                result.rows.append(row)
+                counted = {"DCAe simulated": simulated_dcae(n, p, share)}
+                result.rows.append(Row("share", f"{n}, {share:.0%}", n, n, threads=p, operations=counted))
     progress("hybrid")
-    for n in GROWING:
-        result.rows.append(_hybrid(n))
-    for text in said():
-        result.note(text)
+    result.rows += map(_hybrid, GROWING)
+    for said in (*divide_statements(), *hybrid_statements()):
+        result.note(f"{said.paper}; here: {said.here}")
 
 
 def _processors(n: int, p: int) -> Row:
-    row, sent = Row("processors", f"{n}, p = {p}", n, n, threads=p), costs.hybrid_messages(n, p)
-    row.operations = {
+    sent = costs.hybrid_messages(n, p)
+    counted = {
         "O(n)": costs.linear(n).total,
         "DCA": costs.dca(n, p).total,
         "DCA simulated": simulated_dca(n, p),
@@ -197,7 +178,7 @@ def _processors(n: int, p: int) -> Row:
         "hybrid with messages": costs.hybrid(n, p).total + ALPHA * sent.alpha + BETA * sent.beta,
         "hybrid with messages simulated": simulated_hybrid(n, p, ALPHA, BETA),
     }
-    return row
+    return Row("processors", f"{n}, p = {p}", n, n, threads=p, operations=counted)
 
 
 def _hybrid(n: int) -> Row:
@@ -205,7 +186,7 @@ def _hybrid(n: int) -> Row:
     row.operations = {
         "O(n^3)": costs.cubic(n),
         "O(n)": costs.linear(n).total,
-        f"O(n^{QUASI})": BODY.total * n**QUASI,
+        f"O(n^{QUASI})": BODY * n**QUASI,
         "O(log n), n processors": costs.logarithmic(n).total,
     }
     for p in (p for p in HYBRID if p <= n):
@@ -231,7 +212,7 @@ def divide_statements() -> list[Statement]:
     dca = fewest(lambda n, p: costs.dca(n, p).total, n), fewest(simulated_dca, n)
     dcae = fewest(lambda n, p: costs.dcae_balanced(n, p).total, n), fewest(simulated_dcae, n)
     four = line / costs.dca(n, 4).total, line / simulated_dca(n, 4)
-    handles, alone = DCAE_BODY.total / BODY.total, DCA_BODY.total / BODY.total
+    handles, alone = DCAE_BODY / BODY, DCA_BODY / BODY
     return [
         Statement(
             "theoretical DCA performance",
@@ -292,11 +273,6 @@ def hybrid_statements() -> list[Statement]:
             "of fewer bodies, table 3 with one iteration and no messages counts even less than O(log n) does",
         ),
     ]
-
-
-def said() -> list[str]:
-    """The same in lines, for the notes of a bench."""
-    return [f"{s.paper}; here: {s.here}" for s in (*divide_statements(), *hybrid_statements())]
 
 
 def _between(alpha: float, beta: float, p: int = 64) -> int:

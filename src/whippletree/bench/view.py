@@ -26,10 +26,10 @@ from ..view.export import QUIET, find_browser
 from ..view.server import HOST, free_port
 from .live import manipulator
 from .result import OURS, BenchResult, Row
+from .tables import MOMENTS
 
 SIZE = {"width": 1280, "height": 720}
 PATIENCE = 120.0  # s
-MOMENTS = ("listens", "page", "canvas", "drawn", "seen")
 EYE = """(() => {
   const gl = WebGL2RenderingContext.prototype, canvas = HTMLCanvasElement.prototype, context = canvas.getContext;
   const small = document.createElement('canvas'), at = window.noted = {};
@@ -85,8 +85,7 @@ def measure(result: BenchResult, megabytes: Iterable[int], progress: Callable[[s
             seen = sorted(moments["seen"] for moments in found)
             result.note(f"{label}: seen in {median(seen):.2f} s in the median, {seen[-1]:.2f} s at most")
             for name in MOMENTS:
-                row = Row(name, label, system.nb - 1, system.nu, seconds={OURS: best[name]})
-                result.rows.append(row)
+                result.rows.append(Row(name, label, system.nb - 1, system.nu, seconds={OURS: best[name]}))
         browser.close()
 
 

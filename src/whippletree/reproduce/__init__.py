@@ -40,8 +40,7 @@ def run(
     for name in wanted:
         module = import_module(f".{name}", __name__)
         command = f"whippletree reproduce {name}" + " --quick" * quick
-        place = folder / "papers" if name in PAPERS else folder
-        pictures = "" if name in PAPERS else name
+        place, pictures = (folder / "papers", "") if name in PAPERS else (folder, name)
         try:
             (place / pictures).mkdir(parents=True, exist_ok=True)
         except OSError as error:

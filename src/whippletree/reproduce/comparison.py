@@ -21,6 +21,7 @@ from ..bench.links import CannotHold
 from ..bench.loop_families import AllJoints, Posed, ladder, stewart
 from ..bench.loop_peers import MujocoLoops, Ours, PinocchioLoops
 from ..bench.measure import difference, race
+from ..bench.tables import QUESTIONS
 from ..dynamics.kinematics import energy
 from ..errors import ModelError
 from ..files.whole_file import whole_file
@@ -78,16 +79,12 @@ def _evaluations(engine: str, some: tuple[str, ...] = (), rounds: int = ROUNDS) 
         except CannotHold as refusal:
             yield Compared(engine, name, f"refused: {refusal}", None, None, None)
             continue
-        for what, question, args in (
-            ("forward dynamics", "forward", (q, u, tau)),
-            ("inverse dynamics", "inverse", (q, u, tau)),
-            ("mass matrix", "mass", (q,)),
-        ):
+        for question, args in (("forward", (q, u, tau)), ("inverse", (q, u, tau)), ("mass", (q,))):
             mine, other = getattr(ours, question)(*args)[0], getattr(theirs, question)(*args)
             times = race([mine, *other], rounds)
             best = min(other, key=lambda c: times[c.engine])
             apart = difference(best.value(), mine.value())
-            yield Compared(engine, name, what, apart, times[mine.engine], times[best.engine])
+            yield Compared(engine, name, QUESTIONS[question], apart, times[mine.engine], times[best.engine])
 
 
 def _took(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -188,7 +185,7 @@ def _mujoco_ladder() -> Iterator[Compared]:
         return data
 
     data, took = _took(run)
-    angle = float(data.qpos[model.jnt_qposadr[model.joint("foot0").id]])
+    angle = float(data.joint("foot0").qpos[0])
     there = np.array([-np.sin(angle), np.cos(angle)])
     yield _tips("mujoco", "RK4 of 1 ms", there, took)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ..analysis.mobility import mobility
 from ..analysis.reactions import reactions
 from ..bench import families
+from ..bench.measure import took
 from ..bench.picture import plain
 from ..bench.result import Statement
 from ..dynamics.constraint_rows import rows_of
@@ -29,7 +30,6 @@ from .page import Page, digits, small
 from .problems import sleigh, sleigh_solution
 from .validate_trees import docked
 
-KEY = "kelly1987"
 TITLE = "Real-time simulation of constrained motion (Kelly 1987)"
 L = (0, 1, 2, 3, 1, 5)  # the body connection array of figure 2: two arms on a body that floats
 MADE, BROKEN, UNTIL = 1.0, 3.0, 4.0  # s: of the temporary constraint of figure 3
@@ -204,12 +204,11 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     run = motion()
     at = equations(run)
     page.text(
-        f"[{KEY}] is a survey for the simulation of berthing and docking: how constraints enter Kane's equations, by "
-        "undetermined multipliers or by the null space of their matrix, and why some of them come and go. It has no "
+        "[kelly1987] is a survey for the simulation of berthing and docking: how constraints enter Kane's equations, "
+        "by undetermined multipliers or by the null space of their matrix, and why some of them come and go. It has no "
         "numbers but one; its equations are checked here on the system of its figures 2 and 3. The code is "
         "`dynamics/multipliers.py`, `dynamics/nullspace.py` and `integrate/temporary.py` "
         "([concept](../concepts/constraints.md)).",
-        "## What agrees",
     )
     page.statements(statements(run, at, docked()))
     _arms(page, run)
@@ -260,15 +259,11 @@ def _sleigh(page: Page) -> None:
 def _measured(page: Page, tell: Callable[[str], None]) -> None:
     tell("real time")
     system = arms("temporary").compile()
-    options: dict[str, Any] = {"u": START, "integrator": "rk4", "output_step": UNTIL}
     rows = []
     for step in (0.01, 0.001):
-        took = []
-        for _ in range(3):
-            begun = perf_counter()
-            simulate(system, UNTIL, step=step, **options)
-            took.append(perf_counter() - begun)
-        rows.append([f"{step * 1e3:g} ms", digits(min(took)), f"{digits(UNTIL / min(took), 2)}"])
+        run = partial(simulate, system, UNTIL, u=START, integrator="rk4", step=step, output_step=UNTIL)
+        best = min(took(run) for _ in range(3))
+        rows.append([f"{step * 1e3:g} ms", digits(best), digits(UNTIL / best, 2)])
     page.text(
         "## Real time",
         f"The paper asks for real time with a man in the loop: {UNTIL:g} s of the two arms by `rk4`, with the grasp "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..bench import run as bench
 from ..bench.flexible import COMPOSITE, growth
 from ..bench.flexible_families import chain, state, strip
+from ..bench.measure import difference
 from ..bench.picture import plain
 from ..bench.result import OURS, BenchResult, Statement
 from ..dynamics import flexible_cost
@@ -21,10 +21,9 @@ from ..dynamics.functions import (
     mass_matrix,
     mass_matrix_inverse,
 )
-from .page import Page, digits, small, whole
+from .page import Page, microseconds, small, whole
 from .validate_flexible import turning_frequencies
 
-KEY = "jain1992"
 TITLE = "Recursive flexible multibody dynamics with spatial operators (Jain and Rodriguez 1992)"
 BODIES = 10  # of figure 2
 MODES = range(1, 21)
@@ -51,7 +50,7 @@ def lemmas() -> dict[str, float]:
         "lemma 1": float(np.abs(M - M.T).max() / np.abs(M).max()),
         "lemma 2": float((np.abs(factor @ np.diag(D) @ factor.T - M) / scale).max()),
         "lemma 4": float(np.abs(inverse @ M - eye).max()),
-        "agreement": float(np.abs(articulated - composite).max() / np.abs(articulated).max()),
+        "agreement": difference(composite, articulated),
         "inverse": float((np.abs(again - tau) / size).max()),
         "condition": float(np.linalg.cond(M)),
     }
@@ -133,10 +132,9 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     """The page."""
     tell("counts and lemmas")
     page.text(
-        f"[{KEY}] writes the dynamics of flexible bodies with the spatial operators of rigid ones, and so gets an "
+        "[jain1992] writes the dynamics of flexible bodies with the spatial operators of rigid ones, and so gets an "
         "inverse, a composite-body and an articulated-body algorithm. Modes are eliminated before the hinge of their "
         "body. Here it is `dynamics/flexible.py` and `dynamics/operators.py` ([concept](../concepts/flexible.md)).",
-        "## What agrees",
     )
     page.statements(statements(lemmas()))
     measured = None
@@ -157,26 +155,18 @@ def _figure_2(page: Page, measured: BenchResult | None) -> None:
     caption = "Figure 2: operations by section VII" + (", and measured times" if measured else "")
     with page.figure("flexible_figure_2", caption, (8.6 if measured else 4.6, 3.8)) as figure:
         panels = figure.subplots(1, 2 if measured else 1, squeeze=False)[0]
-        for count, colour, name in (
-            (flexible_cost.articulated, "#D55E00", "articulated body"),
-            (flexible_cost.composite, "#0072B2", "composite body"),
+        rows = measured.asked("modes") if measured else []
+        for count, engine, colour, name in (
+            (flexible_cost.articulated, OURS, "#D55E00", "articulated body"),
+            (flexible_cost.composite, COMPOSITE, "#0072B2", "composite body"),
         ):
             panels[0].plot(MODES, [count([n] * BODIES) / 1e3 for n in MODES], color=colour, label=name)
-        panels[0].set(xlabel="modes of each body", ylabel="thousands of operations", ylim=(0, None))
-        if measured:
-            _times(panels[1], measured)
-        for panel in panels:
+            if measured:
+                times = [r.seconds[engine] * 1e6 for r in rows]
+                panels[1].plot([r.modes for r in rows], times, ".-", color=colour, label=name)
+        for panel, what in zip(panels, ("thousands of operations", "time (µs)"), strict=False):
+            panel.set(xlabel="modes of each body", ylabel=what, ylim=(0, None))
             plain(panel, key=8, xticks=[1, 5, 10, 15, 20])
-
-
-def _times(panel: Any, measured: BenchResult) -> None:
-    rows = measured.asked("modes")
-    for engine, colour, name in (
-        (OURS, "#D55E00", "articulated body"),
-        (COMPOSITE, "#0072B2", "composite body"),
-    ):
-        panel.plot([r.modes for r in rows], [r.seconds[engine] * 1e6 for r in rows], ".-", color=colour, label=name)
-    panel.set(xlabel="modes of each body", ylabel="time (µs)", ylim=(0, None))
 
 
 def _counts(page: Page) -> None:
@@ -194,15 +184,12 @@ def _counts(page: Page) -> None:
 
 def _measured(page: Page, result: BenchResult) -> None:
     rows = {r.modes: r for r in result.asked("modes")}
-    page.text(
-        "## Measured",
-        f"Microseconds of one evaluation (`{result.command}`). {page.measured()}",
-    )
+    page.text("## Measured", f"Microseconds of one evaluation (`{result.command}`). {page.measured()}")
     table = []
     for n in (1, 2, 5, 10, 15, 20):
         r = rows[n]
-        took = [digits(r.seconds[e] * 1e6) for e in (OURS, COMPOSITE)]
-        table.append([str(n), *took, f"{r.seconds[COMPOSITE] / r.seconds[OURS]:.2f}", f"{ratio(n):.2f}"])
+        took, measured = microseconds(r, (OURS, COMPOSITE)), r.seconds[COMPOSITE] / r.seconds[OURS]
+        table.append([str(n), *took, f"{measured:.2f}", f"{ratio(n):.2f}"])
     page.table(["modes", "articulated", "composite", "measured ratio", "counted ratio"], table)
     grown = [(q, growth(result, q)) for q in ("growth with modes", "growth with bodies")]
     words = "; ".join(f"{name}: power {s[2]:.2f}, from {s[0]:g} to {s[1]:g}" for name, s in grown if s)

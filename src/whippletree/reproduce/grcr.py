@@ -11,18 +11,16 @@ import numpy as np
 from ..analysis.mobility import mobility
 from ..bench import run as bench
 from ..bench.loop_families import LOOPS
-from ..bench.loop_peers import Ours
 from ..bench.loops import growth as measured_growth
-from ..bench.picture import plain
+from ..bench.picture import legend, plain
 from ..bench.result import OURS, Statement
 from ..dynamics.kinematics import jacobian
 from ..integrate.simulate import simulate
 from ..result.result import Result
 from .loop_problems import five_bar, start
-from .page import Page, digits, small, whole
+from .page import Page, digits, microseconds, small, whole
 from .problems import table
 
-KEY = "critchley2003"
 TITLE = "Generalized recursive coordinate reduction (Critchley and Anderson 2003)"
 UNTIL, APART = 3.0, 0.05  # s
 FINE: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12}
@@ -51,10 +49,8 @@ def dependent_sets(variant: str) -> dict[tuple[int, ...], float]:
     """
     system, q, _ = five_bar(variant)
     columns = jacobian(system, q, "bar4")[2:5]  # turn about z, shift along x and y
-    along = np.array(
-        [np.cos(np.pi / 4), np.sin(np.pi / 4)] if variant == "A" else [-np.sin(np.pi / 4), np.cos(np.pi / 4)]
-    )
-    J = np.column_stack([columns, [0.0, *along]])
+    c, s = np.cos(np.pi / 4), np.sin(np.pi / 4)
+    J = np.column_stack([columns, [0.0, c, s] if variant == "A" else [0.0, -s, c]])
     sets = combinations(range(1, 6), 3)
     return {s: float(np.linalg.svd(J[:, [k - 1 for k in s]], compute_uv=False)[-1]) for s in sets}
 
@@ -72,9 +68,8 @@ def operations(family: str, sizes: tuple[int, ...]) -> list[tuple[int, dict[str,
     found = []
     for size in sizes:
         posed = LOOPS[family](size)
-        system = Ours(posed).system
-        q, _ = start(system, posed.q)
-        at = mobility(system, q)
+        system = posed.model.compile()
+        at = mobility(system, start(system, posed.q)[0])
         found.append((len(system.cut_joints), at.operations, at.keys or (0, 0.0)))
     return found
 
@@ -159,14 +154,12 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     apart = max(float(np.abs(r.q - of["reduction"].q).max()) for of in runs.values() for r in of.values())
     hurried = {v: five_bar_runs(v, COARSE) for v in "AB"}
     tell("operations of ladders, towers, lattices and platforms")
-    sizes = {family: some[: 3 if quick else None] for family, some in GROWING.items()}
-    counts = {family: operations(family, some) for family, some in sizes.items()}
+    counts = {family: operations(family, sizes[: 3 if quick else None]) for family, sizes in GROWING.items()}
     page.text(
-        f"[{KEY}] extends recursive coordinate reduction to all mechanisms: loops are folded into the articulated-body "
-        "sweep, by arbitrary dependent coordinates (ACS, sec. 4) or by coupled loops (GCL, sec. 5). Here both are one "
-        "recursion over fronts ([concept](../concepts/loops.md), `dynamics/reduction.py`). The traditional technique, "
-        "which cuts joints and solves for multipliers, is `dynamics/multipliers.py`.",
-        "## What agrees",
+        "[critchley2003] extends recursive coordinate reduction to all mechanisms: loops are folded into the "
+        "articulated-body sweep, by arbitrary dependent coordinates (ACS, sec. 4) or by coupled loops (GCL, sec. 5). "
+        "Here both are one recursion over fronts ([concept](../concepts/loops.md), `dynamics/reduction.py`). The "
+        "traditional technique, which cuts joints and solves for multipliers, is `dynamics/multipliers.py`.",
     )
     page.statements(statements(counts, apart, hurried))
     _five_bar(page, runs, hurried)
@@ -217,7 +210,7 @@ def _five_bar(page: Page, runs: dict[str, dict[str, Result]], hurried: dict[str,
                 panel.plot(run.t[1:], np.maximum(run["closure"][1:], 1e-17), color=colour, label=name, linewidth=1.2)
             plain(panel, yscale="log", xlabel="t (s)", title=f"variant {variant}")
         figure.axes[0].set_ylabel("closure (m or rad)")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+        legend(figure, figure.axes[:1], 4)
 
 
 def _counts(page: Page, counts: dict[str, list[tuple[int, dict[str, int], Any]]]) -> None:
@@ -246,9 +239,7 @@ def _counts(page: Page, counts: dict[str, list[tuple[int, dict[str, int], Any]]]
 def _measured(page: Page, tell: Callable[[str], None]) -> None:
     result = bench("ladder", sizes="4:256", against=(), rounds=10, progress=tell)
     engines = [OURS, f"{OURS} multipliers"]
-    rows = [
-        [str(r.loops), *(digits(r.seconds[e] * 1e6) if e in r.seconds else "-" for e in engines)] for r in result.rows
-    ]
+    rows = [[str(r.loops), *microseconds(r, engines)] for r in result.rows]
     powers = [measured_growth(result, e, 16) for e in engines]
     rows.append(["*power*", *(f"*{p[2]:.2f}*" if p else "-" for p in powers)])
     page.text(

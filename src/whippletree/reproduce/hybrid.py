@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log2
-from typing import Any
 
 import numpy as np
 
-from ..bench import families, subchains, theory
 from ..bench import run as bench
+from ..bench import subchains, theory
+from ..bench.families import chain, one_state
 from ..bench.measure import difference, slope
 from ..bench.parallel_plots import growth
 from ..bench.picture import plain, ticks
@@ -19,9 +19,8 @@ from ..dynamics.costs import Count, Messages
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.subchain_options import Cutting
 from ..dynamics.subchains import Pieces, cut_of
-from .page import Page, digits, small, whole
+from .page import Page, digits, microseconds, small, whole
 
-KEY = "anderson1999"
 TITLE = "A hybrid parallelizable low order algorithm (Anderson and Duan 1999)"
 TABLE = (1024, 16)  # N and N_sub at which table 3 is evaluated
 SHOWN = (32, 8)  # bodies and subchains whose matrix is drawn
@@ -39,14 +38,9 @@ def table_3(N: float, N_sub: float) -> tuple[Count, Messages]:
     return found, Messages(2 + 3 * rounds, 6 * rounds + 86)
 
 
-def state(bodies: int) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    """A chain of turning hinges, and q, u and tau of it."""
-    return families.one_state(families.chain(bodies))
-
-
 def gamma(bodies: int, pieces: int) -> tuple[np.ndarray, list[int]]:
     """The coefficient matrix of eq. (65), rows in units of their own, and how many loads each cut has."""
-    system, q, u, tau = state(bodies)
+    system, q, u, tau = one_state(chain(bodies))
     choice = Cutting(pieces=pieces)
     made = Pieces(cut_of(system, choice), choice)
     made.sweep_tree(q, u, tau)
@@ -68,12 +62,12 @@ def iterations(quick: bool) -> tuple[list[list[float]], dict[int, list[list[floa
     """Loads m and iterations from nothing: at one length of subchains, and for one chain in ever more pieces."""
     growing = []
     for n in LENGTHS[: 3 if quick else None]:
-        system, *at = state(n)
+        system, *at = one_state(chain(n))
         pieces = n // FIXED
         growing.append([5.0 * (pieces - 1), subchains.iterations(system, pieces, *at)[1]])
     dividing: dict[int, list[list[float]]] = {}
     for n in CHAINS[: 1 if quick else None]:
-        system, *at = state(n)
+        system, *at = one_state(chain(n))
         found = [[5.0 * (p - 1), *subchains.iterations(system, p, *at)] for p in PIECES]
         dividing[n] = [[m, cold, warm] for m, warm, cold in found]
     return growing, dividing
@@ -88,7 +82,7 @@ def power(points: list[list[float]]) -> float:
 
 def agreement() -> float:
     """How far accelerations in subchains are from those of the whole chain, relative to the largest."""
-    system, q, u, tau = state(TABLE[0])
+    system, q, u, tau = one_state(chain(TABLE[0]))
     whole_chain = forward_dynamics(system, q, u, tau, algorithm="articulated")
     cut = forward_dynamics(system, q, u, tau, algorithm=f"subchains(pieces={TABLE[1]})")
     return difference(cut, whole_chain)
@@ -112,8 +106,8 @@ def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]
         ),
         Statement(
             "table 3",
-            f"communication: {digits(sent.alpha)} α + {digits(sent.beta)} β",
-            f"sum of the steps: {digits(told.alpha)} α + {digits(told.beta)} β",
+            f"communication: {_sent(sent)}",
+            f"sum of the steps: {_sent(told)}",
             "yes" if sent == told else "no",
         ),
         Statement(
@@ -161,10 +155,9 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     tell("iterations")
     growing, dividing = iterations(quick)
     page.text(
-        f"[{KEY}] cuts a chain into subchains that float, sweeps each in O(n), and finds the loads at the cuts by "
-        "preconditioned conjugate gradients. Here it is `subchains` ([concept](../concepts/subchains.md), "
+        "[anderson1999] cuts a chain into subchains that float, sweeps each in O(n), and finds the loads at the cuts "
+        "by preconditioned conjugate gradients. Here it is `subchains` ([concept](../concepts/subchains.md), "
         "`dynamics/subchains.py`), for trees too and with elimination as the default.",
-        "## What agrees",
     )
     page.statements(statements(growing, dividing))
     _tables(page)
@@ -178,27 +171,29 @@ def _count(count: Count) -> str:
     return f"{whole(count.m)}m {'+' if count.a >= 0 else '-'} {whole(abs(count.a))}a"
 
 
+def _sent(messages: Messages) -> str:
+    return f"{digits(messages.alpha)} α + {digits(messages.beta)} β"
+
+
 def _tables(page: Page) -> None:
-    N, N_sub = TABLE
     page.text(
         "## The cost tables",
-        f"Table 3, one subchain on each processor, evaluated at N = {N} bodies and N_sub = {N_sub} subchains:",
+        "Table 3, one subchain on each processor, evaluated at N = {} bodies and N_sub = {} subchains:".format(*TABLE),
     )
-    rows = [
-        [step, _count(c), f"{digits(m.alpha)} α + {digits(m.beta)} β"]
-        for step, (c, m) in costs.hybrid_steps(N, N_sub).items()
-    ]
-    sent = costs.hybrid_messages(N, N_sub)
-    rows.append(["sum", _count(costs.hybrid(N, N_sub)), f"{digits(sent.alpha)} α + {digits(sent.beta)} β"])
-    printed, told = table_3(N, N_sub)
-    rows.append(["printed total", _count(printed), f"{digits(told.alpha)} α + {digits(told.beta)} β"])
+    steps = costs.hybrid_steps(*TABLE) | {
+        "sum": (costs.hybrid(*TABLE), costs.hybrid_messages(*TABLE)),
+        "printed total": table_3(*TABLE),
+    }
+    rows = [[step, _count(c), _sent(m)] for step, (c, m) in steps.items()]
     page.table(["step", "computation", "communication"], rows)
     page.text("The tables behind its references: sequential algorithms, and O(log N) on N processors.")
     bodies = (10, 100, 1000)
-    rows = [[name, *(_count(cost(n)) for n in bodies)] for name, cost in costs.SEQUENTIAL.items()]
-    rows.append(["hybrid, not cut", *(_count(costs.uncut(n)) for n in bodies)])
-    rows.append(["hybrid in 4 subchains, one processor", *(_count(costs.hybrid_sequential(n, 4)) for n in bodies)])
-    rows.append(["Newton-Euler O(log N), N processors", *(_count(costs.logarithmic(n)) for n in bodies)])
+    algorithms = costs.SEQUENTIAL | {
+        "hybrid, not cut": costs.uncut,
+        "hybrid in 4 subchains, one processor": lambda n: costs.hybrid_sequential(n, 4),
+        "Newton-Euler O(log N), N processors": costs.logarithmic,
+    }
+    rows = [[name, *(_count(cost(n)) for n in bodies)] for name, cost in algorithms.items()]
     page.table(["algorithm", *(f"N = {n}" for n in bodies)], rows)
 
 
@@ -250,10 +245,9 @@ def _measured(page: Page, tell: Callable[[str], None]) -> None:
         f"Microseconds of one evaluation on one core, best single call (`{result.command}`). {page.measured()} The "
         "paper has no times.",
     )
-    rows = []
+    rows, ways = [], (OURS, *subchains.SOLVERS)
     for r in result.asked("forward"):
         how = "whole" if r.pieces == 1 else f"{r.pieces} subchains"
-        took = [digits(r.seconds[way] * 1e6) if way in r.seconds else "-" for way in (OURS, *subchains.SOLVERS)]
-        wrong = min((r.differences[w] for w in (OURS, *subchains.SOLVERS) if w in r.differences), default=None)
-        rows.append([f"{r.label}, {how}", *took, "-" if wrong is None else small(wrong)])
+        wrong = min((r.differences[way] for way in ways if way in r.differences), default=None)
+        rows.append([f"{r.label}, {how}", *microseconds(r, ways), "-" if wrong is None else small(wrong)])
     page.table(["bodies", "articulated", "thomas", "cyclic", "pcg", "error of the best"], rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.picture import picture
-from ..bench.result import Statement, machine, versions
+from ..bench.result import Row, Statement, machine, versions
 from ..files.whole_file import whole_file
 
 
@@ -34,7 +34,8 @@ class Page:
         self.parts.append("\n".join(lines))
 
     def statements(self, found: Iterable[Statement]) -> None:
-        """What the paper says beside what comes out."""
+        """A section of what the paper says beside what comes out."""
+        self.text("## What agrees")
         rows = [[s.where, s.paper, s.here, f"**{s.agrees}**: {s.why}" if s.why else s.agrees] for s in found]
         self.table(["where", "the paper", "here", "agrees"], rows, 4)
 
@@ -70,6 +71,11 @@ def digits(x: float, count: int = 3) -> str:
     if not 1e-3 <= abs(x) < 1e9:
         return _short(f"{x:.{count - 1}e}")
     return f"{x:,.{max(0, count - 1 - math.floor(math.log10(abs(x))))}f}"
+
+
+def microseconds(row: Row, ways: Iterable[str]) -> list[str]:
+    """Times of some ways, a dash where one was not timed."""
+    return [digits(row.seconds[way] * 1e6) if way in row.seconds else "-" for way in ways]
 
 
 def whole(x: float) -> str:

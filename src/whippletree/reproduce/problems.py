@@ -17,18 +17,14 @@ from ..model import Model, Pose
 from ..system.system import System
 
 DATA = Path(__file__).parent / "data"
-FILES = {
-    "P01": "p01_fivebar", "P02": "p02_andrews", "P03": "p03_bricard", "P04": "p04_nfourbar", "P05": "p05_heavytop",
-    "P06": "p06_puma560", "P07": "p07_chain", "P08": "p08_tree", "P09": "p09_sleigh", "P10": "p10_flexbeam",
-    "P11": "p11_docking",
-}  # fmt: skip
 Start = tuple[System, np.ndarray, np.ndarray]  # a system, its q and its u
 
 
 @cache
 def case(name: str) -> dict[str, Any]:
     """Model, start, reference numbers and tolerances of a case, as "P01"."""
-    return json.loads((DATA / f"{FILES[name]}.json").read_text("utf-8"))
+    (file,) = DATA.glob(f"{name.lower()}_*.json")
+    return json.loads(file.read_text("utf-8"))
 
 
 def table(name: str) -> Any:
@@ -58,9 +54,8 @@ def puma560(rotors: bool = True) -> Model:
     model = Model("puma560", gravity=given["gravity"])
     for i in range(6):
         solid = {"mass": given["mass"][i], "com": given["com"][i], "inertia": given["inertia_diag"][i]}
-        model.body(
-            f"link{i + 1}", idealized=i in (0, 2), **solid
-        )  # no mass; a moment of the table over the sum of the rest
+        # idealized: no mass; a moment of the table over the sum of the rest
+        model.body(f"link{i + 1}", idealized=i in (0, 2), **solid)
         half = given["alpha"][i] / 2  # joint frame in the link: the inverse of Tz(d) Tx(a) Rx(alpha)
         c, s = np.cos(2 * half), np.sin(2 * half)
         a, d = given["a"][i], given["d"][i]
@@ -168,10 +163,8 @@ def docking(latch: str = "fixed", **options: Any) -> Model:
     for name in "AB":
         model.body(name, mass=given[name]["mass"], inertia=given[name]["inertia"])
         model.joint(f"flight_{name}", "free", "ground", name)
-    if latch == "fixed":
-        model.constraint("latch", "latch", body="B", to="A")
-    else:
-        model.constraint("latch", "latch", body="B", to="A", joint=latch, at=(-0.75, 0, 0), to_at=(0.75, 0, 0))
+    hinge: Any = {} if latch == "fixed" else {"joint": latch, "at": (-0.75, 0, 0), "to_at": (0.75, 0, 0)}
+    model.constraint("latch", "latch", body="B", to="A", **hinge)
     model.temporary("latch", make_at=0.0, break_at=5.0, here=latch == "fixed", **options)
     return model
 

@@ -28,6 +28,8 @@ def beams() -> Outcome:
     """P10."""
     out, given = Outcome(), case("P10")
     known, tol = given["reference"], given["tolerance"]
+    turning = known["rotating_cantilever"]
+    published = turning["published_flap_first"]
     with out.timed():
         clamped = Model("clamped", gravity=(0, 0, 0))
         clamped.flexible("arm", p10(5))
@@ -47,14 +49,12 @@ def beams() -> Outcome:
         for speed in TURNED:
             for plane, name in (("bending_z", "flap"), ("bending_y", "chord")):
                 swing, _ = turning_frequencies(float(speed), "stiffened", plane)
-                want = known["rotating_cantilever"][name][speed]
                 what = f"turning at {speed}, {name}, relative"
-                out.compare(what, swing[:3], want, tol["rotating_rel"], relative=True)
+                out.compare(what, swing[:3], turning[name][speed], tol["rotating_rel"], relative=True)
                 if name == "flap":
                     flaps.append(swing[0])
-                    printed = known["rotating_cantilever"]["published_flap_first"][speed]
+                    printed = published[speed]
                     out.compare(f"turning at {speed}, flap, published", swing[0], printed, 1e-4 * printed + 5e-5)
-    published = known["rotating_cantilever"]["published_flap_first"]
     shown = (np.array([float(s) for s in published]), np.array(list(published.values())))
     line = (np.array([float(s) for s in TURNED]), np.array(flaps))
     out.curves.append(Curve("P10 turning beam, flap", ("speed of rotation", "first frequency"), line, shown))
@@ -73,8 +73,7 @@ def _forces(out: Outcome, known: dict, tol: dict) -> None:
     run = simulate(hub_and_beam(3).compile(), 5.0, tau=[0.1, 0.0, 0.0, 0.0], output_step=0.5, rtol=1e-10, atol=1e-14)
     steps = known["hub_step_torque_0p1Nm"]["three_clamped_modes_theta_and_tip_y"]
     at = [round(2 * float(t)) for t in steps]
-    angles = np.array([theta for theta, _ in steps.values()])
-    tips = np.array([y for _, y in steps.values()])
+    angles, tips = np.array(list(steps.values())).T
     out.compare("step torque, 3 modes: hub, relative", run["pivot.q"][at], angles, tol["step_rel"], relative=True)
     # the tip's y is that of P10's linear theory up to theta squared
     bound = tol["step_rel"] + float(angles.max()) ** 2

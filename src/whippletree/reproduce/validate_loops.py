@@ -38,11 +38,8 @@ def five_bars() -> Outcome:
             names = [f"{kind}{i}" for i in range(1, 6)]
             out.compare(f"{variant}: {unit}, 0 to 3 s", found, columns(rows, names), given["tolerance"][kind])
         out.bound(f"{variant}: drift of energy, relative", energy_drift(run), given["tolerance"]["energy_drift"])
-        out.curves.append(
-            Curve(
-                f"P01 five-bar, variant {variant}", ("t (s)", "q1 (rad)"), (run.t, run["q1.q"]), (rows["t"], rows["q1"])
-            )
-        )
+        title, shown = f"P01 five-bar, variant {variant}", (rows["t"], rows["q1"])
+        out.curves.append(Curve(title, ("t (s)", "q1 (rad)"), (run.t, run["q1.q"]), shown))
     return out
 
 
@@ -106,15 +103,13 @@ def ladders() -> Outcome:
         at = np.rint(known["t"] / APART).astype(int)
         k = kinematics(system, run.q)
         tip = k.position("crank0") + k.rotation("crank0")[:, :, 1]
-        label = f"{n} four-bar{'s' * (n > 1)}"
-        where = tip[at, :2]
-        out.compare(f"{label}: tip B0 (m), 1 to 100 s", where, columns(known, ["B0x", "B0y"]), given["tolerance"]["B0"])
+        label, path = f"{n} four-bar{'s' * (n > 1)}", columns(known, ["B0x", "B0y"])
+        out.compare(f"{label}: tip B0 (m), 1 to 100 s", tip[at, :2], path, given["tolerance"]["B0"])
         change = np.abs(run["energy"] - run["energy"][0]).max()
         out.bound(f"{label}: change of energy (J), 100 s", change, given["tolerance"]["energy_J"])
         out.bound(f"{label}: loops open by", run["closure"], 1e-9)
         if n == LADDERS[-1]:
-            early = run.t <= 10.0
-            shown = (known["t"][known["t"] <= 10], known["B0x"][known["t"] <= 10])
-            line = (run.t[early], tip[early, 0])
+            early, first = run.t <= 10.0, known[known["t"] <= 10]
+            line, shown = (run.t[early], tip[early, 0]), (first["t"], first["B0x"])
             out.curves.append(Curve(f"P04 ladder of {n}", ("t (s)", "B0, x (m)"), line, shown))
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..bench import peers
 from ..bench.picture import plain
 from ..bench.result import machine
 from . import comparison
-from .checks import Curve, Outcome
+from .checks import Outcome
 from .page import Page, digits, small
 from .problems import case
 from .validate_flexible import beams
@@ -88,29 +88,23 @@ def _pictures(page: Page, outcomes: dict[str, Outcome]) -> None:
     with page.figure("curves", "Ours as lines, references as dots", (8.6, 2.3 * lines)) as figure:
         panels = figure.subplots(lines, COLUMNS).ravel()
         for panel, curve in zip(panels, shown, strict=False):
-            _draw(panel, curve)
+            panel.plot(*curve.ours, color="#0072B2", linewidth=1.2)
+            every = max(1, len(curve.reference[0]) // 20)
+            panel.plot(*(x[::every] for x in curve.reference), "o", color="#D55E00", markersize=3.5, fillstyle="none")
+            panel.set_title(curve.title, loc="left", fontsize=9)
+            plain(panel, xlabel=curve.axes[0], ylabel=curve.axes[1])
         for panel in panels[len(shown) :]:
             panel.set_visible(False)
-    points = [(name, c) for name, o in outcomes.items() for c in o.checks]
     caption = "Each comparison as a dot: its difference over its tolerance. Left of 1 it holds"
     with page.figure("differences", caption, (8.6, 3.6)) as figure:
         panel = figure.subplots()
-        names = list(outcomes)
-        x = [max(c.difference / c.tolerance, FINEST) for _, c in points]
-        y = [names.index(name) for name, _ in points]
+        points = [(c.difference / c.tolerance, k) for k, o in enumerate(outcomes.values()) for c in o.checks]
+        x, y = zip(*((max(share, FINEST), k) for share, k in points), strict=True)
         panel.scatter(x, y, s=26, color="#0072B2", alpha=0.6, linewidth=0)
         panel.axvline(1.0, color="#D55E00", linewidth=1.2)
-        panel.set_yticks(range(len(names)), [f"{n}  {CASES[n].title}" for n in names], fontsize=8)
+        panel.set_yticks(range(len(outcomes)), [f"{n}  {CASES[n].title}" for n in outcomes], fontsize=8)
         panel.invert_yaxis()
         plain(panel, xscale="log", xlabel="difference / tolerance", xlim=(FINEST / 2, 10))
-
-
-def _draw(panel: Any, curve: Curve) -> None:
-    panel.plot(*curve.ours, color="#0072B2", linewidth=1.2)
-    every = max(1, len(curve.reference[0]) // 20)
-    panel.plot(*(x[::every] for x in curve.reference), "o", color="#D55E00", markersize=3.5, fillstyle="none")
-    panel.set_title(curve.title, loc="left", fontsize=9)
-    plain(panel, xlabel=curve.axes[0], ylabel=curve.axes[1])
 
 
 def _all(page: Page, outcomes: dict[str, Outcome]) -> None:
@@ -137,7 +131,8 @@ def _engines(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     )
     for engine in comparison.ENGINES:
         version = peers.installed(engine)
-        if version is not None and not quick:
+        fresh = version is not None and not quick
+        if version is not None and fresh:
             tell(f"{engine} {version}")
             kept.rows[engine] = comparison.compare(engine)
             m = machine()
@@ -145,12 +140,8 @@ def _engines(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
         if engine not in kept.rows:
             page.text(f"### {engine}", f"Not compared: {'not asked for' if version else 'not installed'} in this run.")
             continue
-        fresh = version is not None and not quick
-        page.text(
-            f"### {engine} {kept.versions[engine]}",
-            f"On {kept.machines[engine]}."
-            + ("" if fresh else " Numbers of an earlier run: the engine was not asked now."),
-        )
+        earlier = "" if fresh else " Numbers of an earlier run: the engine was not asked now."
+        page.text(f"### {engine} {kept.versions[engine]}", f"On {kept.machines[engine]}.{earlier}")
         page.table(
             ["model", "what", "difference", "ours", engine, "error, ours", f"error, {engine}"],
             [
