@@ -35,18 +35,14 @@ class FlexibleBodies:
         self.nodes = instances(scene, "/flexible/nodes", sphere(), np.tile(self._radius[:, None], (1, 3)), colors)
         self.bars = instances(scene, "/flexible/bars", cylinder(), np.ones((len(ends), 3)), colors[ends])
 
-    def world(self, q: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """(..., nodes, 3) of all bodies in turn, with their rotations (..., bodies, 3, 3) and positions."""
-        found = []
-        for n, name in enumerate(self.names):
-            modes = self.system.model.flexibles[name].modes
-            local = modes.r + modes.displacements(q[..., self.system.q_index(name)])
-            found.append(p[..., None, n, :] + local @ R[..., n, :, :].swapaxes(-1, -2))
-        return np.concatenate(found, axis=-2)
-
     def place(self, q: np.ndarray, R: np.ndarray, p: np.ndarray) -> None:
-        """Bend them as q says."""
-        nodes = self.world(q, R, p)
+        """Bend them as q says, with their rotations (bodies, 3, 3) and positions (bodies, 3)."""
+        found = []
+        for name, turn, place in zip(self.names, R, p, strict=True):
+            modes = self.system.model.flexibles[name].modes
+            local = modes.r + modes.displacements(q[self.system.q_index(name)])
+            found.append(place + local @ turn.T)
+        nodes = np.concatenate(found)
         a, b = nodes[self._pairs[:, 0]], nodes[self._pairs[:, 1]]
         length = np.linalg.norm(b - a, axis=1)
         radius = self._radius[self._pairs[:, 0]]

@@ -14,7 +14,6 @@ from ..system.frames import in_plane_axes
 from ..system.system import System
 
 Color = tuple[int, int, int]
-Point = tuple[float, float, float]
 
 # the colours of plots, in their order (matplotlib's C0, C1, ...)
 COLORS: tuple[Color, ...] = (
@@ -105,9 +104,9 @@ def corners(piece: Piece) -> np.ndarray:
     return (signs * half) @ piece.at.rotation().T + np.array(piece.at.position)
 
 
-def _places(model: Model) -> dict[str, list[Point]]:
+def _places(model: Model) -> dict[str, list[Vector]]:
     """Where joints are on each body; where it hangs comes first."""
-    places: dict[str, list[Point]] = {name: [] for name in model.bodies}
+    places: dict[str, list[Vector]] = {name: [] for name in model.bodies}
     for joint in model.joints.values():
         if joint.child in places:
             places[joint.child].insert(0, joint.child_at.position)
@@ -134,7 +133,7 @@ def color_of(values: Sequence[float]) -> Color:
     return (r, g, b)
 
 
-def _derived(body: Body, places: list[Point], color: Color, radius: float) -> list[Piece]:
+def _derived(body: Body, places: list[Vector], color: Color, radius: float) -> list[Piece]:
     """Links from where the body hangs to its other joints; its mass as a box of the same inertia off them."""
     start = np.array(places[0] if places else (0.0, 0.0, 0.0))
     ends = [end for end in dict.fromkeys(places[1:]) if not np.allclose(end, start, atol=1e-9)]
@@ -194,6 +193,6 @@ def _distance(point: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
     return float(np.linalg.norm(point - start - share * along))
 
 
-def _point(values: np.ndarray) -> Point:
+def _point(values: np.ndarray) -> Vector:
     x, y, z = values.tolist()
     return (x, y, z)

@@ -15,7 +15,7 @@ from ..model.check import number
 from ..model.pose import IDENTITY
 from ..system.system import System
 from .batches import Batch, batches_of
-from .camera import FIELD, View, grid_cell, view_of
+from .camera import FIELD, grid_cell, view_of
 from .flexible import FlexibleBodies
 from .meshes import Surfaces
 from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
@@ -233,7 +233,7 @@ class Scene:
         return points if len(points) else np.zeros((1, 3))
 
     def _light_and_floor(self) -> None:
-        view: View = self.view
+        view = self.view
         api, camera = self.server.scene, self.server.initial_camera
         api.set_up_direction(tuple(view.up))
         self._lamps()
