@@ -29,9 +29,9 @@ class Batch:
         opacities = np.array([piece.opacity for piece in pieces], np.float32)
         sizes = np.array([piece.size for piece in pieces])
         colors = np.array([piece.color or GREY for piece in pieces], np.uint8)
-        more = {"batched_opacities": None if (opacities == 1.0).all() else opacities}
+        seen = None if (opacities == 1.0).all() else opacities
         side = "double" if pieces[0].shape == "mesh" else "front"
-        self.handle = instances(scene, name, surface, sizes, colors, side=side, **more)
+        self.handle = instances(scene, name, surface, sizes, colors, side=side, batched_opacities=seen)
 
     def place(self, R: np.ndarray, p: np.ndarray) -> None:
         """Move all instances, with rotations (bodies, 3, 3) and positions (bodies, 3)."""
