@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 from . import __version__
-from .cli_progress import Terminated, compiling, notes, say
+from .cli_progress import Terminated, compiling, notes, print_json, say
 from .errors import ModelError, OffConstraints, WhippletreeError
 
 if TYPE_CHECKING:
@@ -61,15 +61,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value; its name follows from the argument where none is given."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml, .urdf or MJCF .xml")]
 VALUES = "JOINT=VALUE[,VALUE]"
-Q = Annotated[list[str], typer.Option("--q", metavar=VALUES, help="coordinates, at the start; may be repeated")]
-U = Annotated[list[str], typer.Option("--u", metavar=VALUES, help="speeds, at the start")]
-Tau = Annotated[list[str], typer.Option("--tau", metavar=VALUES, help="constant joint forces")]
-Base = Annotated[str | None, typer.Option(metavar="KIND", help="'free' lets the base of a robot float")]
+Q = Annotated[list[str], option(VALUES, "coordinates, at the start; may be repeated", "--q")]
+U = Annotated[list[str], option(VALUES, "speeds, at the start", "--u")]
+Tau = Annotated[list[str], option(VALUES, "constant joint forces", "--tau")]
+Base = Annotated[str | None, option("KIND", "'free' lets the base of a robot float")]
 Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
-Algorithm = Annotated[str, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")]
-Integrator = Annotated[str, typer.Option(metavar="NAME", help="the time integrator")]
+Algorithm = Annotated[str, option("NAME", "'auto' or the name of an algorithm")]
+Integrator = Annotated[str, option("NAME", "the time integrator")]
 Assemble = Annotated[bool, typer.Option("--assemble", help="at the nearest state in which all loops close")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for a program to read")]
 
@@ -91,7 +97,7 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     system = _system(model, base, passive)
     left = _mobility(system)
     if json:
-        _print_json({"ok": True, "mobility": left} | counts(system))
+        print_json({"ok": True, "mobility": left} | counts(system))
         return
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
@@ -105,7 +111,7 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
 @app.command(short_help="Show how a model is understood.")
 def explain(
     model: ModelPath,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the tree of bodies and joints")] = None,
+    plot: Annotated[Path | None, option("FILE", "draw the tree of bodies and joints")] = None,
     measure: Annotated[bool, typer.Option("--measure", help="time every algorithm that can, on this host")] = False,
     json: Json = False,
     base: Base = None,
@@ -120,7 +126,7 @@ def explain(
     with compiling(what) if system.constraints.count or measure else nullcontext():
         told: Any = as_dict(system, measure) if json else system.explain(measure)
     if json:
-        _print_json(told)
+        print_json(told)
     else:
         print(told)
     if plot is not None:
@@ -197,18 +203,6 @@ def _mobility(system: System) -> int | None:
             raise
         say(f"note: {refusal}")
         return None
-
-
-def _print_json(values: dict[str, Any]) -> None:
-    from json import dumps
-
-    print(dumps(values, allow_nan=False))
-
-
-def _print_table(rows: list[tuple[str, str]]) -> None:
-    width = max(len(key) for key, _ in rows)
-    for key, value in rows:
-        print(f"{key:<{width}}  {value}")
 
 
 def main() -> None:

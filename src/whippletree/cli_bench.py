@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .cli import _picture, _print_table, app
-from .cli_progress import Bar, compiling, notes, say
+from .cli import _picture, app, option
+from .cli_progress import Bar, compiling, notes, print_table, say
 
 ENDINGS = {"moving picture": "_moving.html", "report": ".html", "plot": ".svg", "numbers": ".nc"}
 
@@ -26,21 +26,16 @@ def bench(
         ),
     ],
     sizes: Annotated[
-        str | None,
-        typer.Option("--sizes", "--bodies", metavar="SIZES", help="as 8:4096 or 7,30,128; names for robots"),
+        str | None, option("SIZES", "as 8:4096 or 7,30,128; names for robots", "--sizes", "--bodies")
     ] = None,
-    against: Annotated[str, typer.Option(metavar="ENGINES", help="as pinocchio,mujoco,drake,exudyn")] = "",
-    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="take the best of so many")] = 40,
+    against: Annotated[str, option("ENGINES", "as pinocchio,mujoco,drake,exudyn")] = "",
+    rounds: Annotated[int, option("N", "take the best of so many", min=1)] = 40,
     modes: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="flexible: modes of a body, as 1:20 (all of them) or 1,5,10")
+        str | None, option("NUMBERS", "flexible: modes of a body, as 1:20 (all of them) or 1,5,10")
     ] = None,
-    fidelity: Annotated[
-        str, typer.Option(metavar="NAME", help="flexible: ruthless, full or stiffened bodies")
-    ] = "ruthless",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the numbers (.json)")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture of cost against size")] = None,
+    fidelity: Annotated[str, option("NAME", "flexible: ruthless, full or stiffened bodies")] = "ruthless",
+    output: Annotated[Path | None, option("FILE", "write the numbers (.json)", "--output", "-o")] = None,
+    plot: Annotated[Path | None, option("FILE", "write a picture of cost against size")] = None,
 ) -> None:
     """Time the dynamics side by side with other engines, after checking that they agree.
 
@@ -71,7 +66,7 @@ def bench(
 @app.command(short_help="List motions worth seeing, and run one.")
 def demo(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="without it they are listed")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="where its files go")] = Path("demo"),
+    output: Annotated[Path, option("FOLDER", "where its files go", "--output", "-o")] = Path("demo"),
     view: Annotated[bool, typer.Option("--view", help="open the moving picture in the browser")] = False,
 ) -> None:
     """List the motions of the gallery; run one and leave its numbers, plot, report and moving picture.
@@ -83,7 +78,7 @@ def demo(
     from .gallery import gallery, motion
 
     if name is None:
-        _print_table([(m.name, m.says) for m in gallery().values()])
+        print_table([(m.name, m.says) for m in gallery().values()])
         return
     from .files.whole_file import writable
 
@@ -99,7 +94,7 @@ def demo(
     result.plot(path=files["plot"], scale=chosen.scale)
     result.report(files["report"], scale=chosen.scale)
     result.animate(files["moving picture"], scale=chosen.scale)
-    _print_table([(kind, str(path)) for kind, path in files.items()])
+    print_table([(kind, str(path)) for kind, path in files.items()])
     if view:
         typer.launch(files["moving picture"].resolve().as_uri())
 
@@ -110,9 +105,9 @@ def reproduce(
         list[str],
         typer.Argument(metavar="WHAT...", help="grcr, hybrid, constrained, flexible, dcae, validation, or all"),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="write pages and pictures into this folder")
-    ] = Path("reproduced"),
+    output: Annotated[Path, option("FOLDER", "write pages and pictures into this folder", "--output", "-o")] = Path(
+        "reproduced"
+    ),
     quick: Annotated[bool, typer.Option("--quick", help="counts and trajectories only: nothing is timed")] = False,
 ) -> None:
     """Redo the examples, tables and figures of the papers from this code, beside what the papers state.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .cli import Algorithm, Base, ModelPath, Passive, Q, U, _system, _values, app
+from .cli import Algorithm, Base, ModelPath, Passive, Q, U, _system, _values, app, option
 from .cli_progress import compiling, say
 from .errors import ModelError
 
@@ -16,28 +16,24 @@ from .errors import ModelError
 @app.command(short_help="Run a model in real time, and steer it.")
 def live(
     model: ModelPath,
-    rate: Annotated[float, typer.Option(metavar="NUMBER", help="steps for a second of motion")] = 1000.0,
-    until: Annotated[float | None, typer.Option(metavar="SECONDS", help="end of the run; else Ctrl-C")] = None,
-    time_scale: Annotated[float, typer.Option(metavar="NUMBER", help="seconds of motion in a second")] = 1.0,
-    overrun: Annotated[
-        str, typer.Option(metavar="WHAT", help="where a step is late: slow, 'catch up' or stop")
-    ] = "slow",
+    rate: Annotated[float, option("NUMBER", "steps for a second of motion")] = 1000.0,
+    until: Annotated[float | None, option("SECONDS", "end of the run; else Ctrl-C")] = None,
+    time_scale: Annotated[float, option("NUMBER", "seconds of motion in a second")] = 1.0,
+    overrun: Annotated[str, option("WHAT", "where a step is late: slow, 'catch up' or stop")] = "slow",
     no_window: Annotated[bool, typer.Option("--no-window", "--headless", help="serve no window for browsers")] = False,
-    window_port: Annotated[int | None, typer.Option(metavar="PORT", help="of the window; else from 8080 on")] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="serve lines of JSON over TCP; 0: any")] = None,
-    websocket: Annotated[int | None, typer.Option(metavar="PORT", help="the same over WebSocket")] = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="who may connect")] = "127.0.0.1",
-    token: Annotated[str | None, typer.Option(metavar="TEXT", help="what connections must give; else made up")] = None,
-    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="where saving writes files")] = Path(),
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the rows in the end (.nc)")
-    ] = None,
-    report_json: Annotated[Path | None, typer.Option(metavar="FILE", help="write lateness in the end")] = None,
+    window_port: Annotated[int | None, option("PORT", "of the window; else from 8080 on")] = None,
+    port: Annotated[int | None, option("PORT", "serve lines of JSON over TCP; 0: any")] = None,
+    websocket: Annotated[int | None, option("PORT", "the same over WebSocket")] = None,
+    host: Annotated[str, option("ADDRESS", "who may connect")] = "127.0.0.1",
+    token: Annotated[str | None, option("TEXT", "what connections must give; else made up")] = None,
+    folder: Annotated[Path, option("FOLDER", "where saving writes files")] = Path(),
+    output: Annotated[Path | None, option("FILE", "write the rows in the end (.nc)", "--output", "-o")] = None,
+    report_json: Annotated[Path | None, option("FILE", "write lateness in the end")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="do not wait for the clock")] = False,
     paused: Annotated[bool, typer.Option("--paused", help="begin paused")] = False,
-    integrator: Annotated[str, typer.Option(metavar="NAME", help="euler, or rk4 for accuracy")] = "euler",
+    integrator: Annotated[str, option("NAME", "euler, or rk4 for accuracy")] = "euler",
     algorithm: Algorithm = "auto",
-    output_step: Annotated[float, typer.Option(metavar="SECONDS", help="between rows that are kept")] = 0.01,
+    output_step: Annotated[float, option("SECONDS", "between rows that are kept")] = 0.01,
     q: Q = [],  # noqa: B006
     u: U = [],  # noqa: B006
     base: Base = None,

@@ -1,4 +1,4 @@
-"""Words for the person at the command line, and long work: how far it has come, and its end in order."""
+"""Words for the person at the command line, data for the next program, and long work that ends in order."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ def say(message: str) -> None:
     """A line for the person, not for the next program."""
     if not quiet[0]:
         print(message, file=sys.stderr, flush=True)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """For the next program."""
+    from json import dumps
+
+    print(dumps(values, allow_nan=False))
+
+
+def print_table(rows: list[tuple[str, str]]) -> None:
+    """Words and what they stand for, in two columns."""
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        print(f"{key:<{width}}  {value}")
 
 
 @contextmanager

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Base, app
+from .cli import Base, app, option
 from .cli_progress import Bar, compiling, notes, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
     from .result import Result
 
-Scale = Annotated[float, typer.Option(metavar="TIMES", help="draw flexible bodies deformed so many times as much")]
+Scale = Annotated[float, option("TIMES", "draw flexible bodies deformed so many times as much")]
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")]
 
 
@@ -25,7 +25,7 @@ def plot(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".svg, .png or .pdf")] = None,
+    output: Annotated[Path | None, option("FILE", ".svg, .png or .pdf", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Draw names of a result over time; without names the mechanism, its coordinates and energies.
@@ -45,7 +45,7 @@ def plot(
 @app.command(short_help="Write a page about a result.")
 def report(
     result: ResultPath,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="the page (.html)")] = None,
+    output: Annotated[Path | None, option("FILE", "the page (.html)", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Write one HTML page about a result: motion, energy balance, model, method, references.
@@ -64,7 +64,7 @@ def report(
 @app.command(short_help="Write the mechanism in motion.")
 def animate(
     result: ResultPath,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".html or .gif")] = None,
+    output: Annotated[Path | None, option("FILE", ".html or .gif", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Write the mechanism in motion: a page to turn and to scrub, or a GIF.
@@ -85,17 +85,17 @@ def animate(
 @app.command(short_help="Show a result or a model in the browser.")
 def view(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a result (.nc), or a model: .toml, .urdf or MJCF .xml")],
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="0.0.0.0 lets other machines look")] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(metavar="NUMBER", help="the first free one from 8080 on")] = None,
+    host: Annotated[str, option("ADDRESS", "0.0.0.0 lets other machines look")] = "127.0.0.1",
+    port: Annotated[int | None, option("NUMBER", "the first free one from 8080 on")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="do not open a browser, only say the address")] = False,
-    follow: Annotated[str | None, typer.Option(metavar="BODY", help="the camera goes with this body")] = None,
-    speed: Annotated[float, typer.Option(metavar="TIMES", help="as fast as the clock")] = 1.0,
+    follow: Annotated[str | None, option("BODY", "the camera goes with this body")] = None,
+    speed: Annotated[float, option("TIMES", "as fast as the clock")] = 1.0,
     scale: Scale = 1.0,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page that plays alone, and end")] = None,
-    screenshot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture (.png), and end")] = None,
-    at: Annotated[float | None, typer.Option(metavar="SECONDS", help="the moment of the picture")] = None,
-    model: Annotated[Path | None, typer.Option(metavar="MODEL", help="take shapes and meshes from this model")] = None,
-    packages: Annotated[list[Path], typer.Option(metavar="FOLDER", help="of ROS packages; may be repeated")] = [],  # noqa: B006
+    html: Annotated[Path | None, option("FILE", "write a page that plays alone, and end")] = None,
+    screenshot: Annotated[Path | None, option("FILE", "write a picture (.png), and end")] = None,
+    at: Annotated[float | None, option("SECONDS", "the moment of the picture")] = None,
+    model: Annotated[Path | None, option("MODEL", "take shapes and meshes from this model")] = None,
+    packages: Annotated[list[Path], option("FOLDER", "of ROS packages; may be repeated")] = [],  # noqa: B006
     base: Base = None,
 ) -> None:
     """Show a result or a model in the browser, until Ctrl-C; or write it as a page or a picture.

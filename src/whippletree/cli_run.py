@@ -22,13 +22,12 @@ from .cli import (
     Q,
     U,
     _assembled,
-    _print_json,
-    _print_table,
     _system,
     _values,
     app,
+    option,
 )
-from .cli_progress import Bar, compiling, notes, quiet, say, terminated_in_order
+from .cli_progress import Bar, compiling, notes, print_json, print_table, quiet, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -65,37 +64,33 @@ def on_ranks(command: Callable[..., None]) -> Callable[..., None]:
 @on_ranks
 def run(
     model: ModelPath,
-    until: Annotated[float, typer.Option(metavar="SECONDS", help="end of the run")],
+    until: Annotated[float, option("SECONDS", "end of the run")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="write the result (.nc), while it is computed")
+        Path | None, option("FILE", "write the result (.nc), while it is computed", "--output", "-o")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on from the output file, if it is there")] = False,
-    save_every: Annotated[float, typer.Option(metavar="SECONDS", help="of computing between two writings")] = 5.0,
-    plot: Annotated[list[Path], typer.Option(metavar="FILE", help="write a picture; may be repeated")] = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="write a page about the run (.html)")] = None,
-    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="write the motion (.html or .gif)")] = None,
-    rtol: Annotated[float, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = 1e-8,
-    atol: Annotated[float, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = 1e-10,
-    step: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="fixed step, or the largest if steps are adaptive")
-    ] = None,
-    output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
+    save_every: Annotated[float, option("SECONDS", "of computing between two writings")] = 5.0,
+    plot: Annotated[list[Path], option("FILE", "write a picture; may be repeated")] = [],  # noqa: B006
+    report: Annotated[Path | None, option("FILE", "write a page about the run (.html)")] = None,
+    animate: Annotated[Path | None, option("FILE", "write the motion (.html or .gif)")] = None,
+    rtol: Annotated[float, option("NUMBER", "relative tolerance of a step")] = 1e-8,
+    atol: Annotated[float, option("NUMBER", "absolute tolerance of a step")] = 1e-10,
+    step: Annotated[float | None, option("SECONDS", "fixed step, or the largest if steps are adaptive")] = None,
+    output_step: Annotated[float | None, option("SECONDS", "time between kept states")] = None,
     algorithm: Algorithm = "auto",
     integrator: Integrator = "dopri5",
-    stabilization: Annotated[
-        str, typer.Option(metavar="HOW", help="how loops stay closed: projection, baumgarte or none")
-    ] = "projection",
-    alpha: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
-    beta: Annotated[float | None, typer.Option(metavar="RATE", help="of baumgarte, 1/s")] = None,
+    stabilization: Annotated[str, option("HOW", "how loops stay closed: projection, baumgarte or none")] = "projection",
+    alpha: Annotated[float | None, option("RATE", "of baumgarte, 1/s")] = None,
+    beta: Annotated[float | None, option("RATE", "of baumgarte, 1/s")] = None,
     quasi_static: Annotated[
-        float | None, typer.Option(metavar="RAD/S", help="faster modes of flexible bodies follow their loads at once")
+        float | None, option("RAD/S", "faster modes of flexible bodies follow their loads at once")
     ] = None,
     assemble: Assemble = False,
     q: Q = [],  # noqa: B006
     u: U = [],  # noqa: B006
-    check: Annotated[int, typer.Option(metavar="K", help="solve every K-th kept state by a second algorithm")] = 0,
-    stop: Annotated[list[str], typer.Option(metavar="CONDITION", help="end there, as 'hinge.q < 0'")] = [],  # noqa: B006
-    on: Annotated[str | None, typer.Option(metavar="PLACE", help="'mpi': on all ranks that mpiexec started")] = None,
+    check: Annotated[int, option("K", "solve every K-th kept state by a second algorithm")] = 0,
+    stop: Annotated[list[str], option("CONDITION", "end there, as 'hinge.q < 0'")] = [],  # noqa: B006
+    on: Annotated[str | None, option("PLACE", "'mpi': on all ranks that mpiexec started")] = None,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -147,11 +142,11 @@ def run(
     if json:
         from .result.summary import summary
 
-        _print_json(summary(result) | {"seconds": spent, "files": written})
+        print_json(summary(result) | {"seconds": spent, "files": written})
     elif not written:
         from .result.report import end_state
 
-        _print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
+        print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
 
 
 def _writable(plot: list[Path], report: Path | None, animate: Path | None) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _assembled, _print_json, _system, _values, app
-from .cli_progress import Bar, compiling, say
+from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _assembled, _system, _values, app, option
+from .cli_progress import Bar, compiling, print_json, say
 from .errors import ModelError
 
 if TYPE_CHECKING:
     from .system.system import System
 
-Held = Annotated[list[str], typer.Option("--fix", metavar="JOINT", help="a joint that is held; may be repeated")]
+Held = Annotated[list[str], option("JOINT", "a joint that is held; may be repeated", "--fix")]
 
 
 @app.command(short_help="Find the nearest state in which all loops close.")
@@ -41,7 +41,7 @@ def assemble(
     state = _assembled(system, *given)
     found = assembly(system, state["q"], state["u"])
     if json:
-        _print_json(found.as_dict())
+        print_json(found.as_dict())
     else:
         print(found.table())
 
@@ -77,9 +77,9 @@ def linearize(
     u: U = [],  # noqa: B006
     tau: Tau = [],  # noqa: B006
     hold: Annotated[bool, typer.Option("--hold", help="with the joint forces that hold the speeds")] = False,
-    drive: Annotated[list[str], typer.Option(metavar="JOINT", help="an input; default: all joints")] = [],  # noqa: B006
-    see: Annotated[list[str], typer.Option(metavar="NAME", help="an output, as tip.position")] = [],  # noqa: B006
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=".npz or .json")] = None,
+    drive: Annotated[list[str], option("JOINT", "an input; default: all joints")] = [],  # noqa: B006
+    see: Annotated[list[str], option("NAME", "an output, as tip.position")] = [],  # noqa: B006
+    output: Annotated[Path | None, option("FILE", ".npz or .json", "--output", "-o")] = None,
     assemble: Assemble = False,
     json: Json = False,
     base: Base = None,
@@ -140,9 +140,9 @@ def modes(
 @app.command(short_help="Check every algorithm against the others, and against laws.")
 def verify(
     model: ModelPath,
-    states: Annotated[int, typer.Option(metavar="COUNT", help="random states to solve")] = 20,
-    until: Annotated[float, typer.Option(metavar="SECONDS", help="of a run by each algorithm; 0: none")] = 0.2,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="of the random states")] = 0,
+    states: Annotated[int, option("COUNT", "random states to solve")] = 20,
+    until: Annotated[float, option("SECONDS", "of a run by each algorithm; 0: none")] = 0.2,
+    seed: Annotated[int, option("NUMBER", "of the random states")] = 0,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -169,7 +169,7 @@ def _print_study(study: Any, as_json: bool, table: str = "") -> None:
     from .analysis import tables
 
     if as_json:
-        _print_json(study.as_dict())
+        print_json(study.as_dict())
     else:
         print(getattr(tables, table)(study) if table else study)
 

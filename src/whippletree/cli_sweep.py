@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _picture, _print_json, _system, _values, app
-from .cli_progress import Bar, compiling, notes, say, terminated_in_order
+from .cli import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _picture, _system, _values, app, option
+from .cli_progress import Bar, compiling, notes, print_json, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -21,35 +21,32 @@ MOST_TOLD = 10  # failures; the file has them all
 @app.command(short_help="Run a model many times with other numbers.")
 def sweep(
     model: ModelPath,
-    until: Annotated[float, typer.Option(metavar="SECONDS", help="end of each run")],
-    set_: Annotated[
-        list[str], typer.Option("--set", metavar="PATH=VALUES", help="as bodies.rod.mass=0.5:2:64; may be repeated")
-    ],
-    design: Annotated[str, typer.Option(metavar="NAME", help="grid, together, latin, sobol or random")] = "grid",
-    samples: Annotated[int | None, typer.Option(metavar="N", help="runs of a random design")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="of a random design")] = 0,
-    end: Annotated[list[str], typer.Option(metavar="NAME", help="kept at the end, as hinge.q")] = [],  # noqa: B006
-    extremes: Annotated[list[str], typer.Option(metavar="NAME", help="kept: least and largest")] = [],  # noqa: B006
-    paths: Annotated[list[str], typer.Option("--path", metavar="NAME", help="kept over time")] = [],  # noqa: B006
+    until: Annotated[float, option("SECONDS", "end of each run")],
+    set_: Annotated[list[str], option("PATH=VALUES", "as bodies.rod.mass=0.5:2:64; may be repeated", "--set")],
+    design: Annotated[str, option("NAME", "grid, together, latin, sobol or random")] = "grid",
+    samples: Annotated[int | None, option("N", "runs of a random design")] = None,
+    seed: Annotated[int, option("N", "of a random design")] = 0,
+    end: Annotated[list[str], option("NAME", "kept at the end, as hinge.q")] = [],  # noqa: B006
+    extremes: Annotated[list[str], option("NAME", "kept: least and largest")] = [],  # noqa: B006
+    paths: Annotated[list[str], option("NAME", "kept over time", "--path")] = [],  # noqa: B006
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="write the dataset (.nc), and runs as they come"),
+        Path | None, option("FILE", "write the dataset (.nc), and runs as they come", "--output", "-o")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="make the runs that are missing in the output")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="write a picture of what is kept first")] = None,
-    on: Annotated[str | None, typer.Option(metavar="PLACE", help="'dask', or a scheduler as tcp://host:8786")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="processes; default: the cores")] = None,
-    output_step: Annotated[float | None, typer.Option(metavar="SECONDS", help="time between kept states")] = None,
+    plot: Annotated[Path | None, option("FILE", "write a picture of what is kept first")] = None,
+    on: Annotated[str | None, option("PLACE", "'dask', or a scheduler as tcp://host:8786")] = None,
+    workers: Annotated[int | None, option("N", "processes; default: the cores")] = None,
+    output_step: Annotated[float | None, option("SECONDS", "time between kept states")] = None,
     q: Q = [],  # noqa: B006
     u: U = [],  # noqa: B006
     tau: Tau = [],  # noqa: B006
     assemble: Assemble = False,
-    algorithm: Annotated[str | None, typer.Option(metavar="NAME", help="'auto' or the name of an algorithm")] = None,
-    integrator: Annotated[str | None, typer.Option(metavar="NAME", help="the time integrator")] = None,
-    rtol: Annotated[float | None, typer.Option(metavar="NUMBER", help="relative tolerance of a step")] = None,
-    atol: Annotated[float | None, typer.Option(metavar="NUMBER", help="absolute tolerance of a step")] = None,
-    step: Annotated[float | None, typer.Option(metavar="SECONDS", help="fixed step, or the largest")] = None,
-    stabilization: Annotated[str | None, typer.Option(metavar="HOW", help="how loops stay closed")] = None,
+    algorithm: Annotated[str | None, option("NAME", "'auto' or the name of an algorithm")] = None,
+    integrator: Annotated[str | None, option("NAME", "the time integrator")] = None,
+    rtol: Annotated[float | None, option("NUMBER", "relative tolerance of a step")] = None,
+    atol: Annotated[float | None, option("NUMBER", "absolute tolerance of a step")] = None,
+    step: Annotated[float | None, option("SECONDS", "fixed step, or the largest")] = None,
+    stabilization: Annotated[str | None, option("HOW", "how loops stay closed")] = None,
     json: Json = False,
     base: Base = None,
     passive: Passive = False,
@@ -113,10 +110,10 @@ def _tell(study: Sweep, output: Path | None, plot: Path | None, json: bool) -> N
     """What was made: files, numbers, and the failures, which make the exit code 1."""
     written = [str(path) for path in (output, plot) if path is not None]
     if json:
-        failures = [{"run": f.run, "parameters": f.parameters, "message": f.message} for f in study.failures]
+        failures = [failure._asdict() for failure in study.failures]
         attrs = study.dataset.attrs
         known = {"model": attrs["title"], "runs": study.runs, "done": attrs["done"], "complete": study.complete}
-        _print_json(known | {"failures": failures, "files": written})
+        print_json(known | {"failures": failures, "files": written})
     elif output is None:
         _print_runs(study)
     if written:
@@ -134,7 +131,9 @@ def _print_runs(study: Sweep) -> None:
     """Parameters and numbers of each run, as comma-separated values that read back to the same bits."""
     import csv
 
-    data = study.dataset[[str(name) for name in study.dataset if not str(name).startswith("failure_")]]
+    from .cluster.study import variables
+
+    data = study.dataset[variables(study.dataset)]
     frame = data.stack(at=list(data.dims)) if "run" not in data.dims else data
     names = [*(str(name) for name in data.coords if name != "run"), *map(str, data)]
     out = csv.writer(sys.stdout, lineterminator="\n")

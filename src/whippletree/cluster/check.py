@@ -7,6 +7,7 @@ import operator
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,16 +63,17 @@ def check_sweep(
     if number(until, "until") <= 0:
         raise ModelError("until must lie after the start", expected="a time > 0 (s)", got=until)
     until = float(until)
-    source, system = _source(model, plan)
-    targets = find_targets(plan.names, system, _takes(source, plan.names))
+    source, system, takes = _source(model, plan)
+    targets = find_targets(plan.names, system, takes)
     wanted = Keep(*(names_given(keep[key], key) for key in Keep._fields))
+    blank = Result(system, [0.0], [system.q0], [np.zeros(system.nu)], [0.0])  # it knows all names
     if not any(wanted):
-        wanted = wanted._replace(end=default_names(_blank(system)))
-    columns = wanted.columns(_blank(system))
-    rows = _rows(system, wanted, until, output_step)
-    _check_size(plan, columns, rows)
-    times = np.linspace(0.0, until, rows) if rows else np.zeros(0)
+        wanted = wanted._replace(end=default_names(blank))
+    columns = wanted.columns(blank)
     step = None if output_step is None else positive(output_step, "output_step", until)
+    rows = _rows(system, until, step) if wanted.paths else 0
+    _check_size(plan, columns, rows)
+    times = np.linspace(0.0, until, rows)
     runner = Runner(Recipe(source, targets, until, step, start, bool(assemble), dict(settings), wanted))
     _check_values(runner, plan, system)
     _begin(runner, plan)
@@ -98,14 +100,14 @@ def _check_place(on: str | None, workers: int | None) -> None:
         require_place(on, workers)
 
 
-def _source(model: Any, plan: Plan) -> tuple[Any, System]:
-    """The model or the function that makes it, and a system to look names up in."""
+def _source(model: Any, plan: Plan) -> tuple[Any, System, tuple[str, ...]]:
+    """The model or the function that makes it, a system to look names up in, and what the function takes."""
     if isinstance(model, str | os.PathLike):
         model = load(model)
     if isinstance(model, System):
-        return model.model, model
+        return model.model, model, ()
     if isinstance(model, Model):
-        return model, model.compile()
+        return model, model.compile(), ()
     if not callable(model):
         raise ModelError(
             "there is no model to sweep", expected="a Model, a file, or a function that makes one", got=shown(model)
@@ -115,13 +117,11 @@ def _source(model: Any, plan: Plan) -> tuple[Any, System]:
     made = model(**{name: first[name] for name in takes})
     if not isinstance(made, Model):
         raise ModelError("the function does not make a model", expected="a Model", got=shown(made))
-    return model, made.compile()
+    return model, made.compile(), takes
 
 
 def _takes(source: Any, names: Sequence[str]) -> tuple[str, ...]:
     """Parameters that are arguments of the function."""
-    if not callable(source):
-        return ()
     arguments = inspect.signature(source).parameters.values()
     kinds = inspect.Parameter
     if any(a.kind == kinds.VAR_KEYWORD for a in arguments):
@@ -137,18 +137,11 @@ def _takes(source: Any, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in names)
 
 
-def _blank(system: System) -> Result:
-    """A Result that knows all names."""
-    return Result(system, [0.0], [system.q0], [np.zeros(system.nu)], [0.0])
-
-
-def _rows(system: System, keep: Keep, until: float, output_step: float | None) -> int:
+def _rows(system: System, until: float, step: float | None) -> int:
     """Times of each path."""
-    if not keep.paths:
-        return 0
-    if output_step is None:
+    if step is None:
         raise ModelError("paths need the time between two rows", expected="an output_step (s)", got="none")
-    return output_rows(system, until, positive(output_step, "output_step", until)) + 1
+    return output_rows(system, until, step) + 1
 
 
 def _check_size(plan: Plan, columns: Sequence[Column], rows: int) -> None:
@@ -178,17 +171,18 @@ def _check_values(runner: Runner, plan: Plan, system: System) -> None:
         _check_builds(runner, plan)
     else:
         for part in dict.fromkeys((t.room, t.part) for t in targets if t.of_model):
-            for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if (t.room, t.part) == part]):
+            for chosen in _chosen(plan, targets, [(t.room, t.part) == part for t in targets]):
                 _saying(chosen, changed, runner.recipe.source, chosen)
     for letter in LETTERS:
-        for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if t.room == letter]):
+        for chosen in _chosen(plan, targets, [t.room == letter for t in targets]):
             _saying(chosen, _one_start, runner, system, chosen)
 
 
-def _chosen(plan: Plan, targets: Sequence[Target], which: list[int]) -> Iterator[dict[Target, Any]]:
+def _chosen(plan: Plan, targets: Sequence[Target], which: Sequence[bool]) -> Iterator[dict[Target, Any]]:
     """All that some of the parameters take together."""
-    for taken in plan.combinations(which) if which else ():
-        yield {targets[k]: x for k, x in zip(which, taken, strict=True)}
+    some = list(compress(targets, which))
+    for taken in plan.combinations(compress(plan.values, which)) if some else ():
+        yield dict(zip(some, taken, strict=True))
 
 
 def _one_start(runner: Runner, system: System, chosen: Mapping[Target, Any]) -> None:
@@ -246,7 +240,7 @@ def _begin(runner: Runner, plan: Plan) -> None:
 def _check_settings(runner: Runner, plan: Plan, values: tuple[Any, ...]) -> None:
     """Each combination of settings, by the first moments of a run that is possible."""
     targets = runner.recipe.targets
-    for chosen in _chosen(plan, targets, [k for k, t in enumerate(targets) if t.room == "setting"]):
+    for chosen in _chosen(plan, targets, [t.room == "setting" for t in targets]):
         new = tuple(chosen.get(t, value) for t, value in zip(targets, values, strict=True))
         try:
             _saying(chosen, runner.begin, new)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..model.check import shown
 from ..result.result import Result
 
 XYZ = "xyz"
@@ -68,7 +69,7 @@ def names_given(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]
     names = (given,) if isinstance(given, str) else tuple(given or ())
     for name in names:
         if not isinstance(name, str):
-            raise ModelError(f"{what} is not a list of names", expected="as ['hinge.q', 'energy']", got=repr(name)[:80])
+            raise ModelError(f"{what} is not a list of names", expected="as ['hinge.q', 'energy']", got=shown(name))
     return names
 
 

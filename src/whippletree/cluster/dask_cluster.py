@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -190,11 +190,8 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _client(on: str, count: int | None) -> Iterator[Any]:
-    if on == "dask":
-        with cluster(count) as address, _client(address, None) as client:
-            yield client
-        return
-    with _quiet(), _connected(on) as client:
+    place = cluster(count) if on == "dask" else nullcontext(on)
+    with place as address, _quiet(), _connected(address) as client:
         yield client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,7 @@ class Plan(NamedTuple):
 
     @property
     def runs(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def of(self, run: int) -> tuple[Any, ...]:
         """The values of one run, as plain numbers and texts."""
@@ -38,9 +39,9 @@ class Plan(NamedTuple):
         places = at if self.dims == self.names else at * len(self.names)
         return tuple(column[i].item() for column, i in zip(self.values, places, strict=True))
 
-    def combinations(self, which: Iterable[int]) -> Iterable[tuple[Any, ...]]:
-        """All that these parameters take together, once each."""
-        columns = [self.values[k].tolist() for k in which]
+    def combinations(self, values: Iterable[np.ndarray]) -> Iterable[tuple[Any, ...]]:
+        """All that parameters with these values take together, once each."""
+        columns = [column.tolist() for column in values]
         if self.dims == self.names:
             return product(*(dict.fromkeys(column) for column in columns))
         return dict.fromkeys(zip(*columns, strict=True))
@@ -70,9 +71,8 @@ def make_plan(parameters: Mapping[str, Any], design: str, samples: int | None, s
             told = ", ".join(f"{name} {size}" for name, size in zip(names, sizes, strict=True))
             raise ModelError("parameters taken together differ in length", expected="as many values of each", got=told)
         plan = Plan(names, ("run",), sizes[:1], values)
-    count = np.prod(np.array(sizes, float)) if design == "grid" else sizes[0]
-    if count > MOST_RUNS:
-        raise ModelError("the sweep has too many runs", expected=f"at most {MOST_RUNS}", got=f"{count:g}")
+    if plan.runs > MOST_RUNS:
+        raise ModelError("the sweep has too many runs", expected=f"at most {MOST_RUNS}", got=f"{plan.runs:g}")
     return plan
 
 

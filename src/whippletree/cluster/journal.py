@@ -48,8 +48,7 @@ class Journal:
             self.synced = time.monotonic()
 
     def _write(self, run: int, state: int, body: bytes) -> None:
-        check = zlib.crc32(body, zlib.crc32(struct.pack("<qB", run, state)))
-        record = memoryview(HEAD.pack(MARK, run, state, len(body), check) + body)
+        record = memoryview(HEAD.pack(MARK, run, state, len(body), _checksum(run, state, body)) + body)
         try:
             while record:
                 record = record[os.write(self.handle, record) :]
@@ -102,6 +101,10 @@ def read(path: Path, width: int) -> Kept:
     return Kept(identity, runs, end)
 
 
+def _checksum(run: int, state: int, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(struct.pack("<qB", run, state)))
+
+
 def _identity(body: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(body)
@@ -116,8 +119,7 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes, int]]:
     while at + HEAD.size <= len(data):
         mark, run, state, length, check = HEAD.unpack_from(data, at)
         body = data[at + HEAD.size : at + HEAD.size + length]
-        same = mark == MARK and len(body) == length
-        if not same or zlib.crc32(body, zlib.crc32(struct.pack("<qB", run, state))) != check:
+        if mark != MARK or len(body) != length or check != _checksum(run, state, body):
             return
         at += HEAD.size + length
         yield run, state, body, at

@@ -68,11 +68,8 @@ class Process:
             raise Died(f"its process ended with {told}") from None
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe:
-                pipe.close()
+        with self.process:  # which closes its pipes and waits for it
+            self.process.kill()
 
 
 def cannot_load(why: str) -> ModelError:

@@ -107,7 +107,7 @@ class Shared:
         self.stack.enter_context(watched(_last_words(self.output)))
         spread = Spread(part, handlers)
         self.stack.callback(spread.close)
-        spread.begin()
+        spread.proceed(0)
         return spread
 
 
@@ -141,13 +141,11 @@ def _facts(task: Task, tau: Any) -> dict[str, str]:
     system = task.system
     packed = sha256(system.packed.tobytes() + system.forces.packed.tobytes()).hexdigest()[:12]
     text = header(system)["model_sha256"][:12]
-    settings = {name: json.dumps(value) for name, value in settings_of(task, tau, ()).items()}
-    start = sha256(task.y.tobytes()).hexdigest()[:12]
     return {
         "version": __version__,
         "model": f"'{system.name}', {system.nb - 1} bodies, {text}-{packed}",
-        **settings,
-        "start": start,
+        **{name: json.dumps(value) for name, value in settings_of(task, tau, ()).items()},
+        "start": sha256(task.y.tobytes()).hexdigest()[:12],
         "lanes": str(LANES),
     }
 

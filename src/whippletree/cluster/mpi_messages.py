@@ -48,15 +48,12 @@ class Ranks:
         self.comm.Allgatherv(own, (every, sizes))
         self.count(step, self.rounds, own.size * (self.size - 1))
 
-    def gather(self, own: np.ndarray, every: np.ndarray | None, sizes: np.ndarray) -> None:
-        """What each rank has, one after the other, on rank 0."""
+    def gather(self, own: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+        """What each rank has, on rank 0; nothing on the others."""
+        every = np.empty(sizes.sum()) if self.rank == 0 else None
         self.comm.Gatherv(own, None if every is None else (every, sizes))
         self.count(RESULTS, self.rounds, own.size * (self.rank > 0))
-
-    def scatter(self, every: np.ndarray | None, own: np.ndarray, sizes: np.ndarray) -> None:
-        """The way back."""
-        self.comm.Scatterv(None if every is None else (every, sizes), own)
-        self.count(RESULTS, self.rounds, 0 if every is None else every.size - own.size)
+        return [] if every is None else np.split(every, np.cumsum(sizes)[:-1])
 
     def tell(self, numbers: np.ndarray) -> None:
         """Numbers of rank 0, to all."""

@@ -69,13 +69,11 @@ def places_of(task: Task, share: Share, whole: Any, stages: int, first: int, las
     kept += [columns[0] + starts[0], columns[1] + starts[1], *(rows + starts[1] + system.nu for rows in loads)]
     begin = HEAD + COUNTS + system.nq + system.nu + share.rows + 1
     ny, every = share.forest.nq + share.forest.nu, whole.nq + whole.nu
-    y = np.arange(ny)
-    y_there = np.where(y < share.forest.nq, share.q_there.start + y, 0)
-    y_there[share.forest.nq :] = whole.nq + share.u_there.start + np.arange(share.forest.nu)
+    y_there = np.r_[share.q_there, whole.nq + np.r_[share.u_there]]
     blocks = np.arange(2 + stages)
     state, there = (
         np.concatenate([*kept, (begin + blocks[:, None] * (n + 1) + rows).ravel()])
-        for n, rows in ((ny, y), (every, y_there))
+        for n, rows in ((ny, np.arange(ny)), (every, y_there))
     )
     work, work_there = (begin + blocks * (n + 1) + n for n in (ny, every))
     return Places(columns[0], columns[1], state, there, work, work_there)
@@ -140,27 +138,24 @@ class Part:
         )
         own = np.concatenate([Q.ravel(), U.ravel(), task.W[some]])
         sizes = np.array([count * (p.q.size + p.u.size + 1) for p in self.places])
-        every = np.empty(sizes.sum()) if lead else None
-        self.ranks.gather(own, every, sizes)
-        if every is None:
+        parts = self.ranks.gather(own, sizes)
+        if not lead:
             return
-        work = np.zeros(count)
-        for part, p in zip(np.split(every, np.cumsum(sizes)[:-1]), self.places, strict=True):
-            q, u, w = np.split(part, [count * p.q.size, count * (p.q.size + p.u.size)])
+        task.W[some] = 0.0
+        for part, p in zip(parts, self.places, strict=True):
+            q, u, work = np.split(part, [count * p.q.size, count * (p.q.size + p.u.size)])
             task.Q[some, p.q], task.U[some, p.u] = q.reshape(count, -1), u.reshape(count, -1)
-            work += w
-        task.W[some] = work
+            task.W[some] += work
 
     def gather_state(self, whole: np.ndarray | None) -> None:
         """The state of a run on one process, from those of all ranks."""
         mine, state = self.places[self.ranks.rank], self.run.state
         sizes = np.array([p.state.size + p.work.size for p in self.places])
-        every = None if whole is None else np.empty(sizes.sum())
-        self.ranks.gather(np.concatenate([state[mine.state], state[mine.work]]), every, sizes)
-        if whole is None or every is None:
+        parts = self.ranks.gather(np.concatenate([state[mine.state], state[mine.work]]), sizes)
+        if whole is None:
             return
         whole[mine.work_there] = 0.0
-        for part, p in zip(np.split(every, np.cumsum(sizes)[:-1]), self.places, strict=True):
+        for part, p in zip(parts, self.places, strict=True):
             whole[p.there] = part[: p.state.size]
             whole[p.work_there] += part[p.state.size :]
 
@@ -201,10 +196,6 @@ class Spread:
         self.state = np.zeros(part.whole)
         self.asked, self.torn = 0, False  # torn: ranks may wait for each other in the middle of a step
 
-    def begin(self) -> None:
-        """All up to the first step."""
-        self._further(0)
-
     def _command(self, *words: int) -> None:
         self.part.ranks.tell(np.array(words, np.int64))
 
@@ -222,15 +213,13 @@ class Spread:
         return float(self.part.run.time)
 
     def proceed(self, steps: int) -> Failure | None:
+        """So many steps on all ranks; 0 brings them up to the first."""
         if self.asked:
             number, self.asked = self.asked, 0
             handler = self.handlers[number]
             if callable(handler):
                 handler(number, None)
             raise KeyboardInterrupt
-        return self._further(steps)
-
-    def _further(self, steps: int) -> Failure | None:
         self._command(PROCEED, steps)
         self.torn = True
         with all_or_none(self.part.ranks):

@@ -119,8 +119,7 @@ def _by_ranks(values: list[Any]) -> str:
     groups: dict[Any, list[int]] = {}
     for rank, value in enumerate(values):
         groups.setdefault(value, []).append(rank)
-    some = [f"rank{'s' * (len(r) > 1)} {', '.join(map(str, r))}: {value}" for value, r in groups.items()]
-    return "; ".join(some)
+    return "; ".join(f"rank{'s' * (len(r) > 1)} {', '.join(map(str, r))}: {value}" for value, r in groups.items())
 
 
 @contextmanager

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from .study import Sweep, variables
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
-
-    from .study import Sweep
 
 COLORS = "viridis"
 LINE = "#0072B2"
@@ -30,7 +29,7 @@ def plot(study: Sweep, names: Sequence[str], path: str | os.PathLike[str] | None
 
     if path is not None:
         picture_path(path)
-    kept = [str(name) for name in study.dataset if not str(name).startswith("failure_")]
+    kept = variables(study.dataset)
     chosen = [study[name] for name in names or kept[:1]]
     for array in chosen:
         if array.name not in kept:

@@ -72,19 +72,14 @@ class Runner:
             self.made = key, self.model(values).compile()
         return self.made[1]
 
-    def start(self, system: System, values: tuple[Any, ...]) -> dict[str, Any]:
-        changes = {target: value for target, value in self._chosen(values).items() if target.room in LETTERS}
-        return started(system, self.recipe.start, changes)
-
     def simulate(self, values: tuple[Any, ...], *, brief: bool = False, until_clock: float | None = None) -> Result:
         """The run itself, as :func:`whippletree.simulate` makes it; or only its beginning."""
-        recipe, system = self.recipe, self.system(values)
-        start = self.start(system, values)
+        recipe, system, chosen = self.recipe, self.system(values), self._chosen(values)
+        start = started(system, recipe.start, {t: value for t, value in chosen.items() if t.room in LETTERS})
         if recipe.assemble:
             state = assemble(system, start.get("q"), start.get("u"))
             start |= {"q": state.q, "u": state.u}
-        settings = dict(recipe.settings)
-        settings |= {t.part: value for t, value in self._chosen(values).items() if t.room == "setting"}
+        settings = {**recipe.settings, **{t.part: value for t, value in chosen.items() if t.room == "setting"}}
         until, output_step = recipe.until, recipe.output_step
         if brief:
             until, output_step = until * BRIEF, None

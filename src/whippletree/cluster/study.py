@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, open_whole, result_path, write
 from .columns import SAID, Column, widths
@@ -47,8 +47,6 @@ class Sweep:
         self.dataset, self.failures = dataset, tuple(failures)
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        from ..errors import nearest
-
         if name not in self.dataset:
             raise ModelError(
                 f"the sweep has kept no '{name}'", hint=nearest(name, map(str, [*self.dataset, *self.dataset.coords]))
@@ -102,9 +100,14 @@ class Sweep:
         sizes = ", ".join(f"{name} {size}" for name, size in self.dataset.sizes.items() if name != "failure")
         failed = f", {len(self.failures)} failed" if self.failures else ""
         more = "" if self.complete else ", not complete"
-        kept = [str(name) for name in self.dataset if not str(name).startswith("failure_")]
+        kept = variables(self.dataset)
         some = ", ".join(kept[:6]) + (" ..." if len(kept) > 6 else "")
         return f"<Sweep of '{self.dataset.attrs['title']}': {self.runs} runs ({sizes}){failed}{more}\n  {some}>"
+
+
+def variables(dataset: xr.Dataset) -> list[str]:
+    """Names of what is kept of runs."""
+    return [str(name) for name in dataset if not str(name).startswith("failure_")]
 
 
 def _failures(dataset: xr.Dataset) -> list[Failure]:

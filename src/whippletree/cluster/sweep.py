@@ -21,7 +21,7 @@ from .. import __version__
 from ..errors import ModelError, ModelWarning, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model import Model
-from ..result.netcdf import RESULT, result_path, write
+from ..result.netcdf import RESULT, header, result_path, write
 from ..system.system import System
 from .check import Checked, check_sweep
 from .columns import widths
@@ -127,8 +127,6 @@ class Reached(float):
 
 def _head(checked: Checked, plan: Plan) -> dict[str, Any]:
     """Attributes of the dataset; ``sweep`` says what it is of, so that another one is not gone on with."""
-    from ..result.netcdf import header
-
     recipe = checked.runner.recipe
     made = header(checked.system)
     values = sha256(b"".join(column.tobytes() for column in plan.values))
@@ -267,7 +265,10 @@ def _outcomes(
         until = None if workers == 0 else time.monotonic() + PATIENCE
         for job in jobs:
             try:
-                yield job[0], _here(runner, job, until)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ModelWarning)  # it was said once
+                    outcome = runner.attempt(job[1], until)
+                yield job[0], outcome
             except OutOfPatience:
                 jobs = chain([job], jobs)
                 break
@@ -277,9 +278,3 @@ def _outcomes(
     if left:
         count = min(workers or processors(), left)
         yield from run_in_processes(cloudpickle.dumps(runner.recipe), jobs, count)
-
-
-def _here(runner: Runner, job: Job, until: float | None) -> Outcome:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # it was said once
-        return runner.attempt(job[1], until)

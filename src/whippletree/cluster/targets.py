@@ -165,10 +165,10 @@ def _put(part: Any, path: tuple[str, ...], x: float) -> Any:
     """The part with another number at a path."""
     field, rest = path[0], path[1:]
     value = getattr(part, field)
+    if value is None and field == "limits":
+        value = Limits()
     if not rest:
         new: Any = x
-    elif field == "limits":
-        new = _put(value or Limits(), rest, x)
     elif isinstance(value, Pose):
         new = Pose(_with(value.position, XYZ.index(rest[0]), x), value.quaternion)
     elif is_dataclass(value):

@@ -39,6 +39,7 @@ PARTS: dict[str, dict[str, str]] = {
     "KnifeEdge": _PLACE,
     "Rack": {"radius": "m", "offset": "m"},
 }  # fmt: skip
+OF_FUNCTIONS = {"start": "s", "end": "s", "rise": "s", "frequency": "Hz", "phase": "rad"}
 SETTINGS = {"step": "s", "alpha": "1/s", "beta": "1/s", "rtol": "1"}
 
 
@@ -55,23 +56,16 @@ def part_unit(model: Model, part: Any, path: tuple[str, ...]) -> str:
         unit = _of_joint(model.joints[part.joint].kind, getattr(part, "freedom", 0)).get(field, "")
     else:
         unit = ""
-    value = getattr(part, field)
-    return _of_function(path[1], unit) if isinstance(value, Ramp | Step | Sine | Table) else unit
+    if not isinstance(getattr(part, field), Ramp | Step | Sine | Table):
+        return unit
+    return OF_FUNCTIONS.get(path[1], f"{unit}/s" if path[1] == "rate" and unit else unit)
 
 
 def _of_joint(kind: str, freedom: int | None) -> dict[str, str]:
     """Units along one freedom of a joint, or along all if they agree."""
     units = [unit for _, unit in SPEEDS[kind]]
     asked = set(units if freedom is None else units[freedom : freedom + 1])
-    return {frozenset({"rad/s"}): TURNING, frozenset({"m/s"}): SLIDING}.get(frozenset(asked), {})
-
-
-def _of_function(field: str, unit: str) -> str:
-    if field in ("start", "end", "rise"):
-        return "s"
-    if field in ("frequency", "phase"):
-        return {"frequency": "Hz", "phase": "rad"}[field]
-    return f"{unit}/s" if field == "rate" and unit else unit
+    return TURNING if asked == {"rad/s"} else SLIDING if asked == {"m/s"} else {}
 
 
 def start_units(system: System, joint: str, letter: str) -> tuple[tuple[str, str], ...]:

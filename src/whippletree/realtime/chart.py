@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..result.columns import joint_quantity
 from ..system.system import System
-from ..view.pieces import COLORS
+from ..view.channels import NOTHING, columns_of, draw
 from .memory import RESETS, ROWS, Memory
 
 SECONDS = 10.0  # shown
 MOST_POINTS = 400
-NOTHING = "nothing"
 
 
 class Chart:
@@ -39,30 +36,13 @@ class Chart:
             self._draw()
 
     def _draw(self) -> None:
-        from viser import uplot
-
         t, q, u, _, _ = self.memory.latest(SECONDS)
         joint, _, letter = self.shown.rpartition(".")
         index = self.system.q_index(joint) if letter == "q" else self.system.u_index(joint)
         values = (q if letter == "q" else u)[:, index]
-        some = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_POINTS)).astype(int))
-        columns = (t[some], *(np.ascontiguousarray(values[some, n]) for n in range(values.shape[1])))
+        columns = columns_of(t, values, MOST_POINTS)
         if self.plot is not None:
             self.plot.data = columns
             return
-        quantity = joint_quantity(self.system, joint, letter)
-        labels = [
-            f"{label or self.shown} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)
-        ]
-        lines = [
-            uplot.Series(label=label, stroke=f"rgb{COLORS[n % len(COLORS)]}", width=1.5)
-            for n, label in enumerate(labels)
-        ]
         with self.folder:
-            self.plot = self.gui.add_uplot(
-                columns,
-                (uplot.Series(label="t (s)"), *lines),
-                scales={"x": uplot.Scale(time=False)},
-                title=self.shown,
-                aspect=1.6,
-            )
+            self.plot = draw(self.gui, self.shown, joint_quantity(self.system, joint, letter), columns, 1.6)

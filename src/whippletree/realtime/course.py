@@ -26,6 +26,7 @@ from ..integrate.fixed_step import HEAD, Run
 from ..integrate.simulate import A_RUN, INTEGRATORS
 from ..integrate.task import Failure, Task, make_task
 from ..integrate.temporary import Switching
+from ..model.check import shown
 from ..result.records import Change
 from ..system.callbacks import joint_forces
 from ..system.system import System
@@ -129,7 +130,7 @@ class Course:
             some = min(end - self.ticks, self.task.t.size - self.run.row)
             if self.control.sampled is not None:
                 some = min(some, self.control.every - self.ticks % self.control.every)
-                if self.ticks % self.control.every == 0 or not self.ticks:
+                if self.ticks % self.control.every == 0:
                     self._ask()
             if self.pulls:
                 some = 1
@@ -205,15 +206,11 @@ class Course:
             self.pulls.pop(given["body"], None)
         else:
             self._hold_on(given)
-        self._take()
-        return {}
-
-    def _take(self) -> None:
-        """Forces as they are now, from the next step on."""
         run = self.marcher
-        run.plans.take_forces(self.inputs.on(run.task.system))
+        run.plans.take_forces(self.inputs.on(run.task.system))  # as they are now, from the next step on
         if isinstance(self.run, Switching):
             self.run.bonds.system = self.inputs.on(self.run.bonds.system)
+        return {}
 
     def _push(self, body: str, wrench: np.ndarray | None, at: np.ndarray) -> None:
         if self.inputs.wrench(body, wrench, at):  # room for wrenches: other memory
@@ -280,7 +277,7 @@ class Control:
         if function is None:
             return
         if not callable(function):
-            raise ModelError("controller is not a function", expected="controller(t, q, u)", got=repr(function)[:80])
+            raise ModelError("controller is not a function", expected="controller(t, q, u)", got=shown(function))
         if isinstance(function, Dispatcher) and every is None:
             self.call, self.callback = function, joint_forces(function, "the controller")
             self.address = self.callback.address

@@ -77,23 +77,16 @@ class Saver:
 
     def _free(self) -> Path:
         stem = "".join(c if c.isalnum() else "_" for c in self.system.name) or "live"
-        for n in itertools.count(1):
-            path = self.folder / f"{stem}-{n:03d}.nc"
-            if not path.exists():
-                return path
-        raise AssertionError
+        paths = (self.folder / f"{stem}-{n:03d}.nc" for n in itertools.count(1))
+        return next(path for path in paths if not path.exists())
 
 
 def about(system: System, catalogue: Catalogue, rate: float) -> dict[str, Any]:
     """What a client needs to know of the model."""
-
-    def rows(index: slice) -> list[int]:
-        return [index.start, index.stop]
-
-    joints = {
-        j: {"kind": system.joint_kind(j), "q": rows(system.q_index(j)), "u": rows(system.u_index(j))}
-        for j in system.joints
-    }
+    joints = {}
+    for joint in system.joints:
+        q, u = system.q_index(joint), system.u_index(joint)
+        joints[joint] = {"kind": system.joint_kind(joint), "q": [q.start, q.stop], "u": [u.start, u.stop]}
     inputs = {"motors": catalogue.motors, "motions": list(catalogue.motions)}
     names = {"bodies": list(catalogue.bodies), "temporaries": list(catalogue.temporaries)}
     return {"model": system.name, "rate": rate, "joints": joints} | inputs | names

@@ -56,10 +56,7 @@ class Inputs:
         forces, n = self.system.forces, _signal(self.system, name, part)
         if (name, part) in self.pieces:
             return _value(self.pieces[name, part], (0.0, 0.0, 0.0), t)
-        first = forces.arrays["first"]
-        rows = range(first[n], first[n + 1])
-        own = [(float(forces.arrays["time"][r]), forces.arrays["piece"][r].tolist()) for r in rows]
-        return _value(own, tuple(forces.arrays["wave"][n].tolist()), t)
+        return _value(_own(forces.arrays, n), tuple(forces.arrays["wave"][n].tolist()), t)
 
     def wrench(self, body: str, wrench: np.ndarray | None, at: np.ndarray) -> bool:
         """[torque; force] on a point of a body, in world axes, or no more; returns whether room has to be made."""
@@ -135,6 +132,12 @@ def _signal(system: System, name: str, part: str) -> int:
     return int(system.forces.arrays["signal"].reshape(-1, 3)[row, which])
 
 
+def _own(arrays: dict[str, np.ndarray], n: int) -> Pieces:
+    """The n-th function as the model has it."""
+    rows = slice(arrays["first"][n], arrays["first"][n + 1])
+    return [(float(t), c.tolist()) for t, c in zip(arrays["time"][rows], arrays["piece"][rows], strict=True)]
+
+
 def _functions(
     system: System, arrays: dict[str, np.ndarray], given: dict[tuple[str, str], Pieces]
 ) -> dict[str, np.ndarray]:
@@ -142,8 +145,7 @@ def _functions(
     replaced = {_signal(system, name, part): pieces for (name, part), pieces in given.items()}
     first, time, piece, wave = [0], [], [], []
     for n in range(len(arrays["wave"])):
-        rows = slice(arrays["first"][n], arrays["first"][n + 1])
-        own = [(float(t), c.tolist()) for t, c in zip(arrays["time"][rows], arrays["piece"][rows], strict=True)]
+        own = _own(arrays, n)
         pieces = replaced.get(n, own)
         room = max(PIECES, len(own)) - len(pieces)
         wave.append([0.0, 0.0, 0.0] if n in replaced else arrays["wave"][n].tolist())

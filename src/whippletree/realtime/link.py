@@ -6,12 +6,14 @@ handed over once, when the front begins.
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..errors import ModelError, SimulationError
@@ -42,15 +44,14 @@ class Front:
     def _ready(self) -> dict[str, Any]:
         self.socket.settimeout(START)
         line = b""
-        while not line.endswith(b"\n"):
-            try:
-                some = self.socket.recv(65536)
-            except TimeoutError:
-                some = b""
-            if not some:
-                self.process.kill()
-                raise SimulationError("the process for windows and ports did not begin")
-            line += some
+        with (
+            suppress(TimeoutError),
+            self.socket.makefile("rb", buffering=0) as lines,
+        ):  # what follows stays in the socket
+            line = lines.readline()
+        if not line.endswith(b"\n"):
+            self.process.kill()
+            raise SimulationError("the process for windows and ports did not begin")
         about = json.loads(line)
         if "error" in about:
             self.process.wait(10)
@@ -95,8 +96,6 @@ def _without_functions(system: System) -> System:
     model = system.model
     if not any(isinstance(f, Custom) for f in model.forces.values()):
         return system
-    import copy
-
     plain = copy.copy(model)
     plain.forces = {name: f for name, f in model.forces.items() if not isinstance(f, Custom)}
     return plain.compile()

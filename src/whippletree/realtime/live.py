@@ -27,7 +27,6 @@ from .warm import warm
 ROW = 0.01  # s between two rows that are kept
 METHOD = "euler"  # with a latch that holds, a third of the time of rk4: docs/decisions/0021-live.md
 SLOWEST, QUICKEST = 1.0, 1e6  # steps per second
-LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)

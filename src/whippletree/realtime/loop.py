@@ -14,7 +14,6 @@ from ..errors import ModelError, SimulationError
 from ..result.records import Change
 from . import memory as at
 from .course import Course
-from .inputs import PARTS
 from .memory import Memory
 from .messages import Catalogue, Command, answer, parse, refusal
 from .pace import Pacer
@@ -170,17 +169,19 @@ class Loop:
         match command.do:
             case "pause":
                 self.paused = True
+            case "resume" | "step" if self.failed:
+                raise ModelError("the motion has failed and cannot go on", hint="reset it")
             case "resume":
-                if self.failed:
-                    raise ModelError("the motion has failed and cannot go on", hint="reset it")
                 self.paused = False
             case "reset":
-                self._reset()
+                self.memory.forget()
+                self.course.reset()
+                self.targets[:] = np.nan
+                self.failed, self.told = False, 0
+                self.log.clear()
             case "step":
                 if not self.paused:
                     raise ModelError("the run is not paused", hint="pause it first")
-                if self.failed:
-                    raise ModelError("the motion has failed and cannot go on", hint="reset it")
                 self._go(command.given["steps"])
                 self._publish()
             case "time_scale":
@@ -197,17 +198,10 @@ class Loop:
                 found = self.course.apply(command)
                 if command.given.get("name") in self.controls:
                     name = command.given["name"]
-                    asked = [command.given.get(p) for p in (*CONTROLS, *PARTS)]
+                    asked = [command.given.get(p) for p in CONTROLS]
                     self.targets[self.controls[name]] = next(x for x in asked if x is not None)
                 return found
         return {}
-
-    def _reset(self) -> None:
-        self.memory.forget()
-        self.course.reset()
-        self.targets[:] = np.nan
-        self.failed, self.told = False, 0
-        self.log.clear()
 
     # ---------------------------------------------------------------- what others see
 
@@ -245,11 +239,10 @@ class Loop:
     def journal(self) -> dict[str, Any]:
         """Attributes of a Result: how it was made, what came and went, and what was asked for."""
         course = self.course
-        made = {"algorithm": course.task.algorithm, "integrator": course.integrator, "step": course.step}
-        text = json.dumps([[t, m] for t, m in self.log])
-        return made | {
-            "changes": Change.text(course.changes),
-            "commands": text,
-            "live": 1,
-            "steered": int(course.steered),
+        made: dict[str, Any] = {
+            "algorithm": course.task.algorithm,
+            "integrator": course.integrator,
+            "step": course.step,
         }
+        made |= {"changes": Change.text(course.changes), "commands": json.dumps(self.log)}
+        return made | {"live": 1, "steered": int(course.steered)}

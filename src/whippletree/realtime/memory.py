@@ -7,6 +7,7 @@ or is odd: then it was being written. Rows go round: the oldest are written over
 from __future__ import annotations
 
 import mmap
+import sys
 import tempfile
 from typing import Any, NamedTuple
 
@@ -85,20 +86,17 @@ class Memory:
             if before % 2 == 0 and self.head[COUNT] == before:
                 return Now(*np.split(found, self.parts))
 
-    def recent(self) -> tuple[np.ndarray, ...]:
-        """t, q, u, work and udot of the rows there are, the oldest first."""
-        return self._rows(self.rows)
-
     def latest(self, seconds: float) -> tuple[np.ndarray, ...]:
-        """The same of the last so many seconds of motion."""
+        """The rows of the last so many seconds of motion, as :meth:`recent` has them."""
         count = int(self.head[ROWS])
         ends = self.table[[(count - 1) % self.rows, (count - 2) % self.rows], 0] if count > 1 else np.array([1.0, 0.0])
         spacing = max(1e-6, float(ends[0] - ends[1]))
-        return self._rows(min(self.rows, int(seconds / spacing) + 1))
+        return self.recent(int(seconds / spacing) + 1)
 
-    def _rows(self, most: int) -> tuple[np.ndarray, ...]:
+    def recent(self, most: int = sys.maxsize) -> tuple[np.ndarray, ...]:
+        """t, q, u, work and udot of the last rows there are, the oldest first."""
         count, nq, nu = int(self.head[ROWS]), self.system.nq, self.system.nu
-        first = max(0, count - most)
+        first = max(0, count - min(most, self.rows))
         rows = self.table[np.arange(first, count) % self.rows].copy()
         if (over := int(self.head[ROWS]) - self.rows - first) > 0:  # written over while they were read
             rows = rows[over:]

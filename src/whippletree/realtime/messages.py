@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from ..errors import ModelError, nearest
 from ..model import Motion, Motor
+from ..model.check import shown
 from ..system.system import System
 from .inputs import PARTS, has_part
 
 LONGEST = 65_536  # bytes of a message
 DEEPEST = 8  # brackets within brackets
-MOST_SHOWN = 80  # characters of what was got, in an answer
+MOST_SHOWN = 80  # characters of a name or a reason, in an answer
 LARGEST = 1e9  # of any number: N, N m, m or rad; what is larger is a mistake, and would end the motion
 SHORTEST_RISE = 1e-3  # s, of a motion that is given: what moves must not jump
 RISE = 0.2  # s, of a motion if nothing is said
@@ -39,10 +40,8 @@ class Catalogue:
 
     def __init__(self, system: System) -> None:
         self.name = system.name
-        forces = system.forces.elements
         self.motors = _parts(system, Motor)
         self.motions = _parts(system, Motion)
-        self.forces = tuple(forces)
         self.joints = {j: s.stop - s.start for j in system.joints if (s := system.u_index(j)).stop > s.start}
         self.bodies = tuple(n for n in (*system.bodies[1:], *system.model.frames) if system.place(n)[0] > 0)
         self.temporaries = tuple(system.model.temporaries)
@@ -69,9 +68,9 @@ def decode(data: bytes | str) -> dict[str, Any]:
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as e:
-        raise ModelError("the message is not JSON", got=_shown(text), hint=str(e)[:MOST_SHOWN]) from None
+        raise ModelError("the message is not JSON", got=shown(text), hint=str(e)[:MOST_SHOWN]) from None
     if not isinstance(message, dict):
-        raise ModelError("the message is not an object", expected='{"do": ...}', got=_shown(message))
+        raise ModelError("the message is not an object", expected='{"do": ...}', got=shown(message))
     return message
 
 
@@ -96,20 +95,16 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not a number")
 
 
-def _shown(value: Any) -> str:
-    return repr(value)[:MOST_SHOWN]
-
-
 # ---------------------------------------------------------------- from a dict to a Command
 
 
 def parse(message: Any, catalogue: Catalogue) -> Command:
     """A Command from a message that has been decoded; the ModelError names what is wrong."""
     if not isinstance(message, dict) or any(not isinstance(key, str) for key in message):
-        raise ModelError("the message is not an object", expected='{"do": ...}', got=_shown(message))
+        raise ModelError("the message is not an object", expected='{"do": ...}', got=shown(message))
     do, id_ = message.get("do"), identity(message)
     if not isinstance(do, str):
-        raise ModelError("the message does not say what to do", expected='{"do": ...}', got=_shown(do))
+        raise ModelError("the message does not say what to do", expected='{"do": ...}', got=shown(do))
     if do not in FIELDS:
         raise ModelError(f"'{do[:MOST_SHOWN]}' is not something to do", hint=nearest(do[:MOST_SHOWN], FIELDS))
     known = FIELDS[do]
@@ -154,10 +149,10 @@ Reader = Callable[[Any, str, Catalogue], Any]
 
 def _finite(value: Any, key: str, low: float = -LARGEST, high: float = LARGEST) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ModelError(f"{key} is not a number", expected="a number", got=_shown(value))
+        raise ModelError(f"{key} is not a number", expected="a number", got=shown(value))
     x = float(value) if abs(value) < 1e300 else math.inf
     if not (math.isfinite(x) and low <= x <= high):
-        raise ModelError(f"{key} is out of bounds", expected=f"{low:g} to {high:g}", got=_shown(value))
+        raise ModelError(f"{key} is out of bounds", expected=f"{low:g} to {high:g}", got=shown(value))
     return x
 
 
@@ -175,7 +170,7 @@ def whole(default: int, most: int) -> Reader:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise ModelError(f"{key} is not a count", expected=f"a whole number from 1 to {most}", got=_shown(value))
+            raise ModelError(f"{key} is not a count", expected=f"a whole number from 1 to {most}", got=shown(value))
         return value
 
     return read
@@ -183,7 +178,7 @@ def whole(default: int, most: int) -> Reader:
 
 def _values(value: Any, key: str, count: int) -> list[float]:
     if not isinstance(value, list) or len(value) != count:
-        raise ModelError(f"{key} has the wrong shape", expected=f"a list of {count} numbers", got=_shown(value))
+        raise ModelError(f"{key} has the wrong shape", expected=f"a list of {count} numbers", got=shown(value))
     return [_finite(x, f"{key}[{n}]") for n, x in enumerate(value)]
 
 
@@ -195,7 +190,7 @@ def name_of(what: str, where: Callable[[Catalogue], Any]) -> Reader:
     def read(value: Any, key: str, catalogue: Catalogue) -> str:
         known = where(catalogue)
         if not isinstance(value, str):
-            raise ModelError(f"{key} is not a name", expected=f"the name of a {what}", got=_shown(value))
+            raise ModelError(f"{key} is not a name", expected=f"the name of a {what}", got=shown(value))
         if value not in known:
             hint = nearest(value[:MOST_SHOWN], known) or f"'{catalogue.name}' has no {what}"
             raise ModelError(f"{what} '{value[:MOST_SHOWN]}' is not known", hint=hint)
@@ -207,7 +202,7 @@ def name_of(what: str, where: Callable[[Catalogue], Any]) -> Reader:
 def text(longest: int) -> Reader:
     def read(value: Any, key: str, _: Catalogue) -> str | None:
         if value is not None and (not isinstance(value, str) or len(value) > longest):
-            raise ModelError(f"{key} is not a short text", expected=f"at most {longest} characters", got=_shown(value))
+            raise ModelError(f"{key} is not a short text", expected=f"at most {longest} characters", got=shown(value))
         return value
 
     return read

@@ -152,6 +152,9 @@ class Port:
     async def _listen(
         self, session: Session, receive: Callable[[], Awaitable[Any]], box: asyncio.Queue[dict[str, Any]]
     ) -> None:
+        def tell(answer: dict[str, Any]) -> None:
+            self.loop.call_soon_threadsafe(_put, box, answer)
+
         while True:
             try:
                 data = await asyncio.wait_for(receive(), None if session.greeted else GREETING)
@@ -166,15 +169,9 @@ class Port:
                 if not _put(box, reply):
                     return
             if outcome.forward is not None:
-                self.forward(outcome.forward, self._teller(box))
+                self.forward(outcome.forward, tell)
             if outcome.close:
                 return
-
-    def _teller(self, box: asyncio.Queue[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
-        def tell(answer: dict[str, Any]) -> None:
-            self.loop.call_soon_threadsafe(_put, box, answer)
-
-        return tell
 
     async def _speak(self, session: Session, send: Send, box: asyncio.Queue[dict[str, Any]]) -> None:
         """Answers as they come, and the state so many times a second: the one that is then, and none twice."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..model import Limits
 from ..system.system import System
 from ..view.scene import Scene
 from ..view.server import address, serve, show
@@ -71,14 +72,14 @@ class Window:
         self.status = gui.add_markdown("")
         with gui.add_folder("Run"):
             self.pause = gui.add_button("Pause", hint="key: space")
-            self.pause.on_click(lambda e: self.do({"do": "resume" if self._paused() else "pause"}, e))
+            self.pause.on_click(self._pause)
             gui.add_button("Step", hint="one step, while paused").on_click(lambda e: self.do({"do": "step"}, e))
             gui.add_button("Reset", hint="to the start").on_click(lambda e: self.do({"do": "reset"}, e))
             gui.add_button("Save", hint="the rows there are, to a file").on_click(lambda e: self.do({"do": "save"}, e))
             self.scale = gui.add_dropdown("time scale", SCALES, initial_value="1")
-            self.scale.on_update(lambda e: self._scaled(e))
+            self.scale.on_update(self._scaled)
             self.hands = gui.add_button("Take the controls", hint="from whoever has them")
-            self.hands.on_click(lambda e: self._hands())
+            self.hands.on_click(self._hands)
         self.latches: dict[str, Any] = {}
         if self.catalogue.temporaries:
             with gui.add_folder("Constraints"):
@@ -104,17 +105,14 @@ class Window:
         """The ends of a slider: limits of the joint, or what its kind makes sense of."""
         force: Any = self.system.forces.elements[name]
         joint = self.system.model.joints[force.joint]
-        limits = joint.limits
-        if part == "torque":
-            most = force.limit or (limits.effort if limits else None) or EFFORT
-            return -most, most
-        if part == "velocity":
-            most = (limits.velocity if limits else None) or TURN
+        limits = joint.limits or Limits()
+        if part in ("torque", "velocity"):
+            most = force.limit or limits.effort or EFFORT if part == "torque" else limits.velocity or TURN
             return -most, most
         reach = WAY if joint.kind == "prismatic" else TURN
         start = Inputs(self.system).now(name, part, 0.0)[0]
-        low = limits.lower if limits and limits.lower is not None else min(-reach, start)
-        high = limits.upper if limits and limits.upper is not None else max(reach, start)
+        low = limits.lower if limits.lower is not None else min(-reach, start)
+        high = limits.upper if limits.upper is not None else max(reach, start)
         return low, high if high > low else low + 1.0
 
     def _set(self, n: int, value: float, event: Any) -> None:
@@ -131,14 +129,14 @@ class Window:
         if event.client is not None:
             self.do({"do": "time_scale", "value": float(self.scale.value)}, event)
 
-    def _hands(self) -> None:
+    def _hands(self, event: Any) -> None:
         if self.controls.holder == WHO:
             self.controls.release(WHO)
         else:
             self.controls.take_over(WHO)
 
-    def _paused(self) -> bool:
-        return bool(self.memory.head[PAUSED])
+    def _pause(self, event: Any) -> None:
+        self.do({"do": "resume" if self.memory.head[PAUSED] else "pause"}, event)
 
     # ---------------------------------------------------------------- keys and dragging
 
@@ -149,7 +147,7 @@ class Window:
         def key(label: str, hotkey: str, act: Callable[[Any], None]) -> None:
             gui.add_command(label, hotkey=hotkey).on_trigger(act)
 
-        key("Pause or go on", "space", lambda e: self.do({"do": "resume" if self._paused() else "pause"}, e))
+        key("Pause or go on", "space", self._pause)
         key("Reset", "R", lambda e: self.do({"do": "reset"}, e))
         key("Step", "N", lambda e: self.do({"do": "step"}, e))
         if self.catalogue.temporaries:

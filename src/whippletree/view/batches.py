@@ -10,7 +10,7 @@ import numpy as np
 from .meshes import Surfaces
 from .pieces import Piece
 from .poses import quaternions
-from .solids import UNITS
+from .solids import UNITS, Surface
 
 if TYPE_CHECKING:
     import viser
@@ -27,18 +27,11 @@ class Batch:
         self._turn = np.array([piece.at.rotation() for piece in pieces])
         self._shift = np.array([piece.at.position for piece in pieces], float)
         opacities = np.array([piece.opacity for piece in pieces], np.float32)
-        self.handle = scene.add_batched_meshes_simple(
-            name,
-            surface[0],
-            surface[1],
-            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(pieces), 1)),
-            batched_positions=np.zeros((len(pieces), 3)),
-            batched_scales=np.array([piece.size for piece in pieces], np.float32),
-            batched_colors=np.array([piece.color or GREY for piece in pieces], np.uint8),
-            batched_opacities=None if (opacities == 1.0).all() else opacities,
-            lod="off",
-            side="double" if pieces[0].shape == "mesh" else "front",
-        )
+        sizes = np.array([piece.size for piece in pieces])
+        colors = np.array([piece.color or GREY for piece in pieces], np.uint8)
+        seen = None if (opacities == 1.0).all() else opacities
+        side = "double" if pieces[0].shape == "mesh" else "front"
+        self.handle = instances(scene, name, surface, sizes, colors, side=side, batched_opacities=seen)
 
     def place(self, R: np.ndarray, p: np.ndarray) -> None:
         """Move all instances, with rotations (bodies, 3, 3) and positions (bodies, 3)."""
@@ -53,6 +46,22 @@ class Batch:
     def on_drag(self, told: Callable[[str, Any], None]) -> None:
         """Call with the body and viser's event, from its start to its end."""
         self.handle.on_drag("left")(lambda event: told(self.bodies[event.instance_index or 0], event))
+
+
+def instances(
+    scene: viser.SceneApi, name: str, surface: Surface, scales: np.ndarray, colors: np.ndarray, **more: Any
+) -> Any:
+    """viser's handle of one surface drawn many times, each stretched by its scales (n, 3), to be placed."""
+    return scene.add_batched_meshes_simple(
+        name,
+        *surface,
+        batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(scales), 1)),
+        batched_positions=np.zeros((len(scales), 3)),
+        batched_scales=scales.astype(np.float32),
+        batched_colors=colors,
+        lod="off",
+        **more,
+    )
 
 
 def batches_of(

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import WhippletreeError
+from ..result.columns import Quantity
 from ..result.result import Result
 from .pieces import COLORS
+from .track import some_rows
 
 if TYPE_CHECKING:
     import viser
@@ -43,22 +45,26 @@ class Chart:
         except WhippletreeError as e:
             self._note.content, self._note.visible = e.what, True
             return
-        from viser import uplot
-
-        rows = np.unique(np.linspace(0, len(self._run) - 1, min(len(self._run), MOST_POINTS)).astype(int))
-        quantity = self._run.quantity(name)
-        labels = [f"{label or name} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)]
-        inks = [f"rgb{COLORS[n % len(COLORS)]}" for n in range(len(labels))]
-        lines = [uplot.Series(label=text, stroke=ink, width=1.5) for text, ink in zip(labels, inks, strict=True)]
-        columns = (self._run.t[rows], *(np.ascontiguousarray(values[rows, n]) for n in range(len(labels))))
         with self._folder:
-            self._plot = self._gui.add_uplot(
-                columns,
-                (uplot.Series(label="t (s)"), *lines),
-                scales={"x": uplot.Scale(time=False)},
-                title=name,
-                aspect=1.4,
-            )
+            columns = columns_of(self._run.t, values, MOST_POINTS)
+            self._plot = draw(self._gui, name, self._run.quantity(name), columns, 1.4)
+
+
+def columns_of(t: np.ndarray, values: np.ndarray, most: int) -> tuple[np.ndarray, ...]:
+    """What a chart draws: times, and each column of values (T, n), at some of the rows."""
+    rows = some_rows(len(t), most)
+    return t[rows], *np.ascontiguousarray(values[rows].T)
+
+
+def draw(gui: Any, name: str, quantity: Quantity, columns: tuple[np.ndarray, ...], aspect: float) -> Any:
+    """viser's handle of a new chart, with one line for each label of the quantity."""
+    from viser import uplot
+
+    labels = [f"{label or name} ({unit})" for label, unit in zip(quantity.labels, quantity.units, strict=True)]
+    inks = [f"rgb{COLORS[n % len(COLORS)]}" for n in range(len(labels))]
+    lines = [uplot.Series(label=text, stroke=ink, width=1.5) for text, ink in zip(labels, inks, strict=True)]
+    series = (uplot.Series(label="t (s)"), *lines)
+    return gui.add_uplot(columns, series, scales={"x": uplot.Scale(time=False)}, title=name, aspect=aspect)
 
 
 def happenings(run: Result) -> dict[str, float]:

@@ -13,7 +13,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ..errors import ModelError
-from .pieces import Color
+from .pieces import Color, color_of
 from .solids import Surface
 
 DEEPEST = 200  # nodes inside nodes, and instances of instances
@@ -131,10 +131,7 @@ def _color(material: Element | None, known: dict[Any, Element]) -> Color | None:
     instance = None if material is None else material.find("instance_effect")
     effect = None if instance is None else known.get(_target(instance))
     text = None if effect is None else next((e.text for e in effect.iterfind(".//diffuse/color")), None)
-    if text is None:
-        return None
-    r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in text.split()[:3])
-    return (r, g, b)
+    return None if text is None else color_of([float(x) for x in text.split()[:3]])
 
 
 def _numbers(element: Element | None) -> np.ndarray:

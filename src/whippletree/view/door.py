@@ -38,7 +38,8 @@ class Door:
         socket = request.headers.get("Upgrade", "").lower() == "websocket"
         given = parse_qs(path.query).get("token", [""])[-1]
         if self.token is None:
-            if socket and not same_place(request.headers.get("Origin"), request.headers.get("Host")):
+            origin = request.headers.get("Origin")  # of the page that asks; programs that are no browsers say none
+            if socket and origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
                 return response(http.HTTPStatus.FORBIDDEN, REFUSED)
         elif not any(hmac.compare_digest(word.encode(), self.token.encode()) for word in (given, self._shown(request))):
             return response(http.HTTPStatus.FORBIDDEN, REFUSED)
@@ -67,11 +68,6 @@ class Door:
         except (CookieError, ValueError):
             return ""
         return found.value if found else ""
-
-
-def same_place(origin: str | None, host: str | None) -> bool:
-    """Whether a page came from the server that it asks; programs that are no browsers say no origin."""
-    return origin is None or urlsplit(origin).netloc == host
 
 
 def response(status: http.HTTPStatus, body: str | bytes, **headers: str) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..modes import Modes
 from ..system.system import System
+from .batches import instances
 from .pieces import body_colors
 from .poses import from_z
 from .solids import cylinder, sphere
@@ -25,27 +26,23 @@ class FlexibleBodies:
         self.system = system
         self.names = tuple(system.model.flexibles)
         modes = [system.model.flexibles[name].modes for name in self.names]
-        first = np.cumsum([0, *(len(m.nodes) for m in modes)])
-        self._pairs = np.concatenate([neighbours(m.r) + n for m, n in zip(modes, first, strict=False)])
         counts = [len(m.nodes) for m in modes]
+        first = np.cumsum(counts) - counts
+        self._pairs = np.concatenate([neighbours(m.r) + n for m, n in zip(modes, first, strict=True)])
         self._radius = np.repeat([thickness(m) for m in modes], counts)
         colors = np.repeat([body_colors(system)[name] for name in self.names], counts, axis=0).astype(np.uint8)
         ends = self._pairs[:, 0]
-        self.nodes = _batch(scene, "/flexible/nodes", sphere(), np.tile(self._radius[:, None], (1, 3)), colors)
-        self.bars = _batch(scene, "/flexible/bars", cylinder(), np.ones((len(ends), 3)), colors[ends])
-
-    def world(self, q: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """(..., nodes, 3) of all bodies in turn, with their rotations (..., bodies, 3, 3) and positions."""
-        found = []
-        for n, name in enumerate(self.names):
-            modes = self.system.model.flexibles[name].modes
-            local = modes.r + modes.displacements(q[..., self.system.q_index(name)])
-            found.append(p[..., None, n, :] + local @ R[..., n, :, :].swapaxes(-1, -2))
-        return np.concatenate(found, axis=-2)
+        self.nodes = instances(scene, "/flexible/nodes", sphere(), np.tile(self._radius[:, None], (1, 3)), colors)
+        self.bars = instances(scene, "/flexible/bars", cylinder(), np.ones((len(ends), 3)), colors[ends])
 
     def place(self, q: np.ndarray, R: np.ndarray, p: np.ndarray) -> None:
-        """Bend them as q says."""
-        nodes = self.world(q, R, p)
+        """Bend them as q says, with their rotations (bodies, 3, 3) and positions (bodies, 3)."""
+        found = []
+        for name, turn, place in zip(self.names, R, p, strict=True):
+            modes = self.system.model.flexibles[name].modes
+            local = modes.r + modes.displacements(q[self.system.q_index(name)])
+            found.append(place + local @ turn.T)
+        nodes = np.concatenate(found)
         a, b = nodes[self._pairs[:, 0]], nodes[self._pairs[:, 1]]
         length = np.linalg.norm(b - a, axis=1)
         radius = self._radius[self._pairs[:, 0]]
@@ -76,16 +73,3 @@ def thickness(modes: Modes) -> float:
     else:
         known = THIN * size
     return max(known, 0.3 * THIN * size)
-
-
-def _batch(scene: viser.SceneApi, name: str, surface: Any, scales: np.ndarray, colors: np.ndarray) -> Any:
-    return scene.add_batched_meshes_simple(
-        name,
-        surface[0],
-        surface[1],
-        batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(scales), 1)),
-        batched_positions=np.zeros((len(scales), 3)),
-        batched_scales=scales.astype(np.float32),
-        batched_colors=colors,
-        lod="off",
-    )

@@ -72,19 +72,17 @@ class Surfaces:
     def _read(self, name: str) -> list[tuple[Surface, Color | None]]:
         path = Path(name)
         suffix = path.suffix.lower()
-        why = None
+        why = "no triangles in it"
         if suffix not in FORMATS:
             why = "the format is not read"
         elif not path.is_file():
             why = "there is no such file"
         elif path.stat().st_size > LARGEST_MESH:
             why = "too large"
-        if why is None:
+        else:
             try:
-                found = _triangles(path, suffix)
-                if found:
+                if found := _triangles(path, suffix):
                     return found
-                why = "no triangles in it"
             except MissingExtra:
                 raise
             except Exception as error:  # the readers of meshes raise whatever they trip over

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from ..model import GROUND, Body, Joint, Model, Visual
+from ..model import Body, Joint, Model, Visual
 from ..model.pose import Pose, Vector, quaternion_from_matrix
 from ..system.frames import in_plane_axes
 from ..system.system import System
 
 Color = tuple[int, int, int]
-Point = tuple[float, float, float]
 
 # the colours of plots, in their order (matplotlib's C0, C1, ...)
 COLORS: tuple[Color, ...] = (
@@ -30,6 +30,7 @@ COLORS: tuple[Color, ...] = (
 )
 PIN: Color = (70, 74, 82)
 THICK = 0.035  # radius of a derived link, as a part of the mechanism's usual distance between joints
+HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 1.0, 0.5), "sphere": (1.0, 1.0, 1.0)}  # of pieces of size 1
 NEAR = 0.05  # a mass centre this near to a link, as a part of its length, is on it
 
 
@@ -78,13 +79,12 @@ def usual_length(system: System) -> float:
     """The median distance between joints, frames and mass centres of one body, m; 1 where nothing is apart."""
     apart: list[float] = []
     for name, points in _places(system.model).items():
-        body = system.model.bodies.get(name)
-        if name == GROUND or body is None:
-            continue
+        body = system.model.bodies[name]
         sizes = [max(v.size) for v in body.visuals if v.shape != "mesh"]
         ends = np.array([*points, body.com])
-        span = float(np.linalg.norm(ends[:, None] - ends[None], axis=-1).max())
-        apart += [x for x in (max([span, *sizes]),) if x > 0.0]
+        largest = max([float(np.linalg.norm(ends[:, None] - ends[None], axis=-1).max()), *sizes])
+        if largest > 0.0:
+            apart.append(largest)
     for flexible in system.model.flexibles.values():
         apart.append(float(np.linalg.norm(np.ptp(flexible.modes.r, axis=0))))
     return float(np.median(apart)) if apart else 1.0
@@ -98,17 +98,15 @@ def middles(system: System) -> list[tuple[str, Pose]]:
 
 
 def corners(piece: Piece) -> np.ndarray:
-    """(8, 3) Corners of a box around the piece, in the axes of its body; of a mesh, which is not read, its place."""
-    half = {"box": 0.5, "cylinder": 1.0, "sphere": 1.0, "mesh": 0.0}[piece.shape] * np.array(piece.size)
-    if piece.shape == "cylinder":
-        half[2] = 0.5 * piece.size[2]
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    """(8, 3) Corners of a box around a piece that is no mesh, in the axes of its body."""
+    half = np.array(HALVES[piece.shape]) * piece.size
+    signs = np.array(list(product((-1, 1), repeat=3)))
     return (signs * half) @ piece.at.rotation().T + np.array(piece.at.position)
 
 
-def _places(model: Model) -> dict[str, list[Point]]:
+def _places(model: Model) -> dict[str, list[Vector]]:
     """Where joints are on each body; where it hangs comes first."""
-    places: dict[str, list[Point]] = {name: [] for name in (GROUND, *model.bodies)}
+    places: dict[str, list[Vector]] = {name: [] for name in model.bodies}
     for joint in model.joints.values():
         if joint.child in places:
             places[joint.child].insert(0, joint.child_at.position)
@@ -120,16 +118,22 @@ def _places(model: Model) -> dict[str, list[Point]]:
 
 def _shown(body: str, visual: Visual, color: Color) -> Piece:
     given = visual.color
-    own = None if given is None else tuple(round(255 * min(max(c, 0.0), 1.0)) for c in given[:3])
+    own = None if given is None else color_of(given[:3])
     opacity = 1.0 if given is None else float(given[3])
     size = visual.size
     if visual.shape == "mesh":
-        return Piece(body, "mesh", (size[0], size[1], size[2]), visual.at, own, opacity, visual.path)  # type: ignore[arg-type]
+        return Piece(body, "mesh", (size[0], size[1], size[2]), visual.at, own, opacity, visual.path)
     stretch = {"sphere": size * 3, "cylinder": (size[0], size[0], size[-1]), "box": size}[visual.shape]
     return Piece(body, visual.shape, stretch, visual.at, own or color, opacity)  # type: ignore[arg-type]
 
 
-def _derived(body: Body, places: list[Point], color: Color, radius: float) -> list[Piece]:
+def color_of(values: Sequence[float]) -> Color:
+    """Red, green and blue that are 0 to 1."""
+    r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in values)
+    return (r, g, b)
+
+
+def _derived(body: Body, places: list[Vector], color: Color, radius: float) -> list[Piece]:
     """Links from where the body hangs to its other joints; its mass as a box of the same inertia off them."""
     start = np.array(places[0] if places else (0.0, 0.0, 0.0))
     ends = [end for end in dict.fromkeys(places[1:]) if not np.allclose(end, start, atol=1e-9)]
@@ -137,7 +141,7 @@ def _derived(body: Body, places: list[Point], color: Color, radius: float) -> li
     for end in ends:
         found += _link(body.name, start, np.array(end), radius, color)
     on_link = any(_distance(com, start, np.array(end)) < NEAR * np.linalg.norm(end - start) for end in ends)
-    if on_link and ends:
+    if on_link:
         return found
     if np.linalg.norm(com - start) > 1e-9 and body.mass > 0.0:
         found += _link(body.name, start, com, 0.6 * radius, color)
@@ -189,6 +193,6 @@ def _distance(point: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
     return float(np.linalg.norm(point - start - share * along))
 
 
-def _point(values: np.ndarray) -> Point:
+def _point(values: np.ndarray) -> Vector:
     x, y, z = values.tolist()
     return (x, y, z)

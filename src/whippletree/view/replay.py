@@ -17,7 +17,7 @@ from .channels import Chart, happenings
 from .loads import RunLoads
 from .scene import Scene
 from .server import stop
-from .track import Track
+from .track import Track, some_rows
 
 if TYPE_CHECKING:
     import viser
@@ -73,7 +73,9 @@ class Replay:
                 self._draw_arrows(self.scene.exaggerated(q))
                 self._said.content = self._words()
             if self._follow is not None and before is not None:
-                self._carry(self.scene.position(self._follow) - before)
+                moved = self.scene.position(self._follow) - before
+                for client in self.server.get_clients().values():
+                    client.camera.position = client.camera.position + moved
 
     def play(self, on: bool = True) -> None:
         """Go on, or stand still."""
@@ -150,18 +152,19 @@ class Replay:
             self._follower.on_update(
                 lambda _: self.follow(None if self._follower.value == NOBODY else self._follower.value)
             )
-            self._checkbox("names", self.scene.show_names)
+            self._on(gui.add_checkbox("names", False), self.scene.show_names)
             axes = gui.add_dropdown("axes of", ("nothing", "bodies", "joints", "frames"))
-            axes.on_update(lambda _: self._show_axes(axes.value))
-            self._trailing = self._checkbox("trail", lambda _: self._draw_trail())
-            self._checkbox("reactions", lambda on: self._show_loads("reactions", on))
+            self._on(axes, lambda of: self.scene.show_axes(None if of == "nothing" else of))
+            self._trailing = gui.add_checkbox("trail", False)
+            self._on(self._trailing, lambda _: self._draw_trail())
+            self._on(gui.add_checkbox("reactions", False), lambda on: self._show_loads("reactions", on))
             if run.system.forces.any:
-                self._checkbox("forces", lambda on: self._show_loads("forces", on))
+                self._on(gui.add_checkbox("forces", False), lambda on: self._show_loads("forces", on))
             if run.system.cut_joints:
-                self._checkbox("loop closure", self._show_closure)
+                self._on(gui.add_checkbox("loop closure", False), self._show_closure)
             if run.system.flexible:
-                deform = gui.add_number("deformed, times", self.scene.scale, min=0.0, max=1e6, step=0.1)
-                deform.on_update(lambda _: self._deformed(float(deform.value)))
+                times = gui.add_number("deformed, times", self.scene.scale, min=0.0, max=1e6, step=0.1)
+                self._on(times, self._deformed)
         self._chart = Chart(gui, run)
         events = happenings(run)
         if events:
@@ -170,15 +173,14 @@ class Replay:
                 jump = gui.add_dropdown("go to", tuple(events))
                 jump.on_update(lambda _: self._jump(events[jump.value]))
 
-    def _checkbox(self, label: str, act: Callable[[bool], None]) -> Any:
-        box = self.server.gui.add_checkbox(label, False)
+    def _on(self, control: Any, act: Callable[[Any], None]) -> None:
+        """Call with what a control is set to, while nothing else moves."""
 
         def changed(_: Any) -> None:
             with self._lock:
-                act(bool(box.value))
+                act(control.value)
 
-        box.on_update(changed)
-        return box
+        control.on_update(changed)
 
     def _jump(self, t: float) -> None:
         self.play(False)
@@ -190,18 +192,13 @@ class Replay:
             self.play(False)
             self.go(float(self._slider.value))
 
-    def _show_axes(self, of: str) -> None:
-        with self._lock:
-            self.scene.show_axes(None if of == "nothing" else of)
-
     def _show_closure(self, on: bool) -> None:
         self.scene.show_closure(on)
         self.go(self.time)
 
     def _deformed(self, scale: float) -> None:
-        with self._lock:
-            self.scene.deform(scale)
-            self._draw_trail()
+        self.scene.deform(scale)
+        self._draw_trail()
 
     def _show_loads(self, kind: str, on: bool) -> None:
         if not on:
@@ -225,13 +222,8 @@ class Replay:
         if not self._trailing.value:
             self.scene.trail(None)
             return
-        bodies = self.run.system.bodies
-        rows = np.unique(np.linspace(0, len(self.run) - 1, min(len(self.run), TRAIL_POINTS)).astype(int))
-        self.scene.trail(self.scene.paths(self._follow or bodies[-1], self.run.q[rows]))
-
-    def _carry(self, moved: np.ndarray) -> None:
-        for client in self.server.get_clients().values():
-            client.camera.position = client.camera.position + moved
+        rows = some_rows(len(self.run), TRAIL_POINTS)
+        self.scene.trail(self.scene.paths(self._follow or self.run.system.bodies[-1], self.run.q[rows]))
 
     def _words(self) -> str:
         said = [f"**{self.run.system.name}**  ", f"t = {self.time:.6g} s"]

@@ -15,13 +15,14 @@ from ..model.check import number
 from ..model.pose import IDENTITY
 from ..system.system import System
 from .batches import Batch, batches_of
-from .camera import FIELD, View, grid_cell, view_of
+from .camera import FIELD, grid_cell, view_of
 from .flexible import FlexibleBodies
 from .meshes import Surfaces
 from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
 from .standing import standing
 from .ties import Gaps, Ties
+from .track import some_rows
 
 if TYPE_CHECKING:
     import viser
@@ -221,21 +222,18 @@ class Scene:
 
     def _extent(self, motion: np.ndarray) -> np.ndarray:
         """(n, 3) World points that hold all of the mechanism at moments of a motion (T, nq)."""
-        moments = motion[np.unique(np.linspace(0, len(motion) - 1, min(len(motion), MOMENTS)).astype(int))]
-        R, p = self._poses(moments)
+        R, p = self._poses(motion[some_rows(len(motion), MOMENTS)])
         found = [p[:, 1:].reshape(-1, 3)]
-        for piece in self.pieces:
-            n = self._order[piece.body]
-            local = self._surfaces.bounds(piece) if piece.shape == "mesh" else corners(piece)
+        bounds = [(x.body, self._surfaces.bounds(x) if x.shape == "mesh" else corners(x)) for x in self.pieces]
+        bounds += [(flexible.name, flexible.modes.r) for flexible in self.system.model.flexibles.values()]
+        for name, local in bounds:
+            n = self._order[name]
             found.append((p[:, None, n] + local @ R[:, n].swapaxes(-1, -2)).reshape(-1, 3))
-        for flexible in self.system.model.flexibles.values():
-            n = self._order[flexible.name]
-            found.append((p[:, None, n] + flexible.modes.r @ R[:, n].swapaxes(-1, -2)).reshape(-1, 3))
         points = np.concatenate(found)
         return points if len(points) else np.zeros((1, 3))
 
     def _light_and_floor(self) -> None:
-        view: View = self.view
+        view = self.view
         api, camera = self.server.scene, self.server.initial_camera
         api.set_up_direction(tuple(view.up))
         self._lamps()

@@ -66,9 +66,9 @@ def _door(server: Any) -> Door:
 
 
 @contextmanager
-def served(host: str = HOST, port: int | None = None, title: str = "whippletree") -> Iterator[viser.ViserServer]:
+def served(title: str = "whippletree") -> Iterator[viser.ViserServer]:
     """A server that is stopped in the end."""
-    server = serve(host, port, title)
+    server = serve(title=title)
     show(server)
     try:
         yield server

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import JOINT_KINDS
 from ..system.system import System
 
 
+def some_rows(count: int, most: int) -> np.ndarray:
+    """Of so many rows all, or the first, the last and others evenly between."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int))
+
+
 class Track:
-    """Configurations q (T, nq) at times t (T,), s."""
+    """Configurations q (T, nq) at times t (T,), s, from ``begin`` to ``end``."""
 
     def __init__(self, system: System, t: np.ndarray, q: np.ndarray) -> None:
         self.t, self.q = t, q
-        self._quaternions: list[slice] = []
-        for joint in system.joints:
-            if system.joint_kind(joint) in ("spherical", "free"):
-                first = system.q_index(joint).start + JOINT_KINDS[system.joint_kind(joint)][0] - 4
-                self._quaternions.append(slice(first, first + 4))
-
-    @property
-    def begin(self) -> float:
-        """The first time, s."""
-        return float(self.t[0])
-
-    @property
-    def end(self) -> float:
-        """The last time, s."""
-        return float(self.t[-1])
+        self.begin, self.end = float(t[0]), float(t[-1])
+        turning = [joint for joint in system.joints if system.joint_kind(joint) in ("spherical", "free")]
+        ends = [system.q_index(joint).stop for joint in turning]
+        self._quaternions = [slice(end - 4, end) for end in ends]
 
     def row(self, t: float) -> int:
         """The last row at or before a time."""
