@@ -15,7 +15,7 @@ from whippletree.errors import MissingExtra, ModelWarning
 from whippletree.model import Visual
 from whippletree.model.pose import Pose, quaternion_from_matrix
 from whippletree.result.records import Occurrence
-from whippletree.view import collada, server
+from whippletree.view import collada, meshes, server
 from whippletree.view.camera import FIELD, view_of
 from whippletree.view.channels import happenings
 from whippletree.view.export import write_page, write_picture
@@ -408,6 +408,19 @@ def test_meshes_are_drawn_or_noted(serving, tmp_path):
     with pytest.warns(ModelWarning, match=r"meshes not drawn: .* and 1 more"):
         scene = Scene(serving, m.compile())
     assert [b.bodies for b in scene.batches] == [("good",)], "of a robot with meshes, only meshes are drawn"
+
+
+@pytest.mark.parametrize(("ending", "color"), [("glb", (200, 30, 40)), ("obj", None)])
+def test_meshes_with_materials_are_drawn(tmp_path, ending, color):
+    """Those of OBJ files are in other files, which are not read."""
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.creation.box()
+    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[200, 30, 40, 255])
+    box.visual = trimesh.visual.TextureVisuals(uv=np.zeros((len(box.vertices), 2)), material=material)
+    file = tmp_path / f"box.{ending}"
+    box.export(file)
+    (((vertices, faces), found),) = meshes._triangles(file, file.suffix)
+    assert (len(vertices), len(faces), found) == (8, 12, color)
 
 
 def test_a_page_plays_alone(run, tmp_path):

@@ -72,7 +72,8 @@ def make_plan(parameters: Mapping[str, Any], design: str, samples: int | None, s
             raise ModelError("parameters taken together differ in length", expected="as many values of each", got=told)
         plan = Plan(names, ("run",), sizes[:1], values)
     if plan.runs > MOST_RUNS:
-        raise ModelError("the sweep has too many runs", expected=f"at most {MOST_RUNS}", got=f"{plan.runs:g}")
+        count = math.prod(map(float, plan.shape))  # or infinite
+        raise ModelError("the sweep has too many runs", expected=f"at most {MOST_RUNS}", got=f"{count:g}")
     return plan
 
 

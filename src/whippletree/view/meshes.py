@@ -105,12 +105,14 @@ def _triangles(path: Path, suffix: str) -> list[tuple[Surface, Color | None]]:
     for mesh in scene.dump():
         if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces):
             surface = mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32)
-            found.append((surface, _color(mesh)))
+            found.append((surface, _color(mesh.visual, bool(options))))
     return found
 
 
-def _color(mesh: Any) -> Color | None:
-    if mesh.visual.kind not in ("face", "vertex") and not hasattr(mesh.visual, "material"):
+def _color(visual: Any, skipped: bool) -> Color | None:
+    """That of the faces, or of the material unless it was skipped; None where a file has neither."""
+    painted = visual if visual.kind in ("face", "vertex") else getattr(visual, "material", None)
+    if painted is None or (skipped and painted is not visual):
         return None
-    r, g, b, _ = (int(c) for c in np.asarray(mesh.visual.main_color if hasattr(mesh.visual, "main_color") else ()))
+    r, g, b, _ = (int(c) for c in painted.main_color)
     return (r, g, b)
