@@ -105,7 +105,8 @@ class _Reader:
         label = f"body '{name}'"
         if "shape" in table:
             shape = check.known(table["shape"], SHAPES, f"{label}: shape", where)
-            arguments = self._table(path, table, SHAPE_TABLES[shape], label).model_dump(exclude={"shape"})
+            self._table(path, table, SHAPE_TABLES[shape], label)
+            arguments = {key: x for key, x in table.items() if key != "shape"}
             if "path" in arguments:
                 name_of_file = check.text(arguments["path"], f"{label}: path", where)
                 arguments["path"] = self.roots.find(name_of_file, label, where)
@@ -160,18 +161,17 @@ class _Reader:
         )
 
     def _joint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, JointTable, f"joint '{path[1]}'")
-        values = {key: getattr(t, key) for key in JointTable.model_fields if key != "limits"}
-        limits = None if t.limits is None else Limits(**t.limits.model_dump())
-        model.joint(str(path[1]), **values, limits=limits, where=self._where(path))
+        self._table(path, table, JointTable, f"joint '{path[1]}'")
+        limits = {"limits": Limits(**table["limits"])} if "limits" in table else {}
+        model.joint(str(path[1]), **(table | limits), where=self._where(path))
 
     def _frame(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, FrameTable, f"frame '{path[1]}'")
-        model.frame(str(path[1]), t.body, t.at, where=self._where(path))
+        self._table(path, table, FrameTable, f"frame '{path[1]}'")
+        model.frame(str(path[1]), **table, where=self._where(path))
 
     def _coupling(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, CouplingTable, f"coupling of '{path[1]}'")
-        model.couple(str(path[1]), t.of, ratio=t.ratio, offset=t.offset, where=self._where(path))
+        self._table(path, table, CouplingTable, f"coupling of '{path[1]}'")
+        model.couple(str(path[1]), **table, where=self._where(path))
 
     def _force(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         label = f"force '{path[1]}'"
