@@ -49,16 +49,11 @@ PARTS = {
     ("asset", "texture"): "textures",
     ("asset", "hfield"): "",
     ("asset", "skin"): "flexes and skins",
-    ("equality", "connect"): "equality constraints",
-    ("equality", "weld"): "equality constraints",
-    ("equality", "tendon"): "equality constraints",
-    ("equality", "flex"): "equality constraints",
-    ("equality", "flexvert"): "equality constraints",
-    ("equality", "flexstrain"): "equality constraints",
-    ("equality", "distance"): "equality constraints",
     ("compiler", "lengthrange"): "",
     ("material", "layer"): "",
 }
+EQUALITIES = ("connect", "weld", "tendon", "flex", "flexvert", "flexstrain", "distance")
+PARTS |= {("equality", kind): "equality constraints" for kind in EQUALITIES}
 IN_BODIES = ("worldbody", "body", "frame", "replicate")
 IN_DEFAULTS = ("default", "joint", "geom", "site", "mesh", "material", "equality")
 # attributes that name files and folders, or that only make names and drawings disappear

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import ModelError, nearest
 from ..model import TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
+from ..modes.check import moved
 from .lines import KeyPath, Lines
 from .paths import Roots
 from .toml_flexible import FORMS, modes_of
@@ -98,7 +99,7 @@ class _Reader:
                     named, inside = (*named, word), inside[word]
             if named == path or error.where not in (None, self._where(path)):
                 raise
-            raise _moved(error, error.what, self._where(named)) from None
+            raise moved(error, self._where(named)) from None
 
     def _body(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         name, where = str(path[1]), self._where(path)
@@ -113,8 +114,7 @@ class _Reader:
             try:
                 model.body(name, **SHAPES[shape](**arguments), where=where)
             except ModelError as error:
-                what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
-                raise _moved(error, what, where) from None
+                raise moved(error, where, label) from None
             return
         t = self._table(path, table, BodyTable, label)
         visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
@@ -133,9 +133,8 @@ class _Reader:
         try:
             modes = modes_of(table, label, lambda file: self.roots.find(file, label, where, "modes"))
         except ModelError as error:
-            what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
             place = where if error.where in (None, where) else f"{where}, in {error.where}"
-            raise _moved(error, what, place) from None
+            raise moved(error, place, label) from None
         material(table, label, where)
         model.flexible(name, modes, where=where)
 
@@ -227,10 +226,6 @@ class _Reader:
         raise ModelError(
             f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
         )
-
-
-def _moved(error: ModelError, what: str, where: str) -> ModelError:
-    return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
 
 
 def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:

@@ -31,6 +31,11 @@ def shown(value: Any) -> str:
         return "an integer too long to print"
 
 
+def some(words: Sequence[str], most: int = 3) -> str:
+    """The first few, and how many more there are."""
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+
+
 def text(value: Any, what: str, where: str | None = None) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ModelError(
@@ -271,11 +276,6 @@ def limits(value: Limits | None, label: str, where: str | None = None) -> Limits
             where=where,
         )
     return value
-
-
-def joint(j: Joint) -> None:
-    if j.parent == j.child:
-        joins_itself(j)
 
 
 def joins_itself(j: Joint) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
-from ..modes.check import counted
+from ..modes.check import counted, moved
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
@@ -122,7 +122,7 @@ def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None
     try:
         return FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
     except ModelError as e:
-        raise ModelError(f"{label}: {e.what}", expected=e.expected, got=e.got, where=where, hint=e.hint) from None
+        raise moved(e, where, label) from None
 
 
 def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[str], where: str | None) -> None:

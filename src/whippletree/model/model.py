@@ -149,7 +149,8 @@ class Model:
             limits,
             where,
         )
-        check.joint(joint)
+        if joint.parent == joint.child:
+            check.joins_itself(joint)
         check_forces.passive(joint)
         self.joints[name] = joint
         return joint

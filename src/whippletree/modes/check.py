@@ -32,6 +32,12 @@ def counted(value: Any) -> int:
         return -1
 
 
+def moved(error: ModelError, where: str | None, label: str = "") -> ModelError:
+    """The same complaint about another place; ``label`` is put before it, unless it stands there already."""
+    what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
+    return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
+
+
 def file(path: str | os.PathLike[str], what: str, largest: int) -> Path:
     """A file that is there and has at most so many bytes."""
     found = Path(path)

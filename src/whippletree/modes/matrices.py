@@ -55,9 +55,7 @@ def structure(
     except ModelError as error:
         if source is None or error.where is not None:
             raise
-        raise ModelError(
-            error.what, expected=error.expected, got=error.got, where=str(source), hint=error.hint
-        ) from None
+        raise check.moved(error, str(source)) from None
 
 
 def _structure(M: Any, K: Any, r: Any, names: Any, dofs: Any, geometric: Geometric | None) -> Structure:
