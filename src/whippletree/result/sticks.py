@@ -11,7 +11,7 @@ import numpy as np
 from ..model import Flexible
 from ..model.parts import GROUND
 from ..system.system import System
-from .deformation import node_positions
+from .deformation import modes_of, node_positions
 from .result import Result
 
 
@@ -59,19 +59,15 @@ def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np
     return [[nodes[a], nodes[b]] for a, b in pairs]
 
 
-def _eta(run: Result, flexible: Flexible, moments: np.ndarray) -> np.ndarray:
-    return run[f"{flexible.name}.q"][moments].reshape(len(moments), -1)
-
-
 def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
     """World points (bodies, moments, 3), of flexible bodies behind the rigid ones."""
     model = run.system.model
     centres = [_world(run, b.name, b.com, moments) for b in model.bodies.values()]
-    for flexible in model.flexibles.values():
-        m = flexible.modes
-        own = (m.h0 + _eta(run, flexible, moments) @ m.h1.T) / m.mass
-        turned = np.einsum("tij,tj->ti", run[f"{flexible.name}.rotation"][moments], own)
-        centres.append(run[f"{flexible.name}.position"][moments] + turned)
+    for name in model.flexibles:
+        m, eta = modes_of(run, name)
+        own = (m.h0 + eta[moments] @ m.h1.T) / m.mass
+        turned = np.einsum("tij,tj->ti", run[f"{name}.rotation"][moments], own)
+        centres.append(run[f"{name}.position"][moments] + turned)
     return np.array(centres)
 
 
