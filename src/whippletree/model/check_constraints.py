@@ -99,7 +99,8 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
         )
     if isinstance(made, Relative | Speed) and made.of is None and made.of_freedom:
         raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
-    if _one_freedom(made):
+    # two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not
+    if made.joint == made.of and (isinstance(made, Rack) or made.freedom == made.of_freedom):
         raise ModelError(
             f"{label} ties joint '{made.joint}' to itself", where=where, hint="joint and of are two joints"
         )
@@ -127,11 +128,6 @@ def _rolls(c: Roll, label: str) -> None:
     if -c.radius <= c.to_radius < 0.0:
         expected = f"more than the ball's radius, {c.radius:g} m"
         raise ModelError(f"{label}: the bowl is too small", expected=expected, got=-c.to_radius, where=c.where)
-
-
-def _one_freedom(c: Gear | Rack | Relative | Speed) -> bool:
-    """Two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not."""
-    return c.joint == c.of and (isinstance(c, Rack) or c.freedom == c.of_freedom)
 
 
 def constraints(model: Model) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
-from ..modes.check import counted, moved
+from ..modes.check import counted, is_list, moved
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
@@ -37,7 +37,7 @@ def positive(value: Any, what: str, where: str | None = None) -> float:
 
 def per_freedom(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> PerFreedom:
     """One number for every freedom of a joint, or a tuple with one for each."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+    if not is_list(value):
         return number(value, what, low=low, where=where)
     count = JOINT_KINDS[kind][1]
     if len(value) != count or not count:
@@ -159,7 +159,7 @@ def index(value: Any, what: str, where: str | None) -> int:
 
 def _three(value: Any, what: str, where: str | None) -> Vector:
     """Three numbers, none negative; a single one stands for all three."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes) and np.ndim(value) > 0:
+    if is_list(value):
         x, y, z = (not_negative(x, what, where) for x in numbers(value, 3, what, where))
         return (x, y, z)
     return (not_negative(value, what, where),) * 3

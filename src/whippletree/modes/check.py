@@ -33,6 +33,13 @@ def counted(value: Any) -> int:
         return -1
 
 
+def is_list(value: Any) -> bool:
+    """Whether it is a row of values: neither a text nor a table, nor one number as an array."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def moved(error: ModelError, where: str | None, label: str = "") -> ModelError:
     """The same complaint about another place; ``label`` is put before it, unless it stands there already."""
     what = error.what if error.what.startswith(label) else f"{label}: {error.what}"

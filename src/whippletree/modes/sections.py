@@ -6,7 +6,6 @@ Axes      x along the beam, y and z across it. A rectangle has its height along 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +143,7 @@ def section(shape: str, length: float, E: Any, G: Any, nu: Any, rho: Any, given:
 
 def _along(value: Any, what: str) -> tuple[float, ...]:
     """One number, or a list of numbers at equal distances."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) == 1:
+    if check.is_list(value) and not any(check.is_list(x) for x in value):
         if not 1 <= len(value) <= MOST_VALUES:
             raise ModelError(f"{what} has the wrong length", expected=f"1 to {MOST_VALUES} numbers", got=len(value))
         return tuple(positive(x, what) for x in value)
