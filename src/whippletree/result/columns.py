@@ -105,9 +105,9 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
 
 def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
     """The quantity of ``<joint>.q``, ``.u`` or ``.udot``; of a flexible body they are those of its modes, numbered."""
-    kind = system.joint_kind(joint)
+    kind, said = system.joint_kind(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
     if kind == "modes":
-        rows, said = system.u_index(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
+        rows = system.u_index(joint)
         count = rows.stop - rows.start
         labels = tuple(str(n) for n in range(1, count + 1)) if count > 1 else ("",)
         unit = {"q": "1", "u": "1/s", "udot": "1/s^2"}[letter]
@@ -116,7 +116,6 @@ def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
     dot = "/s" if letter == "udot" else ""
     labels = tuple(label for label, _ in table[kind])
     units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in table[kind])
-    said = {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
     return Quantity(labels, units, f"{said} of a {kind} joint: child relative to parent")
 
 
