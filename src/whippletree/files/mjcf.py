@@ -100,7 +100,7 @@ class _Tree:
         name = root.attributes.get("model", "").strip() or Path(source).stem
         self.model = Model(name, gravity, passive=False, where=root.where)
         types = mujoco.mjtObj
-        self.bodies = [GROUND, *self._names(types.mjOBJ_BODY, m.nbody, "body", first=1, taken={GROUND})]
+        self.bodies = [GROUND, *self._names(types.mjOBJ_BODY, m.nbody, "body", first=1)]
         self.joints = self._names(types.mjOBJ_JOINT, m.njnt, "joint")
         self.taken = {*self.bodies}, {*self.joints}  # names of bodies and of joints
         for i in range(1, m.nbody):
@@ -117,10 +117,10 @@ class _Tree:
         bits = [getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}", 0) for flag in flags]
         return any(self.m.opt.disableflags & int(bit) for bit in bits)
 
-    def _names(self, kind: Any, count: int, word: str, first: int = 0, taken: set[str] | None = None) -> list[str]:
+    def _names(self, kind: Any, count: int, word: str, first: int = 0) -> list[str]:
         """A name for each, its own or "body3"; each only once."""
         given = [self.mujoco.mj_id2name(self.m, kind, i) or "" for i in range(first, count)]
-        taken, names = {*given, *(taken or ())}, []
+        taken, names = {*given, GROUND}, []
         for i, name in enumerate(given, start=first):
             if name == GROUND and word == "body":
                 name = _free_name("ground_body", taken)

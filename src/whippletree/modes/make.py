@@ -164,7 +164,7 @@ def _made(
         strain=strain,
         beam=None if structure.line is None else structure.line.recovery(V),
     )
-    return finished(made, name, fidelity)
+    return finished(made, name)
 
 
 def _kept(structure: Structure, base: int, ends: list[int], given: str | Sequence[str] | None) -> np.ndarray:
