@@ -164,8 +164,7 @@ class _Tree:
         point = m.jnt_pos[j] if kind in ("revolute", "spherical") else np.zeros(3)
         limits = None
         if m.jnt_limited[j] and one and not self._off("limit", "constraint"):
-            low, high = m.jnt_range[j] - m.qpos0[start]
-            lower, upper = (float(x) if np.isfinite(x) else None for x in (low, high))
+            lower, upper = (float(x) if np.isfinite(x) else None for x in m.jnt_range[j] - m.qpos0[start])
             limits = Limits(lower, upper)
         self.left_out["limits of ball joints"] += bool(m.jnt_limited[j]) and not one
         stiffness = 0.0 if self._off("spring", "passive") else float(m.jnt_stiffness[j])

@@ -143,11 +143,9 @@ class _Writer:
         name = name.replace("\\", "/")
         main = Path(self.roots.find(os.path.join(folder, name), label, element.where, what))
         if not os.path.exists(main):
-            beside = Path(element.where.rpartition(":")[0]).parent
-            for other in (
-                beside / folder / name,
-                *(p / s for p in self.roots.folders[1:] for s in (folder + "/" + name, name)),
-            ):
+            beside = Path(element.where.rpartition(":")[0]).parent / folder / name
+            packaged = [p / s for p in self.roots.folders[1:] for s in (folder + "/" + name, name)]
+            for other in (beside, *packaged):
                 if os.path.exists(other):
                     return Path(self.roots.find(str(other.resolve()), label, element.where, what))
         return main

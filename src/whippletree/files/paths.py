@@ -51,11 +51,8 @@ class Roots:
 
     def _in_package(self, name: str, rest: str, label: str, where: str | None) -> str:
         package, _, inside = rest.lstrip("/").partition("/")
-        if os.path.normpath(os.path.join("package", inside)).split(os.sep)[0] != "package" or package in (
-            "",
-            ".",
-            "..",
-        ):
+        leaves = os.path.normpath(os.path.join("package", inside)).split(os.sep)[0] != "package"
+        if leaves or package in ("", ".", ".."):
             raise self._refusal(name, label, where)
         candidates = [folder / package / inside for folder in self.folders]
         candidates += [folder / inside for folder in self.folders if folder.name == package]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from .check import axes, axis, known, number, pose, vector
 from .check_forces import (
+    BODIES,
     Checker,
     carriers,
     ends,
@@ -52,8 +53,7 @@ def flag(value: Any, what: str, where: str | None) -> bool:
 
 
 LATCHES = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
-_BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
-_LINK: dict[str, Checker] = _BODIES | {"at": vector}
+_LINK: dict[str, Checker] = BODIES | {"at": vector}
 _PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
 FIELDS: dict[str, dict[str, Checker]] = {
@@ -65,8 +65,8 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "roll": _LINK
     | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": number}
     | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
-    "latch": _BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
-    "knife_edge": _BODIES | {"at": pose},
+    "latch": BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
+    "knife_edge": BODIES | {"at": pose},
     "speed": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "ratio": _not_zero, "speed": function},
     "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
 }

@@ -185,16 +185,16 @@ def or_none(checker: Checker) -> Checker:
 
 
 _DRIVE: dict[str, Checker] = {"joint": part_name, "freedom": index}
-_LINK: dict[str, Checker] = {"body": part_name, "to": part_name}
+BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
 FIELDS: dict[str, dict[str, Checker]] = {
     "motor": _DRIVE
     | {"torque": function, "position": or_none(function), "velocity": or_none(function)}
     | {"kp": not_negative, "kd": not_negative, "limit": or_none(positive)},
     "motion": _DRIVE | {"position": function},
-    "spring": _LINK
+    "spring": BODIES
     | {"at": vector, "to_at": vector}
     | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
-    "bushing": _LINK
+    "bushing": BODIES
     | {"at": pose, "to_at": pose}
     | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
     "wrench": {

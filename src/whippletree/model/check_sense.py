@@ -176,16 +176,14 @@ def _resists(b: Body, j: Joint) -> None:
     about = I + b.mass * (r @ r * np.eye(3) - np.outer(r, r))
     size = b.mass * (r @ r) + float(abs(I).max())
     axis = pose.rotation() @ np.array(j.axis)
+    least = np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0]
     if b.mass == 0.0 and not I.any():
         lacks = "has neither mass nor inertia"
     elif j.kind in ("revolute", "cylindrical") and axis @ about @ axis <= NOTHING * size:
         lacks = "has no inertia about its axis"
-    elif (
-        j.kind in ("spherical", "free")
-        and np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0] <= NOTHING * size
-    ):
+    elif j.kind in ("spherical", "free") and least <= NOTHING * size:
         lacks = "has no inertia about one of the axes it turns about"
-    elif j.kind != "revolute" and j.kind != "spherical" and b.mass == 0.0:
+    elif j.kind not in ("revolute", "spherical") and b.mass == 0.0:
         lacks = "has no mass to be pushed"
     else:
         return

@@ -6,6 +6,7 @@ import io
 import os
 import platform
 import re
+from contextlib import suppress
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -172,10 +173,8 @@ def _versions(run: Result) -> str:
         return f"{own}, {run.attrs['versions']}"
     found = [own, f"Python {platform.python_version()}"]
     for package in ("numpy", "numba"):
-        try:
+        with suppress(PackageNotFoundError):
             found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
     return ", ".join(found)
 
 

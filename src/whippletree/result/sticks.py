@@ -30,25 +30,21 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
         points[joint.parent].append(joint.at.position)
     for frame in model.frames.values():
         points[frame.body].append(frame.at.position)
-    sticks: list[Any] = []
-    owners: list[str] = []
+    sticks: list[tuple[str, list[np.ndarray]]] = []  # the body, and both ends
     for name in run.system.bodies[1:]:
         body = model.bodies.get(name)
         start = (0.0, 0.0, 0.0) if body is None else held.get(name, (0.0, 0.0, 0.0))
         for end in (*points[name], *([] if body is None else [body.com])):
             if end != start:
-                sticks.append([_world(run, name, start, moments), _world(run, name, end, moments)])
-                owners.append(name)
+                sticks.append((name, [_world(run, name, point, moments) for point in (start, end)]))
     for joint in model.joints.values():
         if joint.kind in ("prismatic", "cylindrical") and GROUND not in (joint.parent, joint.child):  # a telescope
             ends = ((joint.parent, joint.at), (joint.child, joint.child_at))
-            sticks.append([_world(run, body, place.position, moments) for body, place in ends])
-            owners.append(joint.child)
+            sticks.append((joint.child, [_world(run, body, place.position, moments) for body, place in ends]))
     for flexible in model.flexibles.values():
-        lines = _lines(run, flexible, moments)
-        sticks += lines
-        owners += [flexible.name] * len(lines)
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3)), owners
+        sticks += [(flexible.name, line) for line in _lines(run, flexible, moments)]
+    pairs = np.array([pair for _, pair in sticks]) if sticks else np.zeros((0, 2, moments.size, 3))
+    return pairs, [owner for owner, _ in sticks]
 
 
 def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np.ndarray]]:
