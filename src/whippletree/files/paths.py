@@ -24,8 +24,6 @@ class Roots:
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if isinstance(self.packages, str | os.PathLike):
-            self.packages = (self.packages,)
         self.folders = [self.folder.resolve()]
         for package in self.packages:
             path = Path(package)

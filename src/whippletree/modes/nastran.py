@@ -49,24 +49,19 @@ def nastran(
         mass, stiffness = (0.5 * (x + x.T) for x in found)
     else:
         mass, stiffness = _matrices(Path(matrices), M, K)
-    return _structure(numbers, r, turns, mass, stiffness, dofs, names or {})
-
-
-def _structure(
-    numbers: np.ndarray, r: np.ndarray, turns: list[np.ndarray], M: Any, K: Any, dofs: Any, names: Mapping[int, str]
-) -> Structure:
-    n, nn = M.shape[0], len(numbers)
-    if M.shape != (n, n) or K.shape != (n, n) or (dofs is None and n != 6 * nn):
+    n, nn = mass.shape[0], len(numbers)
+    if mass.shape != (n, n) or stiffness.shape != (n, n) or (dofs is None and n != 6 * nn):
         raise ModelError(
             "nastran: rows of the matrices do not fit the grid points",
             expected=f"6 for each of {nn} grid points",
-            got=f"mass {M.shape[0]} x {M.shape[1]}, stiffness {K.shape[0]} x {K.shape[1]}",
+            got=f"mass {n} x {mass.shape[1]}, stiffness {stiffness.shape[0]} x {stiffness.shape[1]}",
             hint="dofs=... gives grid point and component of each row",
         )
     rows = np.arange(n) if dofs is None else _rows(check.numbers(dofs, (n, 2), "nastran: dofs"), numbers)
     own = scipy.sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
     T = scipy.sparse.csr_array(scipy.sparse.block_diag(turns) @ own)
-    return assembled([names.get(int(g), int(g)) for g in numbers], r, M, K, T)
+    labels = [(names or {}).get(int(g), int(g)) for g in numbers]
+    return assembled(labels, r, mass, stiffness, T)
 
 
 def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:

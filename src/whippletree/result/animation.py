@@ -48,15 +48,11 @@ def animate(
         from .gif import write_gif
 
         write_gif(run, target, progress or (lambda share: None), title)
-    else:
-        _write_page(run, target, title)
-
-
-def _write_page(run: Result, path: Path, title: str) -> None:
+        return
     text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
     page = files(__package__).joinpath("animation.html").read_text("utf-8")
     page = page.replace("__TITLE__", escape(title)).replace("__DATA__", text)
-    with whole_file(path, "the animation") as part:
+    with whole_file(target, "the animation") as part:
         part.write_text(page, "utf-8")
 
 
