@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +96,9 @@ def closed_start(system: System, q: np.ndarray, given: Any, fixed: Iterable[str]
     named = kept.copy()
     for joint in given if isinstance(given, Mapping) else ():
         named[system.u_index(joint)] = True
-    try:
-        return closed_pose(system, q, named)
-    except ModelError:
-        if (named == kept).all() and not kept.any():
-            raise
+    if (named != kept).any():
+        with suppress(ModelError):
+            return closed_pose(system, q, named)
     try:
         return closed_pose(system, q, kept)
     except ModelError as e:

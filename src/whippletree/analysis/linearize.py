@@ -24,6 +24,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from ..dynamics.loads import given_accelerations
 from ..errors import ModelError
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start
+from ..modes.reference import cross
 from ..result.result import Result
 from ..system.system import System
 from .chart import Chart
@@ -106,9 +108,8 @@ class Linear:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as ``whippletree linearize --json`` prints them."""
-        arrays = {
-            name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "u", "tau", "udot", "motion")
-        }
+        stored = ("A", "B", "C", "D", "q", "u", "tau", "udot", "motion")
+        arrays = {name: getattr(self, name).tolist() for name in stored}
         poles = {"poles": [[p.real, p.imag] for p in self.poles.tolist()]}
         return {"system": self.system.name, **{k: list(v) for k, v in self.names._asdict().items()}, **arrays, **poles}
 
@@ -124,10 +125,8 @@ class Linear:
                 np.savez(file, **(arrays | {"poles": self.poles}))  # type: ignore[arg-type]
 
 
-def linear_path(path: str | os.PathLike[str]) -> Any:
+def linear_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is one of those that a linear model is written to."""
-    from pathlib import Path
-
     target = Path(path)
     if target.suffix not in FORMATS:
         raise ModelError(f"'{target}' is not the name of a linear model", expected=" or ".join(FORMATS))
@@ -250,15 +249,11 @@ def _brackets(system: System, u: np.ndarray) -> np.ndarray:
     for joint in system.joints:
         if system.joint_kind(joint) in ("spherical", "free"):
             j = system.u_index(joint).start
-            X[j : j + 3, j : j + 3] = _skew(u[j : j + 3])
+            X[j : j + 3, j : j + 3] = cross(u[j : j + 3])
             if system.joint_kind(joint) == "free":
                 X[j + 3 : j + 6, j + 3 : j + 6] = X[j : j + 3, j : j + 3]
-                X[j + 3 : j + 6, j : j + 3] = _skew(u[j + 3 : j + 6])
+                X[j + 3 : j + 6, j : j + 3] = cross(u[j + 3 : j + 6])
     return X
-
-
-def _skew(w: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def _shaped(value: Any, one: tuple[int, ...], many: tuple[int, ...], what: str) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ModelError
+from ..model.check import some
 from ..system.system import System
 from .mobility import Mobility, mobility
 
@@ -80,8 +81,7 @@ def _of(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str], most: int = MOST) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return some([f"'{name}'" for name in names], most)
 
 
 def _said_twice(found: Mobility) -> list[str]:
@@ -119,11 +119,8 @@ def _coupled(found: Mobility) -> list[str]:
 
 
 def _reduced(found: Mobility) -> list[str]:
-    def names(freedoms: tuple[str, ...]) -> str:
-        more = f" and {len(freedoms) - MOST} more" if len(freedoms) > MOST else ""
-        return (", ".join(freedoms[:MOST]) or "none") + more
-
-    lines = [f"dependent  {names(found.dependent)}; independent: {names(found.independent)}"]
+    dependent, independent = (some(names, MOST) or "none" for names in (found.dependent, found.independent))
+    lines = [f"dependent  {dependent}; independent: {independent}"]
     if found.keys is not None:
         most, mean = found.keys
         told = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"

@@ -73,7 +73,8 @@ class Mobility(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """For a program to read."""
-        base = [f"{self.system.topology.edges[b - 1].joint.name}" if b else "ground" for _, b, *_ in self.loops]
+        edges = self.system.topology.edges
+        base = [edges[loop.base - 1].joint.name if loop.base else "ground" for loop in self.loops]
         plain = {name: getattr(self, name) for name in ("rows", "rank", "mobility", "counted", "nearby", "stuck")}
         return plain | {
             "q": self.q.tolist(),

@@ -27,11 +27,11 @@ class Small(NamedTuple):
 
 
 def poles_and_shapes(small: Small) -> tuple[np.ndarray, np.ndarray]:
-    """Poles (k), one of each conjugate or opposite pair, and shapes (k, n), the largest displacement of each 1.
+    """Poles (k), one of each conjugate or opposite pair, and shapes (k, n), of any size.
 
     Undamped: k = n, a pole is i omega (it oscillates), 0 (nothing resists), or a growth rate > 0.
     """
-    M, K, D, force, units = small
+    M, K, D, force, _ = small
     if (np.abs(D) > ROUNDING * np.maximum.outer(force, force)).any():
         poles, shapes = _damped(small)
     elif np.abs(K - K.T).max() > ASYMMETRY * np.abs(K).max():
@@ -41,10 +41,7 @@ def poles_and_shapes(small: Small) -> tuple[np.ndarray, np.ndarray]:
         least = small.noise(shapes) + 10 * M.shape[0] * np.finfo(float).eps * np.abs(squares).max()
         poles = np.sqrt(np.where(np.abs(squares) <= least, 0.0, -squares).astype(complex))
     order = np.lexsort((np.abs(poles), -np.maximum(poles.real, 0.0)))
-    poles, shapes = poles[order], shapes.T[order]
-    largest = np.abs(shapes / units).argmax(axis=1)[:, None]
-    shapes = shapes / np.take_along_axis(shapes / units, largest, axis=1)
-    return poles, shapes
+    return poles[order], shapes.T[order]
 
 
 def _circulatory(small: Small) -> tuple[np.ndarray, np.ndarray]:

@@ -10,20 +10,11 @@ import numpy as np
 from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion
 from ..errors import ModelError
+from ..result.columns import joint_quantity
 from ..system.system import System
 
-# (label, turns) of each freedom of a joint kind, as a small displacement
-_TURN, _SHIFT = (("rx", True), ("ry", True), ("rz", True)), (("x", False), ("y", False), ("z", False))
-FREEDOMS: dict[str, tuple[tuple[str, bool], ...]] = {
-    "revolute": (("", True),),
-    "prismatic": (("", False),),
-    "screw": (("", True),),
-    "cylindrical": (("angle", True), ("displacement", False)),
-    "universal": (("angle1", True), ("angle2", True)),
-    "planar": (("x", False), ("y", False), ("angle", True)),
-    "spherical": _TURN,
-    "free": _TURN + _SHIFT,
-}
+# what turns and shifts along the axes of a child are called before x, y, z: displacements, speeds, forces
+LETTERS = {"q": ("r", ""), "u": ("w", "v"), "tau": ("t", "f")}
 
 
 def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,13 +52,13 @@ def joints_of(system: System, rows: Iterable[int]) -> str:
     return ", ".join(f"'{system.carriers[i - 1]}'" for i in np.unique(bodies))
 
 
-def freedoms_of(system: System, joint: str) -> tuple[tuple[str, bool], ...]:
+def freedoms_of(system: System, joint: str, letter: str = "q") -> list[tuple[str, bool]]:
     """(label, turns) of each freedom of a joint; modes of a flexible body are numbered."""
-    kind, rows = system.joint_kind(joint), system.u_index(joint)
-    if kind != "modes":
-        return FREEDOMS[kind]
-    count = rows.stop - rows.start
-    return tuple((str(n) if count > 1 else "", False) for n in range(1, count + 1))
+    speeds = joint_quantity(system, joint, "u")
+    found = [(label, unit == "rad/s") for label, unit in zip(speeds.labels, speeds.units, strict=True)]
+    if system.joint_kind(joint) in ("spherical", "free"):
+        return [(LETTERS[letter][0 if turns else 1] + label[-1], turns) for label, turns in found]
+    return found
 
 
 def freedom_names(system: System, letter: str) -> tuple[str, ...]:
@@ -76,15 +67,8 @@ def freedom_names(system: System, letter: str) -> tuple[str, ...]:
     The freedoms of spherical and free joints are turns rx, ry, rz (speeds w, torques t) and shifts x, y, z
     (speeds v, forces f), along the child's axes.
     """
-    names = []
-    for joint in system.joints:
-        kind = system.joint_kind(joint)
-        for label, turns in freedoms_of(system, joint):
-            if kind in ("spherical", "free") and letter != "q":
-                first = {"u": "wv", "tau": "tf"}[letter][0 if turns else 1]
-                label = first + label[-1]
-            names.append(f"{joint}.{letter}" + (f".{label}" if label else ""))
-    return tuple(names)
+    freedoms = ((joint, label) for joint in system.joints for label, _ in freedoms_of(system, joint, letter))
+    return tuple(f"{joint}.{letter}" + (f".{label}" if label else "") for joint, label in freedoms)
 
 
 def turning(system: System) -> np.ndarray:

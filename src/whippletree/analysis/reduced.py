@@ -12,15 +12,11 @@ from .chart import Chart
 from .differences import STEP, offsets, slopes, speed_steps
 
 
-def along(T: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """T' f, (..., f)"""
-    return (np.swapaxes(T, -1, -2) @ force[..., None])[..., 0]
-
-
 def left_over(chart: Chart, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """What it takes, beside tau, to hold closed poses (..., nq) still, along each coordinate (..., f)."""
     still = np.zeros((*q.shape[:-1], chart.system.nu))
-    return along(chart.motions(q), bias_force(chart.system, q, still) - tau)
+    force = bias_force(chart.system, q, still) - tau
+    return (np.swapaxes(chart.motions(q), -1, -2) @ force[..., None])[..., 0]  # T' f
 
 
 def stiffness(chart: Chart, tau: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..system.system import System
 from .eigen import Eigenmodes
 from .equilibrium import Equilibrium
 from .linearize import Linear
-from .point import freedom_names, turning
+from .point import free_rows, freedom_names, turning
 
 MOST_COLUMNS = 12  # of a matrix that is printed
 
@@ -46,11 +46,7 @@ class Assembly(NamedTuple):
     def table(self) -> str:
         """Coordinates and speeds, the freedoms, and what to give to ``run``."""
         told = self.as_dict()
-        rows = []
-        for letter, values in (("q", self.q), ("u", self.u)):
-            names, units = column_names(self.system, letter)
-            plain = (f"{name}.{letter}" if name in self.system.joints else name for name in names)
-            rows += [(name, f"{x:.9g}", unit) for name, x, unit in zip(plain, values, units, strict=True)]
+        rows = _values(self.system, "q", self.q) + _values(self.system, "u", self.u)
         left = str(self.freedoms) if self.freedoms else "0: it is locked, and nothing can move"
         options = [
             f"--{letter} '{joint}={','.join(f'{v:.12g}' for v in x)}'"
@@ -61,18 +57,22 @@ class Assembly(NamedTuple):
         return columns(rows) + f"\nfreedoms  {left}\nrun with  " + " ".join(options)
 
 
+def _values(system: System, letter: str, values: np.ndarray) -> list[tuple[str, ...]]:
+    """Name, value and unit of each coordinate or speed."""
+    named = zip(*column_names(system, letter), values, strict=True)
+    return [(f"{name}.{letter}" if name in system.joints else name, f"{x:.9g}", unit) for name, unit, x in named]
+
+
 def assembly(system: System, q: np.ndarray, u: np.ndarray) -> Assembly:
     """What there is to show of an assembled state."""
-    free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
-    left = motions_left(system, rows_of(system, q, u), free) if system.nu else np.zeros((0, 0))
+    left = motions_left(system, rows_of(system, q, u), free_rows(system, ())) if system.nu else np.zeros((0, 0))
     return Assembly(system, q, u, left.shape[1])
 
 
 def equilibrium_table(found: Equilibrium) -> str:
     """Coordinates and joint forces, then how good and how firm it is."""
     system = found.system
-    named = zip(*column_names(system, "q"), found.q, strict=True)
-    rows = [(f"{name}.q" if name in system.joints else name, f"{x:.9g}", unit) for name, unit, x in named]
+    rows = _values(system, "q", found.q)
     forces = zip(freedom_names(system, "tau"), found.tau, turning(system), strict=True)
     rows += [(name, f"{x:.9g}", "N m" if turns else "N") for name, x, turns in forces]
     firm = "yes" if found.stable else "no" + (f", {found.neutral} directions are neutral" if found.neutral else "")

@@ -26,6 +26,7 @@ from ..model import GROUND
 from ..model.check import number
 from ..result.result import Result
 from ..system.system import System
+from .point import free_rows
 from .random_states import random_states
 
 LAW = 1e-9  # of the largest term of a law, for each unit of conditioning
@@ -149,7 +150,7 @@ def _solved(
             worst.look(off[j], f"state {n}, {system.mechanical(body_of(system, 'u', j))}", condition)
         held = multipliers_of(system, q, u, first, tau)
         size = inner + np.abs(tau).max() + np.abs(loads(system, q, u, 0.0).tau).max()
-        free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+        free = free_rows(system, ())
         left = np.abs(held.left[free])
         if left.size:
             j = int(free[np.argmax(left)])

@@ -54,20 +54,17 @@ def load(
         _no_base(base, "a TOML model", 'add a joint of kind "free" with parent "ground"', file)
         model = toml.loads(text, str(file), packages)
     else:
-        model = _of_xml(text, file, base, packages)
+        from . import mjcf, urdf, xml
+
+        if suffix == ".xml" and xml.root_tag(text) == "mujoco":
+            _no_base(base, "MJCF", "add <freejoint/> to the body in the file", file)
+            model = mjcf.loads(text, str(file), packages)
+        else:
+            model = urdf.loads(text, str(file), base, packages)
     model.passive = model.passive or bool(passive)
     check.whole(model)
     sense(model)
     return model
-
-
-def _of_xml(text: str, file: Path, base: str | None, packages: Sequence[PathLike]) -> Model:
-    from . import mjcf, urdf, xml
-
-    if file.suffix.lower() == ".xml" and xml.root_tag(text) == "mujoco":
-        _no_base(base, "MJCF", "add <freejoint/> to the body in the file", file)
-        return mjcf.loads(text, str(file), packages)
-    return urdf.loads(text, str(file), base, packages)
 
 
 def save(model: Model, path: PathLike) -> None:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtra, ModelError, ModelWarning
-from ..model import GROUND, Limits, Model, Pose
+from ..model import GROUND, Limits, Model, Pose, check
 from ..model.pose import IDENTITY
 from .mjcf_refusals import complaint
 from .mjcf_source import Source, prepare
-from .mjcf_visuals import visuals
+from .mjcf_visuals import floats, pose_of, visuals
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # MuJoCo's free, ball, slide, hinge: 0 to 3
 
@@ -96,11 +96,11 @@ class _Tree:
             for kind in ("bodies", "joints", "sites", "equalities")
         }
         root = given.elements[0]
-        gravity = (0.0, 0.0, 0.0) if self._off("gravity") else _tuple(m.opt.gravity)
+        gravity = (0.0, 0.0, 0.0) if self._off("gravity") else floats(m.opt.gravity)
         name = root.attributes.get("model", "").strip() or Path(source).stem
         self.model = Model(name, gravity, passive=False, where=root.where)
         types = mujoco.mjtObj
-        self.bodies = [GROUND, *self._names(types.mjOBJ_BODY, m.nbody, "body", first=1, taken={GROUND})]
+        self.bodies = [GROUND, *self._names(types.mjOBJ_BODY, m.nbody, "body", first=1)]
         self.joints = self._names(types.mjOBJ_JOINT, m.njnt, "joint")
         self.taken = {*self.bodies}, {*self.joints}  # names of bodies and of joints
         for i in range(1, m.nbody):
@@ -117,10 +117,10 @@ class _Tree:
         bits = [getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}", 0) for flag in flags]
         return any(self.m.opt.disableflags & int(bit) for bit in bits)
 
-    def _names(self, kind: Any, count: int, word: str, first: int = 0, taken: set[str] | None = None) -> list[str]:
+    def _names(self, kind: Any, count: int, word: str, first: int = 0) -> list[str]:
         """A name for each, its own or "body3"; each only once."""
         given = [self.mujoco.mj_id2name(self.m, kind, i) or "" for i in range(first, count)]
-        taken, names = {*given, *(taken or ())}, []
+        taken, names = {*given, GROUND}, []
         for i, name in enumerate(given, start=first):
             if name == GROUND and word == "body":
                 name = _free_name("ground_body", taken)
@@ -131,10 +131,10 @@ class _Tree:
     def _body(self, i: int) -> None:
         m, name, where = self.m, self.bodies[i], self.lines["bodies"][i]
         mass, moments = float(m.body_mass[i]), m.body_inertia[i]
-        R = Pose(quaternion=_tuple(m.body_iquat[i])).rotation()
+        R = Pose(quaternion=floats(m.body_iquat[i])).rotation()
         inertia = R @ np.diag(moments) @ R.T  # from principal axes to those of the body
         inertia = 0.5 * (inertia + inertia.T)
-        parent, at = self.bodies[m.body_parentid[i]], Pose(_tuple(m.body_pos[i]), _tuple(m.body_quat[i]))
+        parent, at = self.bodies[m.body_parentid[i]], pose_of(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         for j in range(first, first + count - 1):  # all joints but the last carry a body without mass
             between = _free_name(f"{name}_{self.joints[j]}", self.taken[0])
@@ -145,7 +145,7 @@ class _Tree:
         self.model.body(
             name,
             mass=mass,
-            com=_tuple(m.body_ipos[i]),
+            com=floats(m.body_ipos[i]),
             inertia=inertia.tolist(),
             idealized=mass == 0.0 or bool(high > low + middle),
             visuals=visuals(self.mujoco, self.spec, m, i, self.given, self.left_out),
@@ -164,8 +164,7 @@ class _Tree:
         point = m.jnt_pos[j] if kind in ("revolute", "spherical") else np.zeros(3)
         limits = None
         if m.jnt_limited[j] and one and not self._off("limit", "constraint"):
-            low, high = m.jnt_range[j] - m.qpos0[start]
-            lower, upper = (float(x) if np.isfinite(x) else None for x in (low, high))
+            lower, upper = (float(x) if np.isfinite(x) else None for x in m.jnt_range[j] - m.qpos0[start])
             limits = Limits(lower, upper)
         self.left_out["limits of ball joints"] += bool(m.jnt_limited[j]) and not one
         stiffness = 0.0 if self._off("spring", "passive") else float(m.jnt_stiffness[j])
@@ -178,9 +177,9 @@ class _Tree:
             kind,
             parent,
             child,
-            axis=_tuple(m.jnt_axis[j]) if one else None,
-            at=Pose(_tuple(at.position + at.rotation() @ point), at.quaternion),
-            child_at=Pose(_tuple(point)),
+            axis=floats(m.jnt_axis[j]) if one else None,
+            at=Pose(floats(at.position + at.rotation() @ point), at.quaternion),
+            child_at=Pose(floats(point)),
             armature=armature,
             stiffness=0.0 if kind == "free" else stiffness,
             rest=float(m.qpos_spring[start] - m.qpos0[start]) if one and stiffness else 0.0,
@@ -197,7 +196,7 @@ class _Tree:
         if name in known:
             name = _free_name(f"{name}_site", known)
             self._note("sites renamed, because a body has their name", name)
-        at = Pose(_tuple(m.site_pos[i]), _tuple(m.site_quat[i]))
+        at = pose_of(m.site_pos[i], m.site_quat[i])
         self.model.frame(name, self.bodies[m.site_bodyid[i]], at, where=where)
 
     def _coupling(self, i: int) -> None:
@@ -227,16 +226,16 @@ class _Tree:
         moving["geoms with contact"] += int(collide) * (not self._off("contact", "constraint"))
 
     def _note(self, what: str, name: str) -> None:
-        self.notes.setdefault(what, []).append(name)
+        self.notes.setdefault(what, []).append(f"'{name}'")
 
     def _report(self, heard: list[str]) -> None:
         """One warning that holds all notes."""
         counts = sorted((what, n) for what, n in self.left_out.items() if what and n)
         notes = ["not imported: " + ", ".join(f"{what} ({n})" for what, n in counts)] if counts else []
-        notes += [f"{what}: {_some(names)}" for what, names in self.notes.items()]
+        notes += [f"{what}: {check.some(names)}" for what, names in self.notes.items()]
         if self.given.missing:
-            files = [self.given.meshes[name] for name in self.given.missing]
-            notes.append(f"mesh files not found: {len(files)}, {_some(files)}; packages=[...] takes their folder")
+            files = [f"'{self.given.meshes[name]}'" for name in self.given.missing]
+            notes.append(f"mesh files not found: {len(files)}, {check.some(files)}; packages=[...] takes their folder")
         notes += [f"MuJoCo says: {' '.join(said.split())}" for said in dict.fromkeys(heard)]
         if notes:
             warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
@@ -248,12 +247,3 @@ def _free_name(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _tuple(values: Any) -> Any:
-    return tuple(float(x) for x in values)
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:3])
-    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -27,16 +27,12 @@ def complaint(said: str, given: Source, source: str) -> ModelError:
     first = re.sub(r"^((XML )?(Error: |parse error \d+:\s*)|Schema violation: )+", "", said).splitlines()[0]
     for asked, mesh in zip(given.assets, (n for n in given.meshes if n not in given.missing), strict=True):
         first = first.replace(f"'{asked}'", f"'{given.meshes[mesh]}'")
+    got, where, tag = None, source, "mujoco"
     element = given.element(said)
-    if element is None:
-        return ModelError(f"MuJoCo refuses the model: {first}", where=source, hint=_cure(first, given, "mujoco"))
-    name = element.attributes.get("name")
-    return ModelError(
-        f"MuJoCo refuses the model: {first}",
-        got=f"<{element.tag}>" + (f" '{name}'" if name else ""),
-        where=element.where,
-        hint=_cure(first, given, element.tag),
-    )
+    if element is not None:
+        name, where, tag = element.attributes.get("name"), element.where, element.tag
+        got = f"<{tag}>" + (f" '{name}'" if name else "")
+    return ModelError(f"MuJoCo refuses the model: {first}", got=got, where=where, hint=_cure(first, given, tag))
 
 
 def _cure(first: str, given: Source, tag: str) -> str:

@@ -49,16 +49,11 @@ PARTS = {
     ("asset", "texture"): "textures",
     ("asset", "hfield"): "",
     ("asset", "skin"): "flexes and skins",
-    ("equality", "connect"): "equality constraints",
-    ("equality", "weld"): "equality constraints",
-    ("equality", "tendon"): "equality constraints",
-    ("equality", "flex"): "equality constraints",
-    ("equality", "flexvert"): "equality constraints",
-    ("equality", "flexstrain"): "equality constraints",
-    ("equality", "distance"): "equality constraints",
     ("compiler", "lengthrange"): "",
     ("material", "layer"): "",
 }
+EQUALITIES = ("connect", "weld", "tendon", "flex", "flexvert", "flexstrain", "distance")
+PARTS |= {("equality", kind): "equality constraints" for kind in EQUALITIES}
 IN_BODIES = ("worldbody", "body", "frame", "replicate")
 IN_DEFAULTS = ("default", "joint", "geom", "site", "mesh", "material", "equality")
 # attributes that name files and folders, or that only make names and drawings disappear
@@ -148,11 +143,9 @@ class _Writer:
         name = name.replace("\\", "/")
         main = Path(self.roots.find(os.path.join(folder, name), label, element.where, what))
         if not os.path.exists(main):
-            beside = Path(element.where.rpartition(":")[0]).parent
-            for other in (
-                beside / folder / name,
-                *(p / s for p in self.roots.folders[1:] for s in (folder + "/" + name, name)),
-            ):
+            beside = Path(element.where.rpartition(":")[0]).parent / folder / name
+            packaged = [p / s for p in self.roots.folders[1:] for s in (folder + "/" + name, name)]
+            for other in (beside, *packaged):
                 if os.path.exists(other):
                     return Path(self.roots.find(str(other.resolve()), label, element.where, what))
         return main

@@ -31,7 +31,7 @@ def visuals(mujoco: Any, spec: Any, m: Any, body: int, given: Source, left_out: 
 def _shapes(mujoco: Any, spec: Any, m: Any, g: int, given: Source) -> list[Visual]:
     kinds, kind, color = mujoco.mjtGeom, m.geom_type[g], _color(m, g)
     x, y, z = (float(s) for s in m.geom_size[g])
-    at = _pose(m.geom_pos[g], m.geom_quat[g])
+    at = pose_of(m.geom_pos[g], m.geom_quat[g])
     mesh = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_MESH, m.geom_dataid[g]) if m.geom_dataid[g] >= 0 else ""
     if kind == kinds.mjGEOM_MESH:
         return _mesh(m, g, spec.mesh(mesh), given.meshes.get(mesh), color)
@@ -45,7 +45,7 @@ def _shapes(mujoco: Any, spec: Any, m: Any, g: int, given: Source) -> list[Visua
         return [Visual("cylinder", (x, 2 * y), at, color)]
     if kind == kinds.mjGEOM_CAPSULE:
         along = at.rotation()[:, 2] * y
-        ends = [Visual("sphere", (x,), _pose(m.geom_pos[g] + end, m.geom_quat[g]), color) for end in (-along, along)]
+        ends = [Visual("sphere", (x,), pose_of(m.geom_pos[g] + end, m.geom_quat[g]), color) for end in (-along, along)]
         return [Visual("cylinder", (x, 2 * y), at, color), *ends]
     return []
 
@@ -58,13 +58,13 @@ def _mesh(m: Any, g: int, mesh: Any, path: str | None, color: Any) -> list[Visua
     S and R commute.
     """
     n, scale = m.geom_dataid[g], np.array(m.mesh_scale[m.geom_dataid[g]], float)
-    R, p = _pose(mesh.refpos, mesh.refquat / np.linalg.norm(mesh.refquat)).rotation(), np.array(mesh.refpos)
+    R, p = pose_of(mesh.refpos, mesh.refquat / np.linalg.norm(mesh.refquat)).rotation(), np.array(mesh.refpos)
     if path is None or not np.allclose(R * scale, scale[:, None] * R, atol=1e-12 * abs(scale).max()):
         return []  # written out in the file, made by MuJoCo, or stretched along turned axes
-    moved = _pose(m.mesh_pos[n], m.mesh_quat[n])
-    X = _pose(m.geom_pos[g], m.geom_quat[g]).rotation() @ moved.rotation().T
+    moved = pose_of(m.mesh_pos[n], m.mesh_quat[n])
+    X = pose_of(m.geom_pos[g], m.geom_quat[g]).rotation() @ moved.rotation().T
     at = m.geom_pos[g] - X @ (moved.position + R.T @ (scale * p))
-    return [Visual("mesh", _tuple(scale), Pose(_tuple(at), quaternion_from_matrix(X @ R.T)), color, path)]
+    return [Visual("mesh", floats(scale), Pose(floats(at), quaternion_from_matrix(X @ R.T)), color, path)]
 
 
 def _color(m: Any, g: int) -> Any:
@@ -73,9 +73,9 @@ def _color(m: Any, g: int) -> Any:
     return tuple(round(float(c), 7) for c in chosen)  # MuJoCo keeps colours in single precision
 
 
-def _pose(position: Any, quaternion: Any) -> Pose:
-    return Pose(_tuple(position), _tuple(quaternion))
+def pose_of(position: Any, quaternion: Any) -> Pose:
+    return Pose(floats(position), floats(quaternion))
 
 
-def _tuple(values: Any) -> Any:
+def floats(values: Any) -> Any:
     return tuple(float(x) for x in values)

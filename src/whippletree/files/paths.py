@@ -24,8 +24,6 @@ class Roots:
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if isinstance(self.packages, str | os.PathLike):
-            self.packages = (self.packages,)
         self.folders = [self.folder.resolve()]
         for package in self.packages:
             path = Path(package)
@@ -51,11 +49,8 @@ class Roots:
 
     def _in_package(self, name: str, rest: str, label: str, where: str | None) -> str:
         package, _, inside = rest.lstrip("/").partition("/")
-        if os.path.normpath(os.path.join("package", inside)).split(os.sep)[0] != "package" or package in (
-            "",
-            ".",
-            "..",
-        ):
+        leaves = os.path.normpath(os.path.join("package", inside)).split(os.sep)[0] != "package"
+        if leaves or package in ("", ".", ".."):
             raise self._refusal(name, label, where)
         candidates = [folder / package / inside for folder in self.folders]
         candidates += [folder / inside for folder in self.folders if folder.name == package]

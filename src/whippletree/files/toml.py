@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import ModelError, nearest
 from ..model import TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
+from ..modes.check import moved
 from .lines import KeyPath, Lines
 from .paths import Roots
 from .toml_flexible import FORMS, modes_of
@@ -61,6 +62,17 @@ EXPECTED = {
 }
 
 
+# sections of parts that are written as the Model takes them: word, keys (of each kind), and what adds one
+PARTS: dict[str, tuple[str, Any, Callable[..., Any]]] = {
+    "joints": ("joint", JointTable, Model.joint),
+    "frames": ("frame", FrameTable, Model.frame),
+    "couplings": ("coupling of", CouplingTable, Model.couple),
+    "forces": ("force", FORCE_TABLES, Model.force),
+    "constraints": ("constraint", CONSTRAINT_TABLES, Model.constraint),
+    "temporary": ("temporary", TEMPORARY, Model.temporary),
+}
+
+
 def loads(text: str, source: str, packages: Sequence[str | os.PathLike[str]] = ()) -> Model:
     """The Model that ``text`` describes; ``source`` is the file it came from, for messages and for mesh files."""
     return _Reader(text, source, packages).model()
@@ -78,9 +90,7 @@ class _Reader:
         check.text(top.name, "model name", self._where(("name",)))
         model = Model(top.name, top.gravity, top.passive, tree, where=self._where(("gravity",)))
         model.where = self._where(())
-        sections = {"bodies": self._body, "flexible": self._flexible, "joints": self._joint, "frames": self._frame}
-        sections |= {"couplings": self._coupling, "forces": self._force, "constraints": self._constraint}
-        sections["temporary"] = self._temporary
+        sections = {"bodies": self._body, "flexible": self._flexible} | dict.fromkeys(PARTS, self._part)
         for section, add in sections.items():
             for name, table in getattr(top, section).items():
                 self._add(model, (section, name), table, add)
@@ -98,22 +108,22 @@ class _Reader:
                     named, inside = (*named, word), inside[word]
             if named == path or error.where not in (None, self._where(path)):
                 raise
-            raise _moved(error, error.what, self._where(named)) from None
+            raise moved(error, self._where(named)) from None
 
     def _body(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
         name, where = str(path[1]), self._where(path)
         label = f"body '{name}'"
         if "shape" in table:
             shape = check.known(table["shape"], SHAPES, f"{label}: shape", where)
-            arguments = self._table(path, table, SHAPE_TABLES[shape], label).model_dump(exclude={"shape"})
+            self._table(path, table, SHAPE_TABLES[shape], label)
+            arguments = {key: x for key, x in table.items() if key != "shape"}
             if "path" in arguments:
                 name_of_file = check.text(arguments["path"], f"{label}: path", where)
                 arguments["path"] = self.roots.find(name_of_file, label, where)
             try:
                 model.body(name, **SHAPES[shape](**arguments), where=where)
             except ModelError as error:
-                what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
-                raise _moved(error, what, where) from None
+                raise moved(error, where, label) from None
             return
         t = self._table(path, table, BodyTable, label)
         visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
@@ -132,9 +142,8 @@ class _Reader:
         try:
             modes = modes_of(table, label, lambda file: self.roots.find(file, label, where, "modes"))
         except ModelError as error:
-            what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
             place = where if error.where in (None, where) else f"{where}, in {error.where}"
-            raise _moved(error, what, place) from None
+            raise moved(error, place, label) from None
         material(table, label, where)
         model.flexible(name, modes, where=where)
 
@@ -159,47 +168,26 @@ class _Reader:
             None if t.path is None else self.roots.find(t.path, label, where),
         )
 
-    def _joint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, JointTable, f"joint '{path[1]}'")
-        values = {key: getattr(t, key) for key in JointTable.model_fields if key != "limits"}
-        limits = None if t.limits is None else Limits(**t.limits.model_dump())
-        model.joint(str(path[1]), **values, limits=limits, where=self._where(path))
-
-    def _frame(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, FrameTable, f"frame '{path[1]}'")
-        model.frame(str(path[1]), t.body, t.at, where=self._where(path))
-
-    def _coupling(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        t = self._table(path, table, CouplingTable, f"coupling of '{path[1]}'")
-        model.couple(str(path[1]), t.of, ratio=t.ratio, offset=t.offset, where=self._where(path))
-
-    def _force(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        label = f"force '{path[1]}'"
-        if table.get("kind") == "function":
+    def _part(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
+        """All that the Model takes as it is written; a ``kind`` may say which keys there are."""
+        word, schema, add = PARTS[str(path[0])]
+        label = f"{word} '{path[1]}'"
+        if schema is FORCE_TABLES and table.get("kind") == "function":
             raise ModelError(
                 f"{label}: kind 'function' cannot stand in a file",
                 expected="one of " + ", ".join(FORCE_TABLES),
                 where=self._where((*path, "kind")),
                 hint=f"model files are data; add it in Python: model.force('{path[1]}', 'function', ...)",
             )
-        self._of_kind(path, table, FORCE_TABLES, label)
-        model.force(str(path[1]), **table, where=self._where(path))
-
-    def _constraint(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        self._of_kind(path, table, CONSTRAINT_TABLES, f"constraint '{path[1]}'")
-        model.constraint(str(path[1]), **table, where=self._where(path))
-
-    def _temporary(self, model: Model, path: KeyPath, table: dict[str, Any]) -> None:
-        self._table(path, table, TEMPORARY, f"temporary '{path[1]}'")
-        model.temporary(str(path[1]), **table, where=self._where(path))
-
-    def _of_kind(self, path: KeyPath, table: dict[str, Any], tables: dict[str, type[Table]], label: str) -> None:
-        """A table whose ``kind`` says which keys it has."""
-        if "kind" not in table:
-            hint = "known: " + ", ".join(tables)
-            raise ModelError(f"{label}: key 'kind' is missing", where=self._where(path), hint=hint)
-        kind = check.known(table["kind"], tables, f"{label}: kind", self._where((*path, "kind")))
-        self._table(path, table, tables[kind], label)
+        if isinstance(schema, dict):
+            if "kind" not in table:
+                hint = "known: " + ", ".join(schema)
+                raise ModelError(f"{label}: key 'kind' is missing", where=self._where(path), hint=hint)
+            schema = schema[check.known(table["kind"], schema, f"{label}: kind", self._where((*path, "kind")))]
+        self._table(path, table, schema, label)
+        if schema is JointTable and "limits" in table:
+            table = table | {"limits": Limits(**table["limits"])}
+        add(model, str(path[1]), **table, where=self._where(path))
 
     def _where(self, path: KeyPath) -> str:
         return f"{self.source}:{self.lines.of(path)}"
@@ -227,10 +215,6 @@ class _Reader:
         raise ModelError(
             f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
         )
-
-
-def _moved(error: ModelError, what: str, where: str) -> ModelError:
-    return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
 
 
 def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:

@@ -22,15 +22,15 @@ from ..modes import Modes, Structure, beam, structure
 from ..modes.npz import LARGEST, arrays, from_arrays, to_bytes
 
 
-def _arguments(*functions: Callable[..., Any]) -> dict[str, bool]:
+def arguments_of(*functions: Callable[..., Any]) -> dict[str, bool]:
     """The arguments that functions take, and whether they need them."""
     found = [p for f in functions for p in inspect.signature(f).parameters.values() if p.name != "self"]
     return {p.name: p.default is p.empty for p in found}
 
 
-CHOICE = _arguments(Structure.modes)
+CHOICE = arguments_of(Structure.modes)
 # the key that says which form a table has, and the other keys it takes: whether they are needed
-FORMS = {"shape": _arguments(beam) | CHOICE, "file": CHOICE, "data": {}}
+FORMS = {"shape": arguments_of(beam) | CHOICE, "file": CHOICE, "data": {}}
 
 
 def modes_of(table: dict[str, Any], label: str, find: Callable[[str], str]) -> Modes:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Temporary, shapes
+from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Coupling, Frame, Joint, Limits, Temporary, shapes
 from ..model.pose import IDENTITY
-from .toml_flexible import FORMS
+from .toml_flexible import FORMS, arguments_of
 
 
 class Table(BaseModel):
@@ -36,44 +35,6 @@ class BodyTable(Table):
     visuals: list[VisualTable] = []
 
 
-class LimitsTable(Table):
-    lower: Any = None
-    upper: Any = None
-    velocity: Any = None
-    effort: Any = None
-    stiffness: Any = 0.0
-    damping: Any = 0.0
-
-
-class JointTable(Table):
-    kind: str
-    parent: str
-    child: str
-    axis: Any = None
-    axis2: Any = None
-    at: Any = IDENTITY
-    child_at: Any = IDENTITY
-    pitch: Any = None
-    armature: Any = 0.0
-    stiffness: Any = 0.0
-    rest: Any = 0.0
-    damping: Any = 0.0
-    friction: Any = 0.0
-    friction_speed: Any = 0.01
-    limits: LimitsTable | None = None
-
-
-class FrameTable(Table):
-    body: str
-    at: Any = IDENTITY
-
-
-class CouplingTable(Table):
-    of: str
-    ratio: Any = 1.0
-    offset: Any = 0.0
-
-
 class FileTable(Table):
     name: str = "model"
     gravity: Any = (0.0, 0.0, -9.81)
@@ -94,32 +55,30 @@ SHAPES: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def _shape_table(shape: Callable[..., Any]) -> type[Table]:
-    """The arguments of a shape as a table: ``shape = "rod"`` beside them."""
-    arguments = inspect.signature(shape).parameters.values()
-    fields: dict[str, Any] = {p.name: (Any, ... if p.default is p.empty else p.default) for p in arguments}
-    return create_model(f"{shape.__name__.title()}Table", __base__=Table, shape=(str, ...), **fields)
+def _table(name: str, keys: dict[str, Any]) -> type[Table]:
+    return create_model(f"{name.title()}Table", __base__=Table, **keys)
 
 
-def _part_table(name: str, part: type, **more: Any) -> type[Table]:
-    """The fields of a part as a table; of a force or constraint with ``kind`` beside them."""
-    given = [f for f in fields(part) if f.name not in ("name", "where")]
-    keys: dict[str, Any] = {f.name: (Any, ... if f.default is MISSING else f.default) for f in given}
-    return create_model(f"{name.title()}Table", __base__=Table, **more, **keys)
+def _keys(needed: dict[str, bool]) -> dict[str, Any]:
+    """Keys of any value, and whether a table needs them."""
+    return {key: (Any, ... if must else None) for key, must in needed.items()}
 
 
-def _kind_table(kind: str, part: type) -> type[Table]:
-    return _part_table(kind, part, kind=(str, ...))
+def _fields(part: type, *hidden: str) -> dict[str, Any]:
+    """The fields of a part as keys."""
+    return _keys({f.name: f.default is MISSING for f in fields(part) if f.name not in ("name", "where", *hidden)})
 
 
-def _form_table(form: str, keys: dict[str, bool]) -> type[Table]:
-    """A flexible body in one of its forms."""
-    own: dict[str, Any] = {key: (Any, ... if needed else None) for key, needed in keys.items()} | {form: (str, ...)}
-    return create_model(f"{form.title()}Table", __base__=Table, **own)
-
-
-SHAPE_TABLES = {name: _shape_table(shape) for name, shape in SHAPES.items()}
-FORCE_TABLES = {kind: _kind_table(kind, part) for kind, part in FORCE_KINDS.items() if kind != "function"}
-FLEXIBLE_TABLES = {form: _form_table(form, keys) for form, keys in FORMS.items()}
-TEMPORARY = _part_table("temporary", Temporary)
-CONSTRAINT_TABLES = {kind: _kind_table(kind, part) for kind, part in CONSTRAINT_KINDS.items()}
+TEXT = (str, ...)
+KIND = {"kind": TEXT}
+LimitsTable = _table("limits", _fields(Limits))
+JointTable = _table(
+    "joint", _fields(Joint) | KIND | {"parent": TEXT, "child": TEXT, "limits": (LimitsTable | None, None)}
+)
+FrameTable = _table("frame", _fields(Frame) | {"body": TEXT})
+CouplingTable = _table("coupling", _fields(Coupling, "joint") | {"of": TEXT})
+SHAPE_TABLES = {name: _table(name, {"shape": TEXT} | _keys(arguments_of(shape))) for name, shape in SHAPES.items()}
+FORCE_TABLES = {kind: _table(kind, KIND | _fields(part)) for kind, part in FORCE_KINDS.items() if kind != "function"}
+FLEXIBLE_TABLES = {form: _table(form, _keys(keys) | {form: TEXT}) for form, keys in FORMS.items()}
+TEMPORARY = _table("temporary", _fields(Temporary))
+CONSTRAINT_TABLES = {kind: _table(kind, KIND | _fields(part)) for kind, part in CONSTRAINT_KINDS.items()}

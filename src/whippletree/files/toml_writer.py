@@ -17,7 +17,6 @@ from ..model import (
     FORCE_KINDS,
     FUNCTION_KINDS,
     Body,
-    Coupling,
     Custom,
     Flexible,
     Force,
@@ -42,7 +41,9 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     parts += [_flexible_text(flexible, folder) for flexible in model.flexibles.values()]
     parts += [_joint_text(joint) for joint in model.joints.values()]
     parts += [_table_text(f"[frames.{_key(f.name)}]", **_changed(f)) for f in model.frames.values()]
-    parts += [_coupling_text(coupling) for coupling in model.couplings.values()]
+    for c in model.couplings.values():
+        values = {"of": _text(c.of), "ratio": repr(c.ratio), "offset": repr(c.offset)}
+        parts.append(_table_text(f"[couplings.{_key(c.joint)}]", **values))
     parts += [_force_text(force) for force in model.forces.values()]
     parts += [_of_kind("constraints", constraint, CONSTRAINT_KINDS) for constraint in model.constraints.values()]
     parts += [_table_text(f"[temporary.{_key(t.name)}]", **_changed(t)) for t in model.temporaries.values()]
@@ -106,11 +107,6 @@ def _joint_text(joint: Joint) -> str:
         **{key: _value(getattr(joint, key)) for key in PASSIVE if getattr(joint, key) != PASSIVE[key]},
         limits=None if limits is None else _inline(_changed(limits)),
     )
-
-
-def _coupling_text(coupling: Coupling) -> str:
-    values = {"ratio": repr(coupling.ratio), "offset": repr(coupling.offset)}
-    return _table_text(f"[couplings.{_key(coupling.joint)}]", of=_text(coupling.of), **values)
 
 
 def _force_text(force: Force) -> str:

@@ -146,12 +146,12 @@ class _Robot:
 
     def _report(self) -> None:
         """One warning that holds all notes."""
-        notes = [f"{what}: {_some(names)}" for what, names in self.notes.items()]
+        notes = [f"{what}: {check.some(names)}" for what, names in self.notes.items()]
         if any(what.startswith("inertia") for what in self.notes):
             notes.append("hint: inertia is about the centre of mass, in the axes of its <origin>, in kg m^2")
         if self.roots.missing:
             packages = {path.partition("://")[2].strip("/").split("/")[0] for path in self.roots.missing}
-            names = _some([f"'{name}'" for name in sorted(packages)])
+            names = check.some([f"'{name}'" for name in sorted(packages)])
             notes.append(f"mesh files not found: {len(self.roots.missing)}; packages=[...] takes the folder of {names}")
         if notes:
             warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
@@ -162,9 +162,9 @@ def _joint(model: Model, element: Element) -> None:
     label = f"joint '{name}'"
     given = check.known(element.text("type", label), KINDS, f"{label}: type", element.where)
     kind = KINDS[given]
-    axis = (1.0, 0.0, 0.0)
+    axis = None if kind in ("fixed", "free") else (1.0, 0.0, 0.0)
     written = element.first("axis")
-    if written is not None and kind not in ("fixed", "free"):
+    if written is not None and axis is not None:
         axis = check.axis(written.vector("xyz", label), f"{label}: axis", written.where)
     dynamics, limit, mimic = element.first("dynamics"), element.first("limit"), element.first("mimic")
     model.joint(
@@ -172,7 +172,7 @@ def _joint(model: Model, element: Element) -> None:
         kind,
         _body(element.child("parent", label).attributes["link"]),
         _body(element.child("child", label).attributes["link"]),
-        axis=None if kind in ("fixed", "free") else axis,
+        axis=axis,
         at=_origin(element, label),
         damping=0.0 if dynamics is None else dynamics.number("damping", label, 0.0),
         friction=0.0 if dynamics is None else dynamics.number("friction", label, 0.0),
@@ -220,12 +220,6 @@ def _body(link: str) -> str:
     return "ground_link" if link == GROUND else link
 
 
-def _some(names: list[str]) -> str:
-    """The first few."""
-    shown = ", ".join(names[:3])
-    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
 def _root_link(model: Model, joints: Iterable[Element]) -> str:
     """The one link that is no joint's child, once it is sure that the joints make a tree."""
     parent: dict[str, str] = {}
@@ -247,7 +241,7 @@ def _root_link(model: Model, joints: Iterable[Element]) -> str:
         raise ModelError(
             f"the robot has {len(tops)} root links",
             expected="one link that is no joint's child",
-            got=_some([f"'{name}'" for name in tops]),
+            got=check.some([f"'{name}'" for name in tops]),
             where=model.bodies[tops[1]].where,
             hint="join them, or remove the links that are in no joint",
         )

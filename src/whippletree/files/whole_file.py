@@ -49,7 +49,7 @@ def whole_file(path: str | os.PathLike[str], what: str, mark: str = "") -> Itera
             part.chmod(target.stat().st_mode & 0o777)
         os.replace(part, target)
     except OSError as e:
-        raise _refusal(e)(f"{what} cannot be written: {e.strerror or e}", where=str(target)) from None
+        raise _refusal(e, what, target) from None
     except UnicodeError:
         raise ModelError(
             f"{what} cannot be written: a name or path in it is not valid text", where=str(target)
@@ -58,8 +58,9 @@ def whole_file(path: str | os.PathLike[str], what: str, mark: str = "") -> Itera
         part.unlink(missing_ok=True)
 
 
-def _refusal(error: OSError) -> type[WhippletreeError]:
-    return SimulationError if error.errno in DISK_ERRORS else ModelError
+def _refusal(error: OSError, what: str, target: Path) -> WhippletreeError:
+    kind = SimulationError if error.errno in DISK_ERRORS else ModelError
+    return kind(f"{what} cannot be written: {error.strerror or error}", where=str(target))
 
 
 @contextmanager
@@ -88,7 +89,7 @@ def _lock(beside: Path, target: Path, what: str) -> int:
         try:
             handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as e:
-            raise _refusal(e)(f"{what} cannot be written: {e.strerror or e}", where=str(target)) from None
+            raise _refusal(e, what, target) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..modes.check import is_list
 from .check_flexible import body_names, one_place
 from .check_sense import radians
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
@@ -29,6 +30,11 @@ def shown(value: Any) -> str:
         return repr(value)[:80]
     except ValueError:  # an integer of thousands of digits
         return "an integer too long to print"
+
+
+def some(words: Sequence[str], most: int = 3) -> str:
+    """The first few, and how many more there are."""
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def text(value: Any, what: str, where: str | None = None) -> str:
@@ -81,7 +87,7 @@ def number(value: Any, what: str, where: str | None = None, *, low: float | None
 
 
 def numbers(value: Any, count: int, what: str, where: str | None = None) -> tuple[float, ...]:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
+    if not is_list(value):
         raise ModelError(f"{what} is not a list of numbers", expected=f"{count} numbers", got=shown(value), where=where)
     if len(value) != count:
         raise ModelError(f"{what} has the wrong length", expected=f"{count} numbers", got=f"{len(value)}", where=where)
@@ -209,9 +215,9 @@ def pitch(kind: str, value: Any, label: str, where: str | None) -> float:
 
 def inertia_matrix(value: Any, label: str, where: str | None = None) -> tuple[Vector, Vector, Vector]:
     what, forms = f"{label}: inertia", "3 principal moments or a symmetric 3 x 3 matrix (kg m^2)"
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or len(value) != 3:
+    if not is_list(value) or len(value) != 3:
         raise ModelError(f"{what} has the wrong shape", expected=forms, got=shown(value), where=where)
-    if isinstance(value[0], str | bytes) or not isinstance(value[0], Sequence | np.ndarray):
+    if not is_list(value[0]):
         x, y, z = vector(value, what, where)
         return ((x, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, z))
     rows = tuple(vector(row, what, where) for row in value)
@@ -271,11 +277,6 @@ def limits(value: Limits | None, label: str, where: str | None = None) -> Limits
             where=where,
         )
     return value
-
-
-def joint(j: Joint) -> None:
-    if j.parent == j.child:
-        joins_itself(j)
 
 
 def joins_itself(j: Joint) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from .check import axes, axis, known, number, pose, vector
 from .check_forces import (
+    BODIES,
     Checker,
     carriers,
     ends,
@@ -52,8 +53,7 @@ def flag(value: Any, what: str, where: str | None) -> bool:
 
 
 LATCHES = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
-_BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
-_LINK: dict[str, Checker] = _BODIES | {"at": vector}
+_LINK: dict[str, Checker] = BODIES | {"at": vector}
 _PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
 FIELDS: dict[str, dict[str, Checker]] = {
@@ -65,8 +65,8 @@ FIELDS: dict[str, dict[str, Checker]] = {
     "roll": _LINK
     | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": number}
     | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
-    "latch": _BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
-    "knife_edge": _BODIES | {"at": pose},
+    "latch": BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
+    "knife_edge": BODIES | {"at": pose},
     "speed": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "ratio": _not_zero, "speed": function},
     "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
 }
@@ -99,7 +99,8 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
         )
     if isinstance(made, Relative | Speed) and made.of is None and made.of_freedom:
         raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
-    if _one_freedom(made):
+    # two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not
+    if made.joint == made.of and (isinstance(made, Rack) or made.freedom == made.of_freedom):
         raise ModelError(
             f"{label} ties joint '{made.joint}' to itself", where=where, hint="joint and of are two joints"
         )
@@ -127,11 +128,6 @@ def _rolls(c: Roll, label: str) -> None:
     if -c.radius <= c.to_radius < 0.0:
         expected = f"more than the ball's radius, {c.radius:g} m"
         raise ModelError(f"{label}: the bowl is too small", expected=expected, got=-c.to_radius, where=c.where)
-
-
-def _one_freedom(c: Gear | Rack | Relative | Speed) -> bool:
-    """Two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not."""
-    return c.joint == c.of and (isinstance(c, Rack) or c.freedom == c.of_freedom)
 
 
 def constraints(model: Model) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
-from ..modes.check import counted
+from ..modes.check import counted, is_list, moved
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
@@ -37,7 +37,7 @@ def positive(value: Any, what: str, where: str | None = None) -> float:
 
 def per_freedom(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> PerFreedom:
     """One number for every freedom of a joint, or a tuple with one for each."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+    if not is_list(value):
         return number(value, what, low=low, where=where)
     count = JOINT_KINDS[kind][1]
     if len(value) != count or not count:
@@ -122,7 +122,7 @@ def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None
     try:
         return FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
     except ModelError as e:
-        raise ModelError(f"{label}: {e.what}", expected=e.expected, got=e.got, where=where, hint=e.hint) from None
+        raise moved(e, where, label) from None
 
 
 def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequence[str], where: str | None) -> None:
@@ -159,7 +159,7 @@ def index(value: Any, what: str, where: str | None) -> int:
 
 def _three(value: Any, what: str, where: str | None) -> Vector:
     """Three numbers, none negative; a single one stands for all three."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes) and np.ndim(value) > 0:
+    if is_list(value):
         x, y, z = (not_negative(x, what, where) for x in numbers(value, 3, what, where))
         return (x, y, z)
     return (not_negative(value, what, where),) * 3
@@ -185,16 +185,16 @@ def or_none(checker: Checker) -> Checker:
 
 
 _DRIVE: dict[str, Checker] = {"joint": part_name, "freedom": index}
-_LINK: dict[str, Checker] = {"body": part_name, "to": part_name}
+BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
 FIELDS: dict[str, dict[str, Checker]] = {
     "motor": _DRIVE
     | {"torque": function, "position": or_none(function), "velocity": or_none(function)}
     | {"kp": not_negative, "kd": not_negative, "limit": or_none(positive)},
     "motion": _DRIVE | {"position": function},
-    "spring": _LINK
+    "spring": BODIES
     | {"at": vector, "to_at": vector}
     | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
-    "bushing": _LINK
+    "bushing": BODIES
     | {"at": pose, "to_at": pose}
     | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
     "wrench": {

@@ -89,25 +89,26 @@ def sense(model: Model) -> None:
     largest = max((length for length, _, _ in lengths), default=0.0)
     for b in model.bodies.values():
         _wide(b, largest)
-        _stiff(model, b)
+    for j in model.joints.values():
+        if j.child in model.bodies:
+            _stiff(model.bodies[j.child], j)
     _leaves(model)
 
 
-def _stiff(model: Model, b: Body) -> None:
-    """Springs of joints so stiff that the body they hold would ring faster than can be followed."""
-    for j in model.joints.values():
-        if j.child != b.name or b.mass <= 0.0:
-            continue
-        held = b.mass * (1.0 if j.kind == "prismatic" else max(float(np.dot(b.com, b.com)), 1e-6))
-        frequency = math.sqrt(float(np.max(j.stiffness)) / (held + float(np.abs(b.inertia).max())))
-        if frequency > FAST:
-            note(
-                f"joint '{j.name}': stiffness lets body '{b.name}' ring at {frequency:.1g} rad/s",
-                expected=f"less than {FAST:g} rad/s",
-                got=f"{np.max(j.stiffness):g}",
-                where=j.where,
-                hint="stiffness is in N/m or N m/rad; a joint of kind 'fixed' holds without a spring",
-            )
+def _stiff(b: Body, j: Joint) -> None:
+    """A spring of a joint so stiff that the body it holds would ring faster than can be followed."""
+    if b.mass <= 0.0:
+        return
+    held = b.mass * (1.0 if j.kind == "prismatic" else max(float(np.dot(b.com, b.com)), 1e-6))
+    frequency = math.sqrt(float(np.max(j.stiffness)) / (held + float(np.abs(b.inertia).max())))
+    if frequency > FAST:
+        note(
+            f"joint '{j.name}': stiffness lets body '{b.name}' ring at {frequency:.1g} rad/s",
+            expected=f"less than {FAST:g} rad/s",
+            got=f"{np.max(j.stiffness):g}",
+            where=j.where,
+            hint="stiffness is in N/m or N m/rad; a joint of kind 'fixed' holds without a spring",
+        )
 
 
 def _lengths(model: Model) -> list[tuple[float, str, str | None]]:
@@ -123,9 +124,9 @@ def _lengths(model: Model) -> list[tuple[float, str, str | None]]:
 
 
 def _far(lengths: list[tuple[float, str, str | None]]) -> None:
+    # the median of the others is the same for all lengths beyond it: that without the longest
+    usual = float(np.median(sorted(length for length, _, _ in lengths)[:-1])) if len(lengths) > 2 else 0.0
     for length, what, where in lengths:
-        others = [other for other, name, _ in lengths if name != what]
-        usual = float(np.median(others)) if len(others) > 1 else 0.0
         if 0.0 < FAR * usual < length:
             note(
                 f"{what} is far from all the rest",
@@ -175,16 +176,14 @@ def _resists(b: Body, j: Joint) -> None:
     about = I + b.mass * (r @ r * np.eye(3) - np.outer(r, r))
     size = b.mass * (r @ r) + float(abs(I).max())
     axis = pose.rotation() @ np.array(j.axis)
+    least = np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0]
     if b.mass == 0.0 and not I.any():
         lacks = "has neither mass nor inertia"
     elif j.kind in ("revolute", "cylindrical") and axis @ about @ axis <= NOTHING * size:
         lacks = "has no inertia about its axis"
-    elif (
-        j.kind in ("spherical", "free")
-        and np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0] <= NOTHING * size
-    ):
+    elif j.kind in ("spherical", "free") and least <= NOTHING * size:
         lacks = "has no inertia about one of the axes it turns about"
-    elif j.kind != "revolute" and j.kind != "spherical" and b.mass == 0.0:
+    elif j.kind not in ("revolute", "spherical") and b.mass == 0.0:
         lacks = "has no mass to be pushed"
     else:
         return

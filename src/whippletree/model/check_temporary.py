@@ -15,21 +15,10 @@ from .temporary import Temporary
 if TYPE_CHECKING:
     from .model import Model
 
-FIELDS: dict[str, Checker] = {
-    "begins": one_of("open", "made"),
-    "make_at": or_none(not_negative),
-    "make_within": or_none(positive),
-    "make_below": or_none(positive),
-    "break_at": or_none(not_negative),
-    "break_force": or_none(positive),
-    "break_torque": or_none(positive),
-    "one_sided": flag,
-    "restitution": not_negative,
-    "here": flag,
-    "friction": or_none(positive),
-    "static_friction": or_none(positive),
-    "slips_at": or_none(positive),
-}
+FIELDS: dict[str, Checker] = {"begins": one_of("open", "made"), "one_sided": flag, "here": flag}
+FIELDS |= {"restitution": not_negative, "make_at": or_none(not_negative), "break_at": or_none(not_negative)}
+for _key in ("make_within", "make_below", "break_force", "break_torque", "friction", "static_friction", "slips_at"):
+    FIELDS[_key] = or_none(positive)
 
 
 def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> Temporary:

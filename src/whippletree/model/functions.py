@@ -5,13 +5,13 @@ Values have the unit of what they drive: N m or N of a force, rad or m of a posi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..modes.check import is_list
 from . import check
 
 SHORTEST = 1e-9  # s; over less, rates grow beyond what can be computed with
@@ -114,6 +114,6 @@ def _numbers(function: Any, *keys: str, low: float | None = None) -> None:
 
 
 def _sequence(value: Any, what: str) -> tuple[float, ...]:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+    if not is_list(value):
         raise ModelError(f"{what} is not a list of numbers", got=check.shown(value))
     return tuple(check.number(x, f"{what}[{i}]") for i, x in enumerate(value))

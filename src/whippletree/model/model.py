@@ -149,7 +149,8 @@ class Model:
             limits,
             where,
         )
-        check.joint(joint)
+        if joint.parent == joint.child:
+            check.joins_itself(joint)
         check_forces.passive(joint)
         self.joints[name] = joint
         return joint
@@ -157,8 +158,7 @@ class Model:
     def frame(self, name: str, body: Body | Flexible | str, at: Any = IDENTITY, *, where: str | None = None) -> Frame:
         """Name a place on a body, for outputs and Jacobians."""
         check.new_name(name, "frame", {**self.bodies, **self.flexibles, **self.frames}, where)
-        frame = Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
-        self.frames[name] = frame
+        self.frames[name] = frame = Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
         return frame
 
     def couple(
@@ -194,9 +194,8 @@ class Model:
         >>> strut = m.force("strut", "spring", body="box", at=(0, 0, 0.1), to_at=(0, 0, 1), stiffness=200.0, length=0.8)
         """
         check.new_name(name, "force", self.forces, where)
-        force = check_forces.force(name, kind, parameters, where)
-        self.forces[name] = force
-        return force
+        self.forces[name] = made = check_forces.force(name, kind, parameters, where)
+        return made
 
     def constraint(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Constraint:
         """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack", "relative", "latch",
@@ -209,9 +208,8 @@ class Model:
         >>> tie = m.constraint("tie", "distance", body="seat", to_at=(0, 0, 2), length=1.5)
         """
         check.new_name(name, "constraint", self.constraints, where)
-        constraint = check_constraints.constraint(name, kind, parameters, where)
-        self.constraints[name] = constraint
-        return constraint
+        self.constraints[name] = made = check_constraints.constraint(name, kind, parameters, where)
+        return made
 
     def temporary(self, constraint: Constraint | str, *, where: str | None = None, **parameters: Any) -> Temporary:
         """Let a constraint come and go in runs: the parameters are the fields of :class:`Temporary`.

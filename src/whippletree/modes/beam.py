@@ -83,9 +83,8 @@ def beam(
     if not ways:
         raise ModelError("beam: it deforms in no way", expected="one of " + ", ".join(DEFORMATIONS))
     shape = Element(_whole(degree, "degree", 3, 12), theory == "timoshenko", ways)
-    names, ends = _nodes(
-        length, _whole(elements, "elements", 1, MOST_ELEMENTS), {} if stations is None else stations, cut
-    )
+    count = _whole(elements, "elements", 1, MOST_ELEMENTS)
+    names, ends = _nodes(length, count, {} if stations is None else stations, cut)
     axes = _axes(axis, up)
     with np.errstate(all="ignore"):
         line, n = _line(ends, shape, axes, cut)
@@ -94,18 +93,8 @@ def beam(
             raise ModelError("beam: its mass or stiffness is beyond all numbers", got=f"a length of {length:g} m")
     r = ends[:, None] * axes[:, 0]
     T = _motions(line, n)
-    return Structure(
-        names,
-        r,
-        M,
-        K,
-        T,
-        T.T @ rigid_motion(r, np.zeros(3)),
-        mass,
-        line=line,
-        strain=line.largest,
-        recipe=_recipe(given),
-    )
+    rigid = T.T @ rigid_motion(r, np.zeros(3))
+    return Structure(names, r, M, K, T, rigid, mass, line=line, strain=line.largest, recipe=_recipe(given))
 
 
 _section = section  # the argument of beam has its name

@@ -65,11 +65,10 @@ class BeamLine:
         w = 0.25 * length * (xi[:, None] + 1.0) * weights
         f = self.element.fields(sub.ravel(), length)
         local = V[self.columns[e]]
-        theta, rate, strain = (
-            _shaped(x[:, :, self.element.columns] @ local, sub.shape) for x in (f.T, f.dT, f.B[:, :3])
-        )
+        fields = (x[:, :, self.element.columns] @ local for x in (f.T, f.dT, f.B[:, :3]))
+        theta, rate, strain = (x.reshape(*sub.shape, 3, -1) for x in fields)
         turning = 0.5 * _both(theta, rate)
-        bent = 0.5 * _both(theta, _cross(theta, X[:, None])) + _both(theta, strain)
+        bent = 0.5 * _both(theta, np.cross(theta, X[:, None], axis=-2)) + _both(theta, strain)
         far = 0.5 * length * (xi[:, None] - sub)  # x - s, for ∫ θ2 ds = ∫ (x - s) θ2' ds
         grown = np.einsum("pq,pqiab->piab", w, turning)
         twice = (
@@ -95,15 +94,6 @@ class BeamLine:
     def largest(self, V: np.ndarray) -> np.ndarray:
         """The largest strain at the outer fibre, of each mode."""
         return self.recovery(V).largest(np.eye(V.shape[1]))
-
-
-def _shaped(values: np.ndarray, points: tuple[int, ...]) -> np.ndarray:
-    return values.reshape(*points, 3, values.shape[-1])
-
-
-def _cross(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of components (..., 3, nm)."""
-    return np.cross(x, y, axis=-2)
 
 
 def _both(x: np.ndarray, y: np.ndarray) -> np.ndarray:

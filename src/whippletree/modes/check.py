@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import warnings
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,19 @@ def counted(value: Any) -> int:
         return -1 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         return -1
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a row of values: neither a text nor a table, nor one number as an array."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def moved(error: ModelError, where: str | None, label: str = "") -> ModelError:
+    """The same complaint about another place; ``label`` is put before it, unless it stands there already."""
+    what = error.what if error.what.startswith(label) else f"{label}: {error.what}"
+    return ModelError(what, expected=error.expected, got=error.got, where=where, hint=error.hint)
 
 
 def file(path: str | os.PathLike[str], what: str, largest: int) -> Path:
@@ -76,8 +90,9 @@ def node_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     given = tuple(str(name) for name in names)
     if len(given) != count:
         raise ModelError("node names: the wrong number", expected=f"{count}, one for each node", got=len(given))
+    times = Counter(given)
     for name in given:
-        if given.count(name) > 1:
+        if times[name] > 1:
             raise ModelError(f"node '{name}' stands twice", hint="give each a name of its own")
         if not name.strip() or "/" in name or not name.isprintable() or len(name) > 200:
             raise ModelError("node name cannot be used", expected="printable characters without '/'", got=repr(name))
@@ -94,10 +109,14 @@ def names(value: Any, what: str) -> list[str]:
 
 
 def symmetric(value: Any, count: int, what: str) -> np.ndarray:
-    matrix = numbers(value, (count, count), what)
-    gap = abs(matrix - matrix.T).max(initial=0.0)
-    if gap > SYMMETRY * abs(matrix).max(initial=0.0):
-        i, j = np.unravel_index(int(np.argmax(abs(matrix - matrix.T))), matrix.shape)
+    return evened(numbers(value, (count, count), what), what)
+
+
+def evened(matrix: Any, what: str) -> Any:
+    """The symmetric part of a square matrix, an array or sparse; what is left must be rounding."""
+    gap = abs(matrix - matrix.T)
+    if matrix.shape[0] and gap.max() > SYMMETRY * abs(matrix).max():
+        i, j = np.unravel_index(int(gap.argmax()), gap.shape)
         got = f"{matrix[i, j]:.9g} at ({i}, {j}), {matrix[j, i]:.9g} at ({j}, {i})"
         raise ModelError(f"{what} is not symmetric", expected="a symmetric matrix", got=got)
     return 0.5 * (matrix + matrix.T)

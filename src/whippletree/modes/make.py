@@ -61,8 +61,7 @@ class Held:
         squares, V = self._free(choice) if kind == "free" else self._cantilever(choice.wanted, choice.limit)
         shares = self._shares(V) if kind == "cantilever" else np.full((len(squares), 6), np.nan)
         taken = choice.take(squares, shares)
-        left = np.delete(squares, taken)
-        after = float(np.sqrt(left[0])) if len(left) else np.nan
+        after = _next(squares, taken)
         available = len(squares) if isinstance(self.K, np.ndarray) else len(self.inner)
         squares, V = squares[taken], _signed(V[:, taken])
         return squares, V, self._report(squares, V, available, after, ends)
@@ -105,9 +104,7 @@ class Held:
         basis = np.concatenate([static, fixed], axis=1)
         k, m = basis.T @ (s.K @ basis), basis.T @ (s.M @ basis)
         found, mix = lowest(0.5 * (k + k.T), 0.5 * (m + m.T), 0.0, len(m))
-        left = np.delete(squares, taken)
-        after = float(np.sqrt(left[0])) if len(left) else np.nan
-        return found, _signed(basis @ mix), (len(self.inner), after)
+        return found, _signed(basis @ mix), (len(self.inner), _next(squares, taken))
 
     def _shares(self, V: np.ndarray) -> np.ndarray:
         """Effective mass of each mode in six directions, over that of the whole: (nm, 6)."""
@@ -164,7 +161,7 @@ def _made(
         strain=strain,
         beam=None if structure.line is None else structure.line.recovery(V),
     )
-    return finished(made, name, fidelity)
+    return finished(made, name)
 
 
 def _kept(structure: Structure, base: int, ends: list[int], given: str | Sequence[str] | None) -> np.ndarray:
@@ -180,6 +177,11 @@ def _ratios(damping: Any, count: int) -> np.ndarray:
     if ratios.min(initial=0.0) < 0.0:
         raise ModelError("modes: damping is negative", expected="ratios >= 0", got=float(ratios.min()))
     return np.broadcast_to(ratios, (count,))
+
+
+def _next(squares: np.ndarray, taken: np.ndarray) -> float:
+    """The frequency of the first mode that is not taken."""
+    return float(np.sqrt(next(iter(np.delete(squares, taken)), np.nan)))
 
 
 def _signed(V: np.ndarray) -> np.ndarray:

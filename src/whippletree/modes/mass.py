@@ -99,7 +99,7 @@ class MatrixMass:
         J2 = 0.5 * (J2 + J2.swapaxes(0, 1))
         return {
             "mass": float(whole[0, 0]),
-            "h0": _first_moment(whole),
+            "h0": first_moment(whole),
             "h1": Ct0,
             "h2": h2,
             "J0": whole[3:, 3:],
@@ -113,9 +113,9 @@ class MatrixMass:
         }
 
 
-def _first_moment(whole: np.ndarray) -> np.ndarray:
+def first_moment(M: np.ndarray) -> np.ndarray:
     """h from the coupling of translation x_i and rotation about e_d: int (e_d × r)_i dm = e_idk h_k."""
-    return 0.5 * np.einsum("idk,id->k", LEVI, whole[:3, 3:])
+    return 0.5 * np.einsum("idk,...id->...k", LEVI, M[..., :3, 3:])
 
 
 def rigid_motion(r: np.ndarray, about: np.ndarray) -> np.ndarray:
@@ -150,7 +150,7 @@ def nodal_mass(r: np.ndarray, M: scipy.sparse.csr_array) -> NodalMass | None:
     blocks = np.zeros((nn, 6, 6))
     np.add.at(blocks, (coo.row // 6, coo.row % 6, coo.col % 6), coo.data)
     mass = blocks[:, [0, 1, 2], [0, 1, 2]].max(axis=1)
-    c = 0.5 * np.einsum("idk,nid->nk", LEVI, blocks[:, :3, 3:]) / np.where(mass > 0.0, mass, 1.0)[:, None]
+    c = first_moment(blocks) / np.where(mass > 0.0, mass, 1.0)[:, None]
     lever = np.einsum("idk,nk->nid", LEVI, c) * mass[:, None, None]
     form = np.zeros_like(blocks)
     form[:, [0, 1, 2], [0, 1, 2]] = np.where(blocks[:, [0, 1, 2], [0, 1, 2]] > 0.0, mass[:, None], 0.0)

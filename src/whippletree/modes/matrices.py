@@ -55,9 +55,7 @@ def structure(
     except ModelError as error:
         if source is None or error.where is not None:
             raise
-        raise ModelError(
-            error.what, expected=error.expected, got=error.got, where=str(source), hint=error.hint
-        ) from None
+        raise check.moved(error, str(source)) from None
 
 
 def _structure(M: Any, K: Any, r: Any, names: Any, dofs: Any, geometric: Geometric | None) -> Structure:
@@ -70,19 +68,15 @@ def _structure(M: Any, K: Any, r: Any, names: Any, dofs: Any, geometric: Geometr
         )
     rows = _rows(dofs, n, nn)
     T = scipy.sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
-    mass, stiffness = checked(mass, n, "mass"), checked(stiffness, n, "stiffness")
-    full = scipy.sparse.csr_array(T @ scipy.sparse.csr_array(mass) @ T.T)
-    rigid = T.T @ rigid_motion(places, np.zeros(3))
-    return Structure(
-        check.node_names(names, nn),
-        places,
-        mass,
-        stiffness,
-        T,
-        rigid,
-        mass_of(places, full),
-        geometric=geometric,
-    )
+    return assembled(names, places, mass, stiffness, T, geometric)
+
+
+def assembled(names: Any, r: np.ndarray, M: Matrix, K: Matrix, T: Any, geometric: Geometric | None = None) -> Structure:
+    """The structure of matrices that are of one size, once they are checked."""
+    M, K = _checked(M, "mass"), _checked(K, "stiffness")
+    full = scipy.sparse.csr_array(T @ scipy.sparse.csr_array(M) @ T.T)
+    rigid = T.T @ rigid_motion(r, np.zeros(3))
+    return Structure(check.node_names(names, len(r)), r, M, K, T, rigid, mass_of(r, full), geometric=geometric)
 
 
 def _read(source: str | os.PathLike[str], given: dict[str, Any]) -> dict[str, Any]:
@@ -163,17 +157,14 @@ def _rows(dofs: Any, n: int, nn: int) -> np.ndarray:
     return rows
 
 
-def checked(matrix: Matrix, n: int, what: str) -> Matrix:
+def _checked(matrix: Matrix, what: str) -> Matrix:
     """Symmetric, and of a small structure also of no negative eigenvalue: a large one shows that when it is solved."""
+    n = matrix.shape[0]
     if n <= LARGEST_DENSE:
         dense = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
         return check.mass_matrix(dense, n) if what == "mass" else check.stiffness(dense, n)
     matrix = scipy.sparse.csr_array(matrix)
-    gap = abs(matrix - matrix.T)
-    if gap.max() > check.SYMMETRY * abs(matrix).max():
-        i, j = (int(x) for x in np.unravel_index(int(gap.argmax()), gap.shape))
-        got = f"{matrix[i, j]:.9g} at ({i}, {j}), {matrix[j, i]:.9g} at ({j}, {i})"
-        raise ModelError(f"{what} is not symmetric", expected="a symmetric matrix", got=got)
+    even = check.evened(matrix, what)
     if what == "mass" and not (matrix.diagonal().min() >= 0.0 < matrix.diagonal().max()):
         raise ModelError("mass is not positive", expected="no negative diagonal", got=f"{matrix.diagonal().min():.6g}")
-    return compact(0.5 * (matrix + matrix.T))
+    return compact(even)

@@ -198,4 +198,4 @@ class Modes:
             psi2=np.zeros_like(points.Q),
             strain=check.slopes(points.r, points.phi),
         )
-        return finished(made, first, fidelity)
+        return finished(made, first)

@@ -15,8 +15,7 @@ from . import check
 from .bulk import dmig, matrices_of
 from .grid import grid as points_of
 from .market import LARGEST_FILE, MOST_COORDINATES
-from .mass import mass_of, rigid_motion
-from .matrices import checked
+from .matrices import assembled
 from .op2 import op2
 from .op4 import op4
 from .structure import Structure
@@ -46,32 +45,23 @@ def nastran(
         raise ModelError("nastran: the file has no grid points", expected="GRID cards", where=str(grid))
     r = check.numbers(r, (len(numbers), 3), "nastran: places of grid points")
     if matrices is None:
-        found, rows = _dmig(grid, M, K)
+        found, dofs = _read(grid, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, grid), str(grid)))
+        mass, stiffness = (0.5 * (x + x.T) for x in found)
     else:
-        found, rows = _matrices(Path(matrices), M, K), dofs
-    mass, stiffness = (0.5 * (x + x.T) if matrices is None else x for x in found)
-    return _structure(numbers, r, turns, mass, stiffness, rows, names or {})
-
-
-def _structure(
-    numbers: np.ndarray, r: np.ndarray, turns: list[np.ndarray], M: Any, K: Any, dofs: Any, names: Mapping[int, str]
-) -> Structure:
-    n, nn = M.shape[0], len(numbers)
-    if M.shape != (n, n) or K.shape != (n, n) or (dofs is None and n != 6 * nn):
+        mass, stiffness = _matrices(Path(matrices), M, K)
+    n, nn = mass.shape[0], len(numbers)
+    if mass.shape != (n, n) or stiffness.shape != (n, n) or (dofs is None and n != 6 * nn):
         raise ModelError(
             "nastran: rows of the matrices do not fit the grid points",
             expected=f"6 for each of {nn} grid points",
-            got=f"mass {M.shape[0]} x {M.shape[1]}, stiffness {K.shape[0]} x {K.shape[1]}",
+            got=f"mass {n} x {mass.shape[1]}, stiffness {stiffness.shape[0]} x {stiffness.shape[1]}",
             hint="dofs=... gives grid point and component of each row",
         )
     rows = np.arange(n) if dofs is None else _rows(check.numbers(dofs, (n, 2), "nastran: dofs"), numbers)
     own = scipy.sparse.csr_array((np.ones(n), (rows, np.arange(n))), shape=(6 * nn, n))
     T = scipy.sparse.csr_array(scipy.sparse.block_diag(turns) @ own)
-    M, K = checked(M, n, "mass"), checked(K, n, "stiffness")
-    full = scipy.sparse.csr_array(T @ scipy.sparse.csr_array(M) @ T.T)
-    labels = [str(names.get(int(g), int(g))) for g in numbers]
-    rigid = T.T @ rigid_motion(r, np.zeros(3))
-    return Structure(check.node_names(labels, nn), r, M, K, T, rigid, mass_of(r, full))
+    labels = [(names or {}).get(int(g), int(g)) for g in numbers]
+    return assembled(labels, r, mass, stiffness, T)
 
 
 def _rows(dofs: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -99,23 +89,14 @@ def _read(path: str | os.PathLike[str], what: str, reader: Callable[[Path], Any]
         raise ModelError(f"nastran: {what} cannot be read", got=str(error)[:80], where=str(file)) from None
 
 
-def _dmig(path: str | os.PathLike[str], M: str | None, K: str | None) -> tuple[Sequence[Any], np.ndarray]:
-    return _read(path, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, path), str(path)))
-
-
 def _matrices(path: Path, M: str | None, K: str | None) -> Sequence[Any]:
     readers = {".op4": op4, ".op2": op2}
     if path.suffix.lower() not in readers:
         raise ModelError(f"nastran: '{path.name}' holds no matrices", expected="a file .op4 or .op2", where=str(path))
     found = _read(path, "matrices", readers[path.suffix.lower()])
     chosen = _named({k: k for k in found}, M, K, path)
-    _fits(chosen, {k: v.shape for k, v in found.items()}, path)
-    return _read(path, "matrices", lambda _: (found[chosen[0]].matrix(), found[chosen[1]].matrix()))
-
-
-def _fits(chosen: tuple[Any, Any], shapes: Mapping[str, Any], path: Path) -> None:
     for name in chosen:
-        rows, columns = (int(x) for x in shapes[name])
+        rows, columns = found[name].shape
         if rows != columns or not 0 < rows <= MOST_COORDINATES or rows * columns > LARGEST_FILE:
             raise ModelError(
                 f"nastran: matrix {name} has the wrong shape",
@@ -123,6 +104,7 @@ def _fits(chosen: tuple[Any, Any], shapes: Mapping[str, Any], path: Path) -> Non
                 got=f"{rows} x {columns}",
                 where=str(path),
             )
+    return _read(path, "matrices", lambda _: [found[name].matrix() for name in chosen])
 
 
 def _named(found: Mapping[str, Any], M: str | None, K: str | None, path: Any) -> tuple[Any, Any]:

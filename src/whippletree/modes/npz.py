@@ -78,7 +78,7 @@ def from_arrays(data: dict[str, np.ndarray], where: str) -> Modes:
     try:
         return _modes(data, about)
     except ModelError as error:
-        raise ModelError(error.what, expected=error.expected, got=error.got, where=where, hint=error.hint) from None
+        raise check.moved(error, where) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ModelError("the file of modes is damaged", got=repr(error)[:80], where=where) from None
 

@@ -21,14 +21,13 @@ from .points import LEVI, moment
 Polynomial = tuple[np.ndarray, ...]
 
 
-def finished(made: Modes, inboard: str, fidelity: str) -> Modes:
+def finished(made: Modes, inboard: str) -> Modes:
     """Modes as a body takes them: seen from the inboard node, which must be still already unless they are free."""
     if made.kind == "free":
-        made = referenced(made, inboard)
-    else:
-        check.still(made, inboard)
-        made = replace(made, inboard=inboard)
-    return made.ruthless() if fidelity == "ruthless" else made
+        return referenced(made, inboard)
+    check.still(made, inboard)
+    made = replace(made, inboard=inboard)
+    return made.ruthless() if made.fidelity == "ruthless" else made
 
 
 def referenced(modes: Modes, to: str) -> Modes:

@@ -31,12 +31,9 @@ class Report:
         return 1.0 - self.mass.sum(axis=0)
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.taken} of {self.available} modes, {self.frequencies.min():.4g} to {self.frequencies.max():.4g}"
-        ]
-        lines[0] += " rad/s"
-        if np.isfinite(self.next_frequency):
-            lines[0] += f"; the next is at {self.next_frequency:.4g}"
+        span = f"{self.frequencies.min():.4g} to {self.frequencies.max():.4g} rad/s"
+        after = f"; the next is at {self.next_frequency:.4g}" if np.isfinite(self.next_frequency) else ""
+        lines = [f"{self.taken} of {self.available} modes, {span}{after}"]
         shares = [f"{d} {100 * s:.1f} %" for d, s in zip(DIRECTIONS, self.mass_left_out, strict=True) if np.isfinite(s)]
         if shares:
             lines.append("effective mass left out: " + ", ".join(shares))

@@ -42,14 +42,10 @@ def _component(held: Held, V: np.ndarray, load: np.ndarray) -> np.ndarray:
 def _moments(held: Held, V: np.ndarray, mass: MatrixMass) -> tuple[np.ndarray, np.ndarray]:
     """int Q dm and int r_i Q_j dm, by the loads that the mass puts on the structure."""
     nn, nm = len(mass.r), V.shape[1]
-    first, with_r = np.zeros((3, nm, nm)), np.zeros((3, 3, nm, nm))
-    for j in range(3):
-        for i, weight in enumerate((np.ones(nn), *mass.r.T)):
+    found = np.zeros((4, 3, nm, nm))
+    for i, weight in enumerate((np.ones(nn), *mass.r.T)):
+        for j in range(3):
             field = np.zeros((nn, 6))
             field[:, j] = weight
-            found = _component(held, V, held.structure.T.T @ (mass.M @ field.ravel()))
-            if i:
-                with_r[i - 1, j] = found
-            else:
-                first[j] = found
-    return first, with_r
+            found[i, j] = _component(held, V, held.structure.T.T @ (mass.M @ field.ravel()))
+    return found[0], found[1:]

@@ -6,7 +6,6 @@ Axes      x along the beam, y and z across it. A rectangle has its height along 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +27,11 @@ MOST_VALUES = 1000  # along the length
 
 @dataclass(frozen=True, eq=False)
 class Properties:
-    """A section at places along the beam; every field is (n)."""
+    """A section at places along the beam: of one material, every other number is (n)."""
 
-    E: np.ndarray
-    G: np.ndarray
-    rho: np.ndarray
+    E: float
+    G: float
+    rho: float
     A: np.ndarray
     Iy: np.ndarray
     Iz: np.ndarray
@@ -78,10 +77,7 @@ class Section:
         given = {key: self.value(key, s) for key in self.values}
         nu = self.E / (2.0 * self.G) - 1.0
         made = SHAPES[self.shape](given, nu) | {k: given[k] for k in ADDED if k in given}
-        same = np.ones_like(s)
-        return Properties(
-            E=self.E * same, G=self.G * same, rho=self.rho * same, **made, round=self.shape in ("circle", "tube")
-        )
+        return Properties(self.E, self.G, self.rho, **made, round=self.shape in ("circle", "tube"))
 
 
 def _rectangle(d: dict[str, np.ndarray], nu: float) -> dict[str, np.ndarray]:
@@ -135,7 +131,8 @@ def section(shape: str, length: float, E: Any, G: Any, nu: Any, rho: Any, given:
             raise ModelError("beam: nu is no Poisson ratio", expected="more than -1, at most 0.5", got=ratio)
         G = E / (2.0 * (1.0 + ratio))
     made = Section(shape, length, E, positive(G, "beam: G"), rho, values)
-    if shape == "tube" and _too_thick(made):
+    parts = np.array(made.kinks or [0.0])
+    if shape == "tube" and (made.value("wall", parts) > made.value("radius", parts)).any():
         raise ModelError(
             "beam: wall of the tube is thicker than its radius",
             expected=f"at most {values['radius'][0]:g}, the outer radius",
@@ -144,14 +141,9 @@ def section(shape: str, length: float, E: Any, G: Any, nu: Any, rho: Any, given:
     return made
 
 
-def _too_thick(made: Section) -> bool:
-    parts = np.array(made.kinks or [0.0])
-    return bool((made.value("wall", parts) > made.value("radius", parts)).any())
-
-
 def _along(value: Any, what: str) -> tuple[float, ...]:
     """One number, or a list of numbers at equal distances."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) == 1:
+    if check.is_list(value) and not any(check.is_list(x) for x in value):
         if not 1 <= len(value) <= MOST_VALUES:
             raise ModelError(f"{what} has the wrong length", expected=f"1 to {MOST_VALUES} numbers", got=len(value))
         return tuple(positive(x, what) for x in value)

@@ -6,7 +6,7 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -48,15 +48,11 @@ def animate(
         from .gif import write_gif
 
         write_gif(run, target, progress or (lambda share: None), title)
-    else:
-        _write_page(run, target, title)
-
-
-def _write_page(run: Result, path: Path, title: str) -> None:
+        return
     text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
     page = files(__package__).joinpath("animation.html").read_text("utf-8")
     page = page.replace("__TITLE__", escape(title)).replace("__DATA__", text)
-    with whole_file(path, "the animation") as part:
+    with whole_file(target, "the animation") as part:
         part.write_text(page, "utf-8")
 
 
@@ -68,18 +64,14 @@ def _scene(run: Result) -> dict[str, Any]:
     (ends, _), centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
-    view = view_of(points, run.system.gravity)
+    view, weights = view_of(points, run.system.gravity), masses(run.system)
     return {
         "times": _packed(run.t[moments]),
         "sticks": _packed(ends.transpose(2, 0, 1, 3)),
         "dots": _packed(centres.transpose(1, 0, 2)),
-        "sizes": disc_sizes(run).round(2).tolist(),
+        "sizes": (6.0 * np.cbrt(weights / (weights.max() or 1.0))).round(2).tolist(),  # as spheres of equal density
         "centre": ((low + high) / 2).tolist(),
-        "reach": view.reach,
-        "up": view.up,
-        "sign": view.sign,
-        "yaw": view.yaw,
-        "pitch": view.pitch,
+        **asdict(view),
         "floor": floor_lines(low, high, view.up, view.sign < 0) if run.system.gravity.any() else [],
     }
 
@@ -124,12 +116,6 @@ def view_of(points: np.ndarray, gravity: np.ndarray) -> View:
     return View(up, -1 if gravity[up] > 0 else 1, YAW + turn, FROM_ABOVE if flat else PITCH, reach)
 
 
-def disc_sizes(run: Result) -> np.ndarray:
-    """Radii of the discs at mass centres (points): those of spheres of equal density."""
-    weights = masses(run.system)
-    return 6.0 * np.cbrt(weights / (weights.max() or 1.0))
-
-
 def _packed(values: np.ndarray) -> str:
     return b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
 
@@ -146,10 +132,9 @@ def floor_lines(low: np.ndarray, high: np.ndarray, up: int, falls_up: bool) -> l
     lines = []
     for along, over in (across, across[::-1]):
         for step in np.arange(-half, half + cell / 2, cell):
-            line = []
-            for end in (-half, half):
-                point = middle.copy()
-                point[up], point[along], point[over] = level, middle[along] + end, middle[over] + step
-                line.append([round(float(c), 6) for c in point])
-            lines.append(line)
+            ends = np.tile(middle, (2, 1))
+            ends[:, up] = level
+            ends[:, along] += (-half, half)
+            ends[:, over] += step
+            lines.append([[round(c, 6) for c in end] for end in ends.tolist()])
     return lines

@@ -42,6 +42,10 @@ class Quantity(NamedTuple):
     long_name: str
 
 
+def _number(unit: str, long_name: str) -> Quantity:
+    return Quantity(("",), (unit,), long_name)
+
+
 _WORLD = "world axes"
 PLACES: dict[str, Quantity] = {
     "position": Quantity(("x", "y", "z"), ("m",) * 3, f"position of the origin, {_WORLD}"),
@@ -53,13 +57,13 @@ PLACES: dict[str, Quantity] = {
     ),
 }
 TOTALS: dict[str, Quantity] = {
-    "time": Quantity(("",), ("s",), "time"),
-    "energy": Quantity(("",), ("J",), "total energy"),
-    "energy.kinetic": Quantity(("",), ("J",), "kinetic energy"),
-    "energy.potential": Quantity(("",), ("J",), "potential energy of gravity"),
-    "energy.elastic": Quantity(("",), ("J",), "energy in springs, bushings, stops and flexible bodies"),
-    "energy.work": Quantity(("",), ("J",), "work since the start of all forces that store no energy"),
-    "energy.balance": Quantity(("",), ("J",), "energy less its start and the work: the error of integration"),
+    "time": _number("s", "time"),
+    "energy": _number("J", "total energy"),
+    "energy.kinetic": _number("J", "kinetic energy"),
+    "energy.potential": _number("J", "potential energy of gravity"),
+    "energy.elastic": _number("J", "energy in springs, bushings, stops and flexible bodies"),
+    "energy.work": _number("J", "work since the start of all forces that store no energy"),
+    "energy.balance": _number("J", "energy less its start and the work: the error of integration"),
     "momentum": Quantity(
         ("Lx", "Ly", "Lz", "px", "py", "pz"),
         ("kg m^2/s",) * 3 + ("kg m/s",) * 3,
@@ -67,12 +71,12 @@ TOTALS: dict[str, Quantity] = {
     ),
 }
 ENERGIES = {"energy": "total"} | {f"energy.{part}": part for part in ("kinetic", "potential", "elastic")}
-CLOSURE = {"closure": Quantity(("",), ("m or rad",), "largest gap of all loops and constraints")}
+CLOSURE = {"closure": _number("m or rad", "largest gap of all loops and constraints")}
 
 
 JOINT_LETTERS = ("q", "u", "udot")
 CUT_LETTERS = ("q", "u")  # of a joint that closes a loop
-_POWER = Quantity(("",), ("W",), "power")
+_POWER = _number("W", "power")
 _LOAD = Quantity(
     ("Tx", "Ty", "Tz", "Fx", "Fy", "Fz"), ("N m",) * 3 + ("N",) * 3, f"torque and force on the body, {_WORLD}"
 )
@@ -88,16 +92,15 @@ WRENCH_LEDGER: dict[str, slice | int] = {"force": slice(0, 6), "energy": 6, "pow
 
 def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     """The outputs of a force of the model."""
-    energy = Quantity(("",), ("J",), "stored energy")
+    energy = _number("J", "stored energy")
     match force:
         case Motor() | Motion():
             turns = SPEEDS[model.joints[force.joint].kind][force.freedom][1] == "rad/s"
             said = "torque about the axis" if turns else "force along the axis"
-            return {"force": Quantity(("",), ("N m" if turns else "N",), said), "power": _POWER}
+            return {"force": _number("N m" if turns else "N", said), "power": _POWER}
         case Spring():
-            tension = Quantity(("",), ("N",), "tension")
-            length = Quantity(("",), ("m",), "length")
-            return {"force": tension, "length": length, "energy": energy, "power": _POWER}
+            along = {"force": _number("N", "tension"), "length": _number("m", "length")}
+            return along | {"energy": energy, "power": _POWER}
         case Bushing():
             return {"force": _LOAD, "energy": energy, "power": _POWER}
     return {"force": _LOAD, "power": _POWER}
@@ -105,9 +108,9 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
 
 def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
     """The quantity of ``<joint>.q``, ``.u`` or ``.udot``; of a flexible body they are those of its modes, numbered."""
-    kind = system.joint_kind(joint)
+    kind, said = system.joint_kind(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
     if kind == "modes":
-        rows, said = system.u_index(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
+        rows = system.u_index(joint)
         count = rows.stop - rows.start
         labels = tuple(str(n) for n in range(1, count + 1)) if count > 1 else ("",)
         unit = {"q": "1", "u": "1/s", "udot": "1/s^2"}[letter]
@@ -116,7 +119,6 @@ def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
     dot = "/s" if letter == "udot" else ""
     labels = tuple(label for label, _ in table[kind])
     units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in table[kind])
-    said = {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
     return Quantity(labels, units, f"{said} of a {kind} joint: child relative to parent")
 
 

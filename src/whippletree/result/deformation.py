@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..errors import ModelError, nearest
@@ -21,27 +19,10 @@ def modes_of(run: Result, name: str) -> tuple[Modes, np.ndarray]:
     return known[name].modes, run.q[:, run.system.q_index(name)]
 
 
-def displacements(run: Result, name: str) -> np.ndarray:
-    """(T, nodes, 3) What the nodes of a body move by in its frame."""
-    modes, eta = modes_of(run, name)
-    return modes.displacements(eta)
-
-
-def stresses(run: Result, name: str, at: Any = None) -> dict[str, np.ndarray]:
-    """(T, places) each."""
-    modes, eta = modes_of(run, name)
-    return modes.stresses(eta, at)
-
-
 def node_positions(run: Result, name: str) -> np.ndarray:
     """(T, nodes, 3) Places of the nodes of a body in the world."""
     modes, eta = modes_of(run, name)
-    return _carried(run, name, modes.r + modes.displacements(eta))
-
-
-def _carried(run: Result, name: str, points: np.ndarray) -> np.ndarray:
-    """Points (T, n, 3) in the frame of a body, in the world."""
-    turned = np.einsum("tij,tnj->tni", run[f"{name}.rotation"], points)
+    turned = np.einsum("tij,tnj->tni", run[f"{name}.rotation"], modes.r + modes.displacements(eta))
     return run[f"{name}.position"][:, None] + turned
 
 

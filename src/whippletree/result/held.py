@@ -20,16 +20,12 @@ MISFIT = 1e-6  # of the largest force, that no constraint explains: acceleration
 def held_of(run: Result, system: System, rows: slice) -> Held:
     """From the accelerations; the joint forces that the run was given must be known for that."""
     q, u, udot, t = (x[rows] for x in (run.q, run.u, run.udot, run.t))
-    held = multipliers_of(system, q, u, udot, _joint_forces(run), t=t)
+    given = json.loads(run.attrs.get("settings", "{}")).get("tau")  # where it is constant; a function is not kept
+    tau = np.zeros(system.nu) if given is None else np.array(given, float)
+    held = multipliers_of(system, q, u, udot, tau, t=t)
     if run.given_udot is not None and system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
         raise ModelError(
             f"result of '{run.system.name}' does not know the joint forces that were given to the run",
             hint="wt.reactions(system, q, u, tau) takes them",
         )
     return held
-
-
-def _joint_forces(run: Result) -> np.ndarray:
-    """Those that were constant; those of a function are not kept."""
-    tau = json.loads(run.attrs.get("settings", "{}")).get("tau")
-    return np.zeros(run.system.nu) if tau is None else np.array(tau, float)

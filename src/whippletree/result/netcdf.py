@@ -83,11 +83,10 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
 
 
 def _event_variables(events: tuple[Occurrence, ...]) -> dict[str, Any]:
-    time = np.array([e.t for e in events]), {"units": "s", "long_name": "time of an event"}
-    q, u = (np.array([getattr(e, letter) for e in events]) for letter in "qu")
+    t, q, u = (np.array([getattr(e, letter) for e in events]) for letter in "tqu")
     return {
         "event_name": ("event", _texts([e.name for e in events])),
-        "event_time": ("event", *time),
+        "event_time": ("event", t, {"units": "s", "long_name": "time of an event"}),
         "event_q": (("event", "coordinate"), q, _attrs("coordinates at an event", "q_unit")),
         "event_u": (("event", "speed"), u, _attrs("speeds at an event", "u_unit")),
     }

@@ -63,14 +63,11 @@ def plot(
     ``scale`` makes the deformation of flexible bodies larger.
     Without a path the figure is one of pyplot, unless it is not to be shown.
     """
-    from matplotlib import rc_context
-
     if path is not None:
         picture_path(path)
     panels = panels_of(run, list(names) or [*first_names(run), *energy_names(run)])
-    with rc_context(PLAIN_TEXT):
-        figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None, scale=scale)
-        figure.suptitle(run.system.name)
+    figure = draw_panels(run, panels, mechanism=not names, shown=shown and path is None, scale=scale)
+    figure.suptitle(run.system.name, parse_math=False)
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -80,18 +77,22 @@ def draw_panels(
     run: Result, panels: list[tuple[str, Lines]], *, mechanism: bool, shown: bool, scale: float = 1.0
 ) -> Figure:
     """Axes (unit, lines) one below the other, with one time; the mechanism beside them, if it is not too large."""
+    from matplotlib import rc_context
+
     sticks = mechanism and len(run.places) <= MOST_STICKS
-    figure = new_figure((11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels))), shown=shown)
-    grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
-    first: Any = None
-    for row, (unit, lines) in enumerate(panels):
-        axes = figure.add_subplot(grid[row, -1], sharex=first)
-        first = first or axes
-        _lines(axes, run.t, unit, lines)
-        axes.tick_params(labelbottom=row == len(panels) - 1)
-    axes.set_xlabel("time (s)")
-    if sticks:
-        _draw(exaggerated(run, scale), figure.add_subplot(grid[:, 0]), scaled_in_words(run, scale))
+    size = (11, max(4.0, 2.1 * len(panels))) if sticks else (7, max(3.0, 2.1 * len(panels)))
+    with rc_context(PLAIN_TEXT):
+        figure = new_figure(size, shown=shown)
+        grid = figure.add_gridspec(len(panels), 2 if sticks else 1, width_ratios=[1.15, 1] if sticks else None)
+        first: Any = None
+        for row, (unit, lines) in enumerate(panels):
+            axes = figure.add_subplot(grid[row, -1], sharex=first)
+            first = first or axes
+            _lines(axes, run.t, unit, lines)
+            axes.tick_params(labelbottom=row == len(panels) - 1)
+        axes.set_xlabel("time (s)")
+        if sticks:
+            _draw(exaggerated(run, scale), figure.add_subplot(grid[:, 0]), scaled_in_words(run, scale))
     return figure
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import platform
 import re
+from contextlib import suppress
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from .. import __version__
 from ..files.whole_file import whole_file
 from . import cite
 from .columns import column_names
-from .plot import PLAIN_TEXT, draw_panels, energy_names, first_names, panels_of, write_figure
+from .plot import draw_panels, energy_names, first_names, panels_of, write_figure
 from .result import Result
 from .topology import topology_figure
 
@@ -82,26 +83,24 @@ def report(run: Result, path: str | os.PathLike[str], scale: float = 1.0) -> Non
 
     Flexible bodies are drawn deformed ``scale`` times as much as they are.
     """
+    panels = panels_of(run, first_names(run) or energy_names(run))
+    used = cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "dopri5"))
     page = PAGE.format(
         style=STYLE,
         title=escape(run.system.name),
         warning=_warning(run),
         summary=_summary(run),
-        motion=_inline(_motion_figure(run, scale), "motion"),
+        motion=_inline(draw_panels(run, panels, mechanism=True, shown=False, scale=scale), "motion"),
         balance=escape(balance_in_words(run)),
         energies=_inline(_energy_figure(run), "energies"),
         topology=_inline(topology_figure(run.system), "topology"),
         model=escape(run.system.explain()),
         facts=_table(_facts(run)),
         state=_table(end_state(run)),
-        references="\n".join(f"<li>{escape(cite.sentence(entry))}</li>" for entry in _references(run)),
+        references="\n".join(f"<li>{escape(cite.sentence(entry))}</li>" for entry in used),
     )
     with whole_file(path, "the report") as part:
         part.write_text(page, "utf-8")
-
-
-def _references(run: Result) -> list[str]:
-    return cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "dopri5"))
 
 
 def _warning(run: Result) -> str:
@@ -122,22 +121,10 @@ def _summary(run: Result) -> str:
 # ---------------------------------------------------------------- pictures
 
 
-def _motion_figure(run: Result, scale: float) -> Figure:
-    """The mechanism beside its coordinates."""
-    from matplotlib import rc_context
-
-    with rc_context(PLAIN_TEXT):
-        panels = panels_of(run, first_names(run) or energy_names(run))
-        return draw_panels(run, panels, mechanism=True, shown=False, scale=scale)
-
-
 def _energy_figure(run: Result) -> Figure:
     """The energies, and below them what should be zero."""
-    from matplotlib import rc_context
-
-    with rc_context(PLAIN_TEXT):
-        panels = [("J", [(name, run[name]) for name in names]) for names in (energy_names(run), ["energy.balance"])]
-        figure = draw_panels(run, panels, mechanism=False, shown=False)
+    panels = [("J", [(name, run[name]) for name in names]) for names in (energy_names(run), ["energy.balance"])]
+    figure = draw_panels(run, panels, mechanism=False, shown=False)
     figure.set_size_inches(9.0, 4.2)
     return figure
 
@@ -186,10 +173,8 @@ def _versions(run: Result) -> str:
         return f"{own}, {run.attrs['versions']}"
     found = [own, f"Python {platform.python_version()}"]
     for package in ("numpy", "numba"):
-        try:
+        with suppress(PackageNotFoundError):
             found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
     return ", ".join(found)
 
 

@@ -65,11 +65,10 @@ class Result:
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
-        times = self.t.size
-        self.q = shaped(q, (times, system.nq), "q", system)
-        self.u = shaped(u, (times, system.nu), "u", system)
-        self._work = None if work is None else shaped(work, (times,), "work", system)
-        self.given_udot = None if udot is None else shaped(udot, (times, system.nu), "udot", system)
+        self.q = shaped(q, (len(self), system.nq), "q", system)
+        self.u = shaped(u, (len(self), system.nu), "u", system)
+        self._work = None if work is None else shaped(work, (len(self),), "work", system)
+        self.given_udot = None if udot is None else shaped(udot, (len(self), system.nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
         self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
@@ -280,9 +279,10 @@ class Result:
 
     def displacements(self, body: str) -> np.ndarray:
         """(T, nodes, 3) What the nodes of a flexible body, as ``modes.nodes`` has them, move by in its frame."""
-        from .deformation import displacements
+        from .deformation import modes_of
 
-        return displacements(self, body)
+        modes, eta = modes_of(self, body)
+        return modes.displacements(eta)
 
     def node_positions(self, body: str) -> np.ndarray:
         """(T, nodes, 3) Where all nodes of a flexible body are in the world, also those that nothing names."""
@@ -292,9 +292,10 @@ class Result:
 
     def stresses(self, body: str, at: Any = None) -> dict[str, np.ndarray]:
         """(T, places) each: loads and stresses of a beam ``at`` m along it, as :meth:`Modes.stresses` has them."""
-        from .deformation import stresses
+        from .deformation import modes_of
 
-        return stresses(self, body, at)
+        modes, eta = modes_of(self, body)
+        return modes.stresses(eta, at)
 
     def plot(self, *names: str, path: str | os.PathLike[str] | None = None, scale: float = 1.0) -> Figure:
         """Draw names over time, one axes per unit; without names the mechanism, its coordinates and energies.
@@ -331,15 +332,14 @@ class Result:
 
     def __repr__(self) -> str:
         span = f"{self.t.size} times from {self.t[0]:g} to {self.t[-1]:g} s" if self.t.size else "no times"
-        how = [f"{key} {self.attrs[key]}" for key in ("algorithm", "integrator", "step") if key in self.attrs]
+        how = ", ".join(f"{key} {self.attrs[key]}" for key in ("algorithm", "integrator", "step") if key in self.attrs)
         names = self.names()
         examples = [*[n for n in names if n.endswith((".q", ".position"))][:3], "energy"]
         asked = ", ".join(f'["{n}"]' for n in examples)
         return (
-            f"<Result of '{self.system.name}': {span}"
-            + (f"; {', '.join(how)}" if how else "")
-            + f"\n  {len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies"
-            + f"; {asked} ... names() lists all {len(names)}>"
+            f"<Result of '{self.system.name}': {span}" + (f"; {how}" if how else "") + "\n  "
+            f"{len(self.system.joints)} joints, {len(self.system.bodies) - 1} bodies; {asked} ... "
+            f"names() lists all {len(names)}>"
         )
 
 

@@ -23,10 +23,7 @@ MANY = 16  # bodies; more take turns in two colours, which shows a chain as one 
 BAR, BALL = 0.02, 0.05  # radii, as parts of half the size of what is shown
 THICK = 0.1  # of the usual length of bars, beyond which they would be clumsy
 SIDES = 28  # of a cylinder that is wide enough to show them
-SLENDER, SMALL = (
-    0.06,
-    0.015,
-)  # radius of a cylinder, of its length or of all that is shown, whose round ends do not show
+SLENDER, SMALL = 0.06, 0.015  # radius of a cylinder, of its length or of all shown, whose round ends do not show
 
 
 @dataclass
@@ -60,24 +57,21 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     lengths = np.linalg.norm(ends[:, 1, 0] - ends[:, 0, 0], axis=1)
     thick = min(BAR * reach, THICK * float(np.quantile(lengths, 0.8))) if len(lengths) else BAR * reach
     shaped = {name for name, body in model.bodies.items() if any(v.shape != "mesh" for v in body.visuals)}
-    bars, radii, colors, faces, face_colors, face_owners = [], [], [], [], [], []
+    bars: list[tuple[np.ndarray, float, np.ndarray]] = []  # ends, radius and colour
+    faces: list[tuple[np.ndarray, np.ndarray, int]] = []  # corners, colour and owner
     shapes = count(1)
     for pair, owner in zip(ends, owners, strict=True):
-        bars.append(pair)
-        radii.append(0.5 * thick if owner in shaped else thick)
-        colors.append(inks.get(owner.partition("/")[0], inks.get(owner, _rgb(GROUND))))
+        ink = inks.get(owner.partition("/")[0], inks.get(owner, _rgb(GROUND)))
+        bars.append((pair, 0.5 * thick if owner in shaped else thick, ink))
     weights, centres = masses(run.system), mass_centres(run, moments)
     for k, name in enumerate(model.bodies):
         if name not in shaped and weights[k] > 0:
-            bars.append(np.array([centres[k], centres[k]]))
-            radii.append(max(thick, BALL * reach * np.cbrt(weights[k] / weights.max()) * thick / (BAR * reach)))
-            colors.append(inks[name])
+            radius = max(thick, BALL * reach * np.cbrt(weights[k] / weights.max()) * thick / (BAR * reach))
+            bars.append((np.array([centres[k], centres[k]]), radius, inks[name]))
     for joint in model.joints.values():
         if joint.parent == model.ground and joint.kind != "free":
             still = np.broadcast_to(np.asarray(joint.at.position, float), (2, len(moments), 3))
-            bars.append(still)
-            radii.append(1.6 * thick)
-            colors.append(_rgb(GROUND))
+            bars.append((still, 1.6 * thick, _rgb(GROUND)))
     for name, body in model.bodies.items():
         place, turn = run[f"{name}.position"][moments], run[f"{name}.rotation"][moments]
         for visual in body.visuals:
@@ -87,16 +81,15 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
                 own = np.asarray(visual.at.position) + corners @ visual.at.rotation().T
                 world = place + np.einsum("tij,nj->nti", turn, own)
                 if radius is None:
-                    faces.append(world)
-                    face_colors.append(ink)
-                    face_owners.append(shape)
+                    faces.append((world, ink, shape))
                 else:
-                    bars.append(world)
-                    radii.append(radius)
-                    colors.append(ink)
-    ends = np.array(bars) if bars else np.zeros((0, 2, len(moments), 3))
-    bar_inks, face_inks = (np.array(c).reshape(-1, 3) for c in (colors, face_colors))
-    return Solids(ends, np.array(radii), bar_inks, faces, face_inks, face_owners)
+                    bars.append((world, radius, ink))
+    ends = np.array([pair for pair, _, _ in bars]) if bars else np.zeros((0, 2, len(moments), 3))
+    bar_inks, face_inks = (
+        np.array(c).reshape(-1, 3) for c in ([ink for *_, ink in bars], [ink for _, ink, _ in faces])
+    )
+    radii = np.array([radius for _, radius, _ in bars])
+    return Solids(ends, radii, bar_inks, [face for face, *_ in faces], face_inks, [owner for *_, owner in faces])
 
 
 def _pieces(visual: Visual, small: float) -> list[tuple[np.ndarray, float | None]]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..model import Flexible
 from ..model.parts import GROUND
 from ..system.system import System
-from .deformation import node_positions
+from .deformation import modes_of, node_positions
 from .result import Result
 
 
@@ -30,25 +30,21 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
         points[joint.parent].append(joint.at.position)
     for frame in model.frames.values():
         points[frame.body].append(frame.at.position)
-    sticks: list[Any] = []
-    owners: list[str] = []
+    sticks: list[tuple[str, list[np.ndarray]]] = []  # the body, and both ends
     for name in run.system.bodies[1:]:
         body = model.bodies.get(name)
         start = (0.0, 0.0, 0.0) if body is None else held.get(name, (0.0, 0.0, 0.0))
         for end in (*points[name], *([] if body is None else [body.com])):
             if end != start:
-                sticks.append([_world(run, name, start, moments), _world(run, name, end, moments)])
-                owners.append(name)
+                sticks.append((name, [_world(run, name, point, moments) for point in (start, end)]))
     for joint in model.joints.values():
         if joint.kind in ("prismatic", "cylindrical") and GROUND not in (joint.parent, joint.child):  # a telescope
             ends = ((joint.parent, joint.at), (joint.child, joint.child_at))
-            sticks.append([_world(run, body, place.position, moments) for body, place in ends])
-            owners.append(joint.child)
+            sticks.append((joint.child, [_world(run, body, place.position, moments) for body, place in ends]))
     for flexible in model.flexibles.values():
-        lines = _lines(run, flexible, moments)
-        sticks += lines
-        owners += [flexible.name] * len(lines)
-    return np.array(sticks) if sticks else np.zeros((0, 2, moments.size, 3)), owners
+        sticks += [(flexible.name, line) for line in _lines(run, flexible, moments)]
+    pairs = np.array([pair for _, pair in sticks]) if sticks else np.zeros((0, 2, moments.size, 3))
+    return pairs, [owner for owner, _ in sticks]
 
 
 def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np.ndarray]]:
@@ -59,19 +55,15 @@ def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np
     return [[nodes[a], nodes[b]] for a, b in pairs]
 
 
-def _eta(run: Result, flexible: Flexible, moments: np.ndarray) -> np.ndarray:
-    return run[f"{flexible.name}.q"][moments].reshape(len(moments), -1)
-
-
 def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
     """World points (bodies, moments, 3), of flexible bodies behind the rigid ones."""
     model = run.system.model
     centres = [_world(run, b.name, b.com, moments) for b in model.bodies.values()]
-    for flexible in model.flexibles.values():
-        m = flexible.modes
-        own = (m.h0 + _eta(run, flexible, moments) @ m.h1.T) / m.mass
-        turned = np.einsum("tij,tj->ti", run[f"{flexible.name}.rotation"][moments], own)
-        centres.append(run[f"{flexible.name}.position"][moments] + turned)
+    for name in model.flexibles:
+        m, eta = modes_of(run, name)
+        own = (m.h0 + eta[moments] @ m.h1.T) / m.mass
+        turned = np.einsum("tij,tj->ti", run[f"{name}.rotation"][moments], own)
+        centres.append(run[f"{name}.position"][moments] + turned)
     return np.array(centres)
 
 
