@@ -800,3 +800,21 @@ def test_the_suspension_is_at_rest_until_the_bump_and_settles_under_the_passenge
     assert run["heave.q"][-1] == pytest.approx(-700 * (1 / 22.5e3 + 1 / 200e3), rel=0.05)
     stored = np.ptp(run["energy.elastic"])
     assert np.abs(run["energy.balance"]).max() < 1e-7 * stored  # rtol is 1e-8 a step
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda m: m.force("b", "bushing", body="a", to="ground", stiffness=[1, [2, 3], 1]),
+            "stiffness is not a number",
+        ),
+        (lambda m: wt.Table([0, 1], [0, [1, 2]]), r"values\[1\] is not a number"),
+        (lambda m: wt.beam(length=[1, [2]], radius=0.1, E=1e9, rho=1000.0), "not numbers"),
+    ],
+)
+def test_lists_of_uneven_nesting_are_refused(make, said):
+    m = Model("m")
+    m.body("a", mass=1.0, inertia=UNIT)
+    with pytest.raises(ModelError, match=said):
+        make(m)

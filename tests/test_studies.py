@@ -491,6 +491,17 @@ def test_a_system_that_nothing_holds_is_refused(study, name):
     assert "fixed: '" in refusal.value.hint
 
 
+def test_speeds_are_held_beside_a_motion_that_accelerates():
+    m = wt.Model("driven")
+    for name in ("a", "b"):
+        m.body(name, **wt.rod(mass=1.0, length=1.0, axis="x"))
+    m.joint("p", "revolute", m.ground, "a", axis="y")
+    m.joint("r", "revolute", "a", "b", axis="y", at=(1, 0, 0))
+    m.force("drive", "motion", joint="p", position=wt.Sine(amplitude=0.3, frequency=2.0, phase=np.pi / 2))
+    held = wt.linearize(m.compile(), [0.3, 0.4], [0.0, 0.2], hold=True)
+    assert held.udot == pytest.approx([-0.3 * (4 * np.pi) ** 2, 0.0], abs=1e-10)  # rounding of 47 rad/s^2
+
+
 def test_a_thrust_can_hold_a_free_body():
     system = free_body().compile()
     tau = wt.bias_force(system, system.q0, np.zeros(6))

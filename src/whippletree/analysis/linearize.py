@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.constraint_rows import rows_of
-from ..dynamics.functions import bias_force, forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.functions import forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.loads import given_accelerations
 from ..errors import ModelError
 from ..files.whole_file import whole_file
@@ -184,12 +184,12 @@ def linearize(
 
 def _holding(chart: Chart, u: np.ndarray) -> np.ndarray:
     """Joint forces under which independent speeds stay as they are."""
-    system, udot = chart.system, np.zeros(chart.system.nu)
-    if not system.constraints.count:
-        return bias_force(system, chart.q, u)
+    system = chart.system
     given = given_accelerations(system, 0.0, u)
-    rows = rows_of(system, chart.q, u)
-    udot = chart.follow(rows.C, rows.gamma, udot if given is None else given)
+    udot = np.zeros(system.nu) if given is None else given
+    if system.constraints.count:
+        rows = rows_of(system, chart.q, u)
+        udot = chart.follow(rows.C, rows.gamma, udot)
     return inverse_dynamics(system, chart.q, u, udot)
 
 

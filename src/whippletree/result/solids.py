@@ -68,10 +68,6 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
         if name not in shaped and weights[k] > 0:
             radius = max(thick, BALL * reach * np.cbrt(weights[k] / weights.max()) * thick / (BAR * reach))
             bars.append((np.array([centres[k], centres[k]]), radius, inks[name]))
-    for joint in model.joints.values():
-        if joint.parent == model.ground and joint.kind != "free":
-            still = np.broadcast_to(np.asarray(joint.at.position, float), (2, len(moments), 3))
-            bars.append((still, 1.6 * thick, _rgb(GROUND)))
     for name, body in model.bodies.items():
         place, turn = run[f"{name}.position"][moments], run[f"{name}.rotation"][moments]
         for visual in body.visuals:
