@@ -65,7 +65,8 @@ def known(name: Any, names: Collection[str], what: str) -> str:
 
 def numbers(value: Any, shape: Sequence[int | None], what: str) -> np.ndarray:
     """A finite array; None in ``shape`` admits any length."""
-    expected = " x ".join("n" if n is None else str(n) for n in shape) + " finite numbers"
+    size = " x ".join("n" if n is None else str(n) for n in shape)
+    expected = f"{size} finite numbers" if size else "a finite number"
     try:
         plain = np.asarray(value)
         array = np.array(plain, dtype=float) if plain.dtype.kind in "fiu" or not plain.size else None
