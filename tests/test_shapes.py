@@ -90,6 +90,7 @@ def cube(tmp_path):
     (tmp_path / "cube.dae").write_text("x")
     (tmp_path / "bad.ply").write_text("x")
     (tmp_path / "none.obj").write_text("v 0 0 0\n")
+    (tmp_path / "flat.obj").write_text("v 0 0\nv 1 0\nv 0 1\nv 1 1\nf 1 2 3\nf 2 1 4\nf 3 2 4\nf 1 3 4\n")
     return tmp_path
 
 
@@ -113,6 +114,7 @@ def test_a_mesh_is_the_solid_inside(cube, name):
         ("cube.dae", "mesh 'cube.dae': the format is not read"),
         ("cube", "mesh 'cube': the format is not read"),
         ("bad.ply", "mesh 'bad.ply': the file cannot be read as PLY"),
+        ("flat.obj", "mesh 'flat.obj': the file cannot be read as OBJ"),
         ("open.stl", "mesh 'open.stl': the surface is not closed, so it encloses no volume"),
         ("none.obj", "mesh 'none.obj': the surface is not closed, so it encloses no volume"),
     ],

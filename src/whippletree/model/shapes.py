@@ -144,10 +144,10 @@ def _closed_surface(path: Path) -> Any:
     try:
         with path.open("rb") as file:  # an open file has no folder, so the mesh cannot name other files to read
             surface = trimesh.load_mesh(file, file_type=suffix[1:], **options)
-        closed = surface.is_watertight and surface.is_winding_consistent
+        volume = surface.volume if surface.is_watertight and surface.is_winding_consistent else 0.0
     except Exception as error:  # the readers of trimesh raise whatever they trip over
         raise ModelError(f"{label}: the file cannot be read as {suffix[1:].upper()}", where=str(path)) from error
-    if not closed or not math.isfinite(surface.volume) or surface.volume == 0.0:
+    if not math.isfinite(volume) or volume == 0.0:
         raise ModelError(
             f"{label}: the surface is not closed, so it encloses no volume",
             expected="a watertight mesh with faces all turned the same way",
@@ -155,6 +155,6 @@ def _closed_surface(path: Path) -> Any:
             where=str(path),
             hint="close its holes, or give mass, com and inertia as numbers",
         )
-    if surface.volume < 0.0:
+    if volume < 0.0:
         surface.invert()
     return surface
