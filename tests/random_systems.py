@@ -6,15 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 import whippletree as wt
+from flexible_zoo import flexible_loop
 from loop_zoo import FAMILIES, random_loops
 from test_flexible import flexible_tree, state
 from test_rolling import on_surface, rolling_zoo
+from whippletree.analysis.random_states import random_states
 from whippletree.dynamics.choose import able_to_solve
 from whippletree.dynamics.conditioning import AGREE, conditioning
 from zoo import random_model, random_solid, random_state
 
-CLASSES = ("tree", "flexible", "loops", "rolling", "temporary")
-SHARES = (0.45, 0.15, 0.25, 0.1, 0.05)
+CLASSES = ("tree", "flexible", "loops", "rolling", "temporary", "flexible loops")
+SHARES = (0.4, 0.15, 0.25, 0.1, 0.05, 0.05)
 POOR = 1e8  # conditioning beyond which a state is no test: 1e-9 times it would allow anything
 
 
@@ -71,7 +73,14 @@ def _temporary(rng):
     return system, start.q, start.u, tau
 
 
-MAKERS = {"tree": _tree, "flexible": _flexible, "loops": _loops, "rolling": _rolling, "temporary": _temporary}
+def _flexible_loops(rng):
+    """Bent a little, out of the plane too."""
+    system = flexible_loop(rng).compile()
+    Q, U = random_states(system, 2, rng)
+    return system, Q[1], U[1], rng.normal(size=system.nu)
+
+
+MAKERS = dict(zip(CLASSES, (_tree, _flexible, _loops, _rolling, _temporary, _flexible_loops), strict=True))
 
 
 class Found(NamedTuple):

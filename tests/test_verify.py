@@ -10,7 +10,7 @@ import whippletree as wt
 from whippletree.analysis import verify as room
 from whippletree.analysis.random_states import random_states
 from whippletree.dynamics.constraint_rows import rows_of
-from whippletree.errors import ModelError
+from whippletree.errors import ModelError, SimulationError
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -39,6 +39,62 @@ def test_momentum_is_looked_at_where_nothing_pushes():
 
 def test_flexible_bodies_hold():
     assert wt.verify(system_of("flexible_arm"), states=3, until=0.0).holds
+
+
+@pytest.mark.parametrize("model", ["flexible_four_bar", "flexible_slider_crank"])
+def test_flexible_loops_are_bent_a_little(model):
+    """They closed by bending bodies until the mass matrix was no longer positive, and the SVD did not converge."""
+    system = system_of(model)
+    found = wt.verify(system, states=6, until=0.002)
+    assert found.holds, str(found)
+    Q, _ = random_states(system, 6, np.random.default_rng(0))
+    for name, flexible in system.model.flexibles.items():
+        bent = flexible.modes.largest_strain(Q[:, system.q_index(name)])
+        assert 0.0 < bent[1:].min() <= bent.max() < 1e-3
+    assert min(np.linalg.eigvalsh(wt.mass_matrix(system, q))[0] for q in Q) > 0.0
+
+
+def test_constraints_that_come_and_go_are_run_by_those_that_can():
+    """One that cannot hold a latch kept all others from running."""
+    found = wt.verify(system_of("docking"), states=3, until=0.05)
+    assert "no run: algorithm 'articulated' cannot solve 'docking'" in found.notes
+    assert {"run by multipliers against reduction", "energy by multipliers"} <= {c.what for c in found.checks}
+
+
+def test_the_run_begins_where_conditioning_is_best(monkeypatch):
+    begun = []
+    monkeypatch.setattr(room, "simulate", lambda system, until, **given: begun.append(given["q"]) or 1 / 0)
+    system = system_of("ladder")
+    with pytest.raises(ZeroDivisionError):
+        wt.verify(system, states=3)
+    Q, U = random_states(system, 3, np.random.default_rng(0))
+    best = min((1, 2), key=lambda n: room.conditioning(system, Q[n], U[n]))
+    np.testing.assert_array_equal(begun[0], Q[best])
+
+
+def test_a_run_that_breaks_off_does_not_hold(monkeypatch):
+    right = room.simulate
+
+    def breaks(system, until, *, algorithm, **options):
+        if algorithm == "composite":
+            raise SimulationError("the motion ceases to be finite")
+        return right(system, until, algorithm=algorithm, **options)
+
+    monkeypatch.setattr(room, "simulate", breaks)
+    found = wt.verify(system_of("double_pendulum"), states=2, until=0.05)
+    (bad,) = [c for c in found.checks if not c.holds]
+    assert (bad.what, bad.where) == ("run by composite", "the motion ceases to be finite")
+    told = json.loads(json.dumps(found.as_dict(), allow_nan=False))  # infinity is not JSON
+    assert [c["worst"] for c in told["checks"] if not c["holds"]] == [None]
+
+
+def test_a_mass_matrix_that_is_singular_is_named():
+    m = wt.Model("rod that floats")
+    m.body("rod", **wt.rod(mass=1.0, length=1.0))  # no inertia about its axis
+    m.joint("free", "free", m.ground, "rod")
+    with pytest.raises(SimulationError, match="the mass matrix of 'rod that floats' is singular") as caught:
+        wt.verify(m.compile())
+    assert caught.value.where == "joint 'free' (free) of body 'rod'"
 
 
 def test_states_close_and_differ():

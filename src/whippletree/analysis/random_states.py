@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 
-from ..dynamics.loads import given_motion
 from ..errors import ModelError
 from ..integrate.assemble import assemble
 from ..integrate.motion import advance
+from ..modes import Modes
 from ..system.system import System
 
 FAR = (1.0, 0.3, 0.1, 0.03)  # rad or m, from where the loops close, until they close again
-DEFORMED = 1e-3  # modes: about a thousandth, so that bodies stay what they are
+SMALL = 2e-5  # strain, turn (rad) and displacement (of the body's size) by each mode: bodies stay what they are
 ARM = 2.0  # rad or m, along each joint of a tree
 
 
-def random_states(system: System, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def random_states(
+    system: System, count: int, rng: np.random.Generator, tell: Callable[[float], None] = lambda share: None
+) -> tuple[np.ndarray, np.ndarray]:
     """q (count, nq) and u (count, nu); the first is the neutral one, or the nearest that closes, at rest."""
     start = assemble(system)
     Q, U = np.empty((count, system.nq)), np.empty((count, system.nu))
     Q[0], U[0] = start.q, start.u
-    size = np.full(system.nu, ARM)
-    for name in system.model.flexibles:
-        size[system.u_index(name)] = DEFORMED
     for n in range(1, count):
-        Q[n], U[n] = _state(system, start.q, size, rng)
+        Q[n], U[n] = _state(system, start.q, rng)
+        tell(n / count)
     return Q, U
 
 
-def _state(system: System, q: np.ndarray, size: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    turn, speed = size * rng.normal(size=system.nu), size * rng.normal(size=system.nu)
-    if not system.constraints.count:
-        there = advance(system, q, turn)
-        given_motion(system, 0.0, there, speed)
-        return there, speed
-    for far in FAR:
+def _state(system: System, q: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Joints first, as if all were rigid: flexible bodies would bend to close a loop that is far from closed."""
+    modes = np.zeros(system.nu)
+    for name, flexible in system.model.flexibles.items():
+        modes[system.u_index(name)] = _small(flexible.modes)
+    turn, speed = rng.normal(size=(2, system.nu))
+    bend, bending = modes * turn, modes * speed
+    turn, speed = np.where(modes, 0.0, turn), np.where(modes, 0.0, ARM * speed)
+    for far in FAR if system.constraints.count else (ARM,):
         with suppress(ModelError):
-            found = assemble(system, advance(system, q, far / ARM * turn), speed)
-            return found.q, found.u
-    found = assemble(system, q, speed)
-    return found.q, found.u
+            rigid = assemble(system, advance(system, q, far * turn), speed)
+            break
+    else:
+        rigid = assemble(system, q, speed)
+    bent = assemble(system, advance(system, rigid.q, bend), rigid.u + bending)
+    return bent.q, bent.u
+
+
+def _small(modes: Modes) -> np.ndarray:
+    """eta (nm) of a small deformation by each mode, whatever the modes are scaled to."""
+    moved = np.abs(modes.phi).max(axis=(0, 1)) / max(np.ptp(modes.r, axis=0).max(), 1e-300)
+    turned = np.abs(modes.psi).max(axis=(0, 1))
+    return SMALL / np.maximum.reduce([moved, turned, modes.strain, np.full(modes.count, SMALL)])

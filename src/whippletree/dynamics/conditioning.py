@@ -14,10 +14,13 @@ DENSE = 400  # freedoms and rows, beyond which conditioning and dense matrices t
 
 
 def conditioning(system: System, q: np.ndarray, u: np.ndarray) -> float:
-    """Of [M C'; C 0] with the rows that are independent, scaled to unit diagonal and rows."""
+    """Of [M C'; C 0] with the rows that are independent, scaled to unit diagonal and rows; inf if M is singular."""
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
     M, rows = mass_matrix(system, q)[np.ix_(free, free)], rows_of(system, q, u)
-    root = 1.0 / np.sqrt(np.diag(M))
+    masses = np.abs(np.diag(M))  # negative where a flexible body is bent beyond what its modes tell
+    if not masses.all():
+        return np.inf
+    root = 1.0 / np.sqrt(masses)
     M, C = M * root * root[:, None], (rows.C[:, free] * root)
     _, Y = split_space(C / scaled_rows(C)[:, None], rank_tolerance(system, rows), "svd")
     corner = np.zeros((Y.shape[1], Y.shape[1]))

@@ -23,6 +23,7 @@ from ..system.system import System
 from .inputs import body_of, require_finite, require_unit
 
 SHARES = 4  # of a batch, for each thread
+BENT = "a flexible body tells its mass near the shape it was made in: deform it less, or take fewer modes"
 
 _preparing = Lock()  # threads that share a batch may come here together
 _prepared: set[tuple[int, int]] = set()
@@ -164,6 +165,14 @@ def explain_failure(system: System, inputs: Sequence[np.ndarray], names: Sequenc
     which = f" in state {state} of the batch" if out.ndim > 1 else ""
     vanished = _vanished_pivot(system, np.atleast_2d(inputs[0])[state])
     if vanished is None:
+        if bent := _bent(system, np.atleast_2d(inputs[0])[state]):
+            name, strain = bent
+            raise SimulationError(
+                f"the mass matrix of '{system.name}' is not positive{which}",
+                got=f"a strain of {strain:.3g}",
+                where=f"flexible body '{name}'",
+                hint=BENT,
+            )
         raise SimulationError(
             f"the motion of '{system.name}' is too large to compute with{which}",
             hint="numbers in q, u or the forces are beyond what doubles hold when multiplied",
@@ -184,3 +193,13 @@ def _vanished_pivot(system: System, q: np.ndarray) -> int | None:
     pivots(workspace(system), np.ascontiguousarray(q), D, 0, 1)
     bad = np.flatnonzero(~np.isfinite(D) | (D == 0.0))
     return int(bad[-1]) if bad.size else None
+
+
+def _bent(system: System, q: np.ndarray) -> tuple[str, float] | None:
+    """The flexible body that is strained most, and how much, where the mass matrix has a negative eigenvalue."""
+    from .functions import mass_matrix
+
+    if not system.flexible or np.linalg.eigvalsh(mass_matrix(system, q))[0] > 0.0:
+        return None
+    strain = {n: float(x.modes.largest_strain(q[system.q_index(n)])) for n, x in system.model.flexibles.items()}
+    return max(strain.items(), key=lambda pair: pair[1])

@@ -96,6 +96,8 @@ class Planner:
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
         self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
         self.places = system.flexible.column if system.flexible else []
+        bent = [i for i in range(self.nb) if self.kinds[i] == "modes"]
+        self.modal = {("freedom", j) for i in bent for j in range(self.dof[i], self.dof[i + 1])}
         self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven = frozenset(system.forces.motions)
         self.fronts = [Front() for _ in range(system.nb)]
@@ -133,6 +135,10 @@ class Planner:
     def moves(self, group: Group, name: tuple[str, int]) -> bool:
         """Whether a variable of the front has a part in the rows."""
         return float(np.abs(group.rest[name]).max(initial=0.0)) > NOTHING * group.scale
+
+    def bends(self, group: Group) -> bool:
+        """Whether a mode has a part in the rows."""
+        return any(name in self.modal and self.moves(group, name) for name in group.rest)
 
     def plan(self) -> None:
         for i in range(self.nb - 1, 0, -1):
@@ -247,7 +253,10 @@ class Planner:
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
                 continue
-            share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
+            near = self.near(i, j, group.base)
+            if moved < WELL * _sizes(group.first, near).max() and self.bends(group):
+                continue  # rows of a plane that bodies bend out of: modes move them far better
+            share = moved / _sizes(group.own, near).max()
             if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.choose import ALGORITHMS, choose
 from ..dynamics.division_options import is_division
+from ..dynamics.evaluate import BENT
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
@@ -335,7 +336,7 @@ def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
     system, j = task.system, failure.component
     j = min(j, system.nq + system.nu - 1)
     body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
-    where, hint = system.mechanical(body), failure.hint
+    where, hint = system.mechanical(body), failure.hint + f"; {BENT}" * bool(system.flexible)
     try:
         forward_dynamics(system, task.Q[row], task.U[row], task.tau, t=task.t[row], algorithm=task.algorithm)
     except SimulationError as e:
