@@ -16,7 +16,7 @@ from whippletree.dynamics.conditioning import AGREE, conditioning
 from zoo import random_model, random_solid, random_state
 
 CLASSES = ("tree", "flexible", "loops", "rolling", "temporary", "flexible loops")
-SHARES = (0.4, 0.15, 0.25, 0.1, 0.05, 0.05)
+SHARES = (0.43, 0.15, 0.25, 0.1, 0.05, 0.02)
 POOR = 1e8  # conditioning beyond which a state is no test: 1e-9 times it would allow anything
 
 

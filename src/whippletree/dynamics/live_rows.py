@@ -99,6 +99,7 @@ class LoopGeometry(NamedTuple):
     S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
     w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
+    mass: np.ndarray  # (nu)    that each freedom moves, where there are modes to be compared with joints; else 1
 
     def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
         """(n, 6) Freedoms of body i's component about its origin."""
@@ -195,4 +196,10 @@ def loop_geometry(
             S = np.vstack([S, modal[at : at + 6 * edge.modes.count].reshape(-1, 6)])
     ends = np.stack([rows.body, rows.to], axis=1)[rows.arrays["element"]]
     own = np.concatenate([w[..., :3] - np.cross(o[ends], w[..., 3:]), w[..., 3:]], axis=-1)
-    return LoopGeometry(o, S, w, own)
+    return LoopGeometry(o, S, w, own, _mass(system, q))
+
+
+def _mass(system: System, q: np.ndarray) -> np.ndarray:
+    from .functions import mass_matrix
+
+    return np.abs(np.diag(mass_matrix(system, q))) if system.flexible else np.ones(system.nu)

@@ -10,7 +10,9 @@ still open travel along. At each freedom one of three things happens:
   equation of motion (arbitrary coordinate selection). Where rows are left that nothing else moves, they *take* it.
 
 Modes of a flexible body are kept from its nodes on, and released, or taken, once all that they move is in the front.
-So are freedoms that are coupled, and the variables of rows between two branches: see reduction_ends.py.
+So are freedoms that are coupled, and the variables of rows between two branches: see reduction_ends.py. Of modes and
+joints that one depends on the rows which moves them most for its mass: what is expressed in it would else become much
+heavier than it is, and lose the digits of its own mass.
 
 The choice is made at one pose, by the rows as they are there once all freedoms outboard are eliminated. Rows that no
 freedom between the body and the base can move are redundant, and left behind.
@@ -95,9 +97,8 @@ class Planner:
         self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
         self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
-        self.places = system.flexible.column if system.flexible else []
-        bent = [i for i in range(self.nb) if self.kinds[i] == "modes"]
-        self.modal = {("freedom", j) for i in bent for j in range(self.dof[i], self.dof[i + 1])}
+        self.places = system.flexible.column if system.flexible else []  # of modes; none in a rigid system
+        self.light = 1.0 / np.sqrt(pose.mass)
         self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven = frozenset(system.forces.motions)
         self.fronts = [Front() for _ in range(system.nb)]
@@ -136,9 +137,16 @@ class Planner:
         """Whether a variable of the front has a part in the rows."""
         return float(np.abs(group.rest[name]).max(initial=0.0)) > NOTHING * group.scale
 
-    def bends(self, group: Group) -> bool:
-        """Whether a mode has a part in the rows."""
-        return any(name in self.modal and self.moves(group, name) for name in group.rest)
+    def for_its_mass(self, group: Group, front: Front, done: bool = False) -> dict[tuple[str, int], float]:
+        """How much each kept freedom moves the rows, over the root of its mass; ``done``: those that feel all."""
+        found = {}
+        for name, rows in group.rest.items():
+            what, j = name
+            if what == "freedom" and name not in front.released and not (done and self.waits(name)):
+                size = _size(rows)
+                if size > NOTHING * group.scale:
+                    found[name] = size * (self.light[j] if j < self.nu else 1.0)
+        return found
 
     def plan(self) -> None:
         for i in range(self.nb - 1, 0, -1):
@@ -205,6 +213,8 @@ class Planner:
         self.waiting -= set(names)
         self.kept += range(first, first + count)
         self.program.append((MODAL, i, first, count))
+        for group in front.groups:
+            self.take_modes(i, front, group)
         self.settle(i, front, [])
 
     def body(self, i: int) -> None:
@@ -253,10 +263,11 @@ class Planner:
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
                 continue
-            near = self.near(i, j, group.base)
-            if moved < WELL * _sizes(group.first, near).max() and self.bends(group):
-                continue  # rows of a plane that bodies bend out of: modes move them far better
-            share = moved / _sizes(group.own, near).max()
+            if self.places and moved * self.light[j] < WELL * max(
+                self.for_its_mass(group, front).values(), default=0.0
+            ):
+                continue
+            share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
             if share > most and (share >= WELL or not self.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
@@ -278,24 +289,41 @@ class Planner:
 
     def take(self, i: int, front: Front, group: Group) -> None:
         """Rows that no freedom to come moves give kept freedoms."""
-        while True:
-            sizes = {
-                name: float(np.linalg.norm(rows))
-                for name, rows in group.rest.items()
-                if name[0] == "freedom" and name not in front.released
-            }
-            name = max(sizes, key=sizes.__getitem__, default=None)
-            if name is None or sizes[name] <= NOTHING * group.scale:
+        while sizes := self.for_its_mass(group, front):
+            self.take_one(i, front, group, max(sizes, key=sizes.__getitem__))
+
+    def take_modes(self, i: int, front: Front, group: Group) -> None:
+        """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
+        while sizes := self.for_its_mass(group, front, done=True):
+            name = max(sizes, key=sizes.__getitem__)
+            if sizes[name] < WELL * max(self.for_its_mass(group, front).values()):
                 return
-            poor = sizes[name] < WELL * group.scale
-            self.program.append((TAKE, i, name[1], group.element, sizes[name] ** 2, poor))
-            front.released.add(name)
-            if name[1] < self.nu:
-                self.kept.remove(name[1])
-                self.dependents[self.owner[self.ends.rows(group.element).start]].append(name[1])
-            self.substitute(front, group, partial(_column_of, name))
-            for each in front.groups:
-                each.rest.pop(name, None)
+            if sizes[name] < WELL * self.to_come(i, group):
+                return
+            self.take_one(i, front, group, name)
+
+    def to_come(self, i: int, group: Group) -> float:
+        """The most that one of the next few freedoms inboard moves rows by, over the root of its mass."""
+        most, outer, seen = 0.0, int(self.parent[i]), 0
+        while outer > group.base and seen < NEAR:
+            columns = self.columns[outer]
+            if columns:
+                first = self.dof[int(self.parent[outer])] if self.kinds[outer] == "node" else self.dof[outer]
+                sizes = _sizes(group.own, self.pose.seen(columns, i)) * self.light[first : first + len(columns)]
+                most, seen = max(most, float(sizes.max())), seen + 1
+            outer = int(self.parent[outer])
+        return most
+
+    def take_one(self, i: int, front: Front, group: Group, name: tuple[str, int]) -> None:
+        size = _size(group.rest[name])
+        self.program.append((TAKE, i, name[1], group.element, size**2, size < WELL * group.scale))
+        front.released.add(name)
+        if name[1] < self.nu:
+            self.kept.remove(name[1])
+            self.dependents[self.owner[self.ends.rows(group.element).start]].append(name[1])
+        self.substitute(front, group, partial(_column_of, name))
+        for each in front.groups:
+            each.rest.pop(name, None)
 
     def substitute(self, front: Front, chosen: Group, column: Callable[[Group], np.ndarray]) -> None:
         """Solve the rows of a group for a variable that moves rows by ``column``, and put it into all others."""

@@ -1,0 +1,62 @@
+"""Loops of flexible bodies: accurate where they bend out of their plane, and at a cost that grows with their length."""
+
+import numpy as np
+import pytest
+
+import whippletree as wt
+from flexible_zoo import flexible_loop, linkage
+from whippletree.analysis.random_states import random_states
+from whippletree.dynamics.conditioning import conditioning
+from whippletree.dynamics.reduction import plan_at
+from whippletree.errors import SimulationError
+
+
+@pytest.mark.parametrize("seed", [0, 4, 7, 10, 12, 19, 23, 37])
+def test_reduction_is_as_exact_as_the_others(seed):
+    """Modes that move the rows better than joints went into joints, and lost up to eight digits."""
+    rng = np.random.default_rng(seed)
+    system = flexible_loop(rng).compile()
+    for q, u in zip(*random_states(system, 3, rng), strict=True):
+        found = [
+            wt.forward_dynamics(system, q, u, algorithm=name) for name in ("reduction", "multipliers", "nullspace")
+        ]
+        off = max(np.abs(found[0] - other).max() for other in found[1:]) / np.abs(found[0]).max()
+        assert off < 1e-14 * conditioning(system, q, u)  # some 50 roundings for each unit; 1e-16 at the worst, 5e-7 then
+
+
+def arch(links, **kind):
+    """Equal beams, hinged to each other and to ground at both ends"""
+    angles = np.linspace(0.3, np.pi - 0.3, links + 1)
+    corners = np.column_stack([-np.cos(angles), np.sin(angles)]) * links / 3
+    length = float(np.linalg.norm(corners[1] - corners[0]))
+    beam = wt.beam(length=length, section="rectangle", height=0.02, width=0.01, E=7e10, rho=2700.0, elements=1)
+    return linkage(corners, ["revolute"] * (links + 1), [beam.modes(**kind)] * links).compile()
+
+
+@pytest.mark.parametrize("kind", [{"kind": "craig-bampton", "outboard": "tip", "count": 0}, {"count": 4}])
+@pytest.mark.parametrize("bent", [0.0, 1e-5])
+def test_fronts_of_long_loops_stay_narrow(kind, bent):
+    """Modes depend on the rows as soon as they feel all: kept to the end of the loop they made the cost cubic."""
+    plans = []
+    for links in (8, 32):
+        system, rng = arch(links, **kind), np.random.default_rng(0)
+        q = system.q0.copy()
+        for name in system.model.flexibles:
+            rows = system.q_index(name)
+            q[rows] = bent * rng.normal(size=rows.stop - rows.start)
+        plans.append(plan_at(system, q, np.zeros(1)))
+    short, long = (max(plan.steps[:, 3]) for plan in plans)  # variables of the widest front
+    assert short == long <= 8
+    assert plans[1].size < 4 * plans[0].size
+
+
+def test_a_body_that_is_bent_too_far_is_named():
+    """Its mass matrix is no longer positive, which was told as numbers that are too large."""
+    system = arch(3, kind="craig-bampton", outboard="tip", count=0, fidelity="stiffened")
+    q = system.q0.copy()
+    q[system.q_index("link1")] = 0.02
+    with pytest.raises(SimulationError, match="the mass matrix of 'linkage' is not positive") as caught:
+        wt.forward_dynamics(system, wt.assemble(system, q).q, np.zeros(system.nu), algorithm="multipliers")
+    assert caught.value.where == "flexible body 'link1'"
+    assert "a strain of" in caught.value.got
+    assert "deform it less" in caught.value.hint
