@@ -23,15 +23,14 @@ Here, unlike in the sweep, what is said of a body's motion is about its own orig
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..model import GROUND
 from ..system.system import System
-from .live_rows import LoopGeometry, Spans, columns_of, live_rows
+from .live_rows import LoopGeometry, live_rows
 from .reduction_ends import Ends
 from .reduction_layout import (
     BODY,
@@ -49,30 +48,7 @@ from .reduction_layout import (
     Layout,
     Plan,
 )
-
-WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
-NEAR = 6  # freedoms: farther ones have longer levers
-NOTHING = 1e-8  # of what a row could move by: it does not move at all
-
-
-@dataclass
-class Group:
-    """The open rows of one loop, over a body's own acceleration and other variables of its front."""
-
-    element: int  # or the other end of one: see Ends
-    count: int  # rows
-    base: int  # freedoms outboard of it may move the rows
-    own: np.ndarray  # (count, 6)
-    rest: dict[tuple[str, int], np.ndarray]  # ("body", b) -> (count, 6); ("freedom", j) -> (count, 1)
-    first: np.ndarray  # (count, 6)  own, before any freedom was taken out
-    scale: float = 0.0
-
-
-@dataclass
-class Front:
-    groups: list[Group] = field(default_factory=list)
-    variables: dict[tuple[str, int], None] = field(default_factory=dict)  # besides the body's own acceleration
-    released: set[tuple[str, int]] = field(default_factory=set)
+from .reduction_movers import NOTHING, WELL, Front, Group, Movers, size_of, sizes_of
 
 
 def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
@@ -80,73 +56,19 @@ def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
     return group.rest[name][:, 0] if name in group.rest else np.zeros(group.count)
 
 
-def _size(x: np.ndarray) -> float:
-    return float(np.sqrt((x * x).sum()))
-
-
-def _sizes(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
-    """(n) How much each of n freedoms moves the rows."""
-    moved = rows @ freedoms.T
-    return np.sqrt((moved * moved).sum(axis=0))
-
-
 class Planner:
     def __init__(self, system: System, pose: LoopGeometry) -> None:
         self.pose, self.nb, self.nu = pose, system.nb, system.nu
         self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system))
         self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
-        self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
-        self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
+        self.movers = x = Movers(system, pose, self.ends)
+        self.parent, self.dof, self.kinds, self.columns, self.driven = x.parent, x.dof, x.kinds, x.columns, x.driven
         self.places = system.flexible.column if system.flexible else []  # of modes; none in a rigid system
-        self.light = 1.0 / np.sqrt(pose.mass)
-        self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
-        self.driven = frozenset(system.forces.motions)
         self.fronts = [Front() for _ in range(system.nb)]
         self.program: list[tuple[Any, ...]] = []  # with symbols, before places are known
         self.dependents: dict[str, list[int]] = {}
         self.kept: list[int] = []
         self.begun: set[int] = set()
-        self.spans = Spans(system, pose, self.driven)
-
-    # ------------------------------------------------------------ choosing
-
-    def can_move(self, group: Group, i: int, later: list[int]) -> bool:
-        """Whether a freedom still to come, of this joint or farther inboard, moves the rows."""
-        if any(self.waits(name) and self.moves(group, name) for name in group.rest):
-            return True
-        if i <= group.base:
-            return False
-        own = [j for j in later if j not in self.driven]
-        if own and _sizes(group.own, self.pose.seen(own, i)).max() > NOTHING * group.scale:
-            return True
-        rows, at, outer = group.own, i, int(self.parent[i])
-        for b in sorted((b for what, b in group.rest if what == "body"), reverse=True):  # they move too, from there on
-            rows, at = self.pose.carried(rows, at, outer), outer
-            if _size(rows @ self.spans.of(b, outer)) > NOTHING * _size(rows):
-                return True
-            rows, at = self.pose.carried(rows, at, b) + group.rest["body", b], b
-            outer = min(outer, b)
-        rows = self.pose.carried(rows, at, outer)
-        return _size(rows @ self.spans.of(group.base, outer)) > NOTHING * _size(group.first)
-
-    def waits(self, name: tuple[str, int]) -> bool:
-        """Whether a variable is still to come into this front from elsewhere."""
-        return name in self.waiting or (name[0] == "freedom" and name[1] in self.ends.waiting)
-
-    def moves(self, group: Group, name: tuple[str, int]) -> bool:
-        """Whether a variable of the front has a part in the rows."""
-        return float(np.abs(group.rest[name]).max(initial=0.0)) > NOTHING * group.scale
-
-    def for_its_mass(self, group: Group, front: Front, done: bool = False) -> dict[tuple[str, int], float]:
-        """How much each kept freedom moves the rows, over the root of its mass; ``done``: those that feel all."""
-        found = {}
-        for name, rows in group.rest.items():
-            what, j = name
-            if what == "freedom" and name not in front.released and not (done and self.waits(name)):
-                size = _size(rows)
-                if size > NOTHING * group.scale:
-                    found[name] = size * (self.light[j] if j < self.nu else 1.0)
-        return found
 
     def plan(self) -> None:
         for i in range(self.nb - 1, 0, -1):
@@ -190,7 +112,7 @@ class Planner:
     def settle(self, i: int, front: Front, later: list[int]) -> None:
         """Rows that no freedom to come moves are done with."""
         for group in list(front.groups):
-            if not self.can_move(group, i, later):
+            if not self.movers.can_move(group, i, later):
                 self.take(i, front, group)
                 front.groups.remove(group)
 
@@ -200,7 +122,7 @@ class Planner:
         for a, S in enumerate(self.pose.seen(self.columns[i], i)):
             name = ("freedom", first + a)
             front.variables[name] = None
-            self.waiting.add(name)
+            self.movers.waiting.add(name)
             for group in front.groups:
                 group.rest[name] = (group.own @ S)[:, None]
             self.program.append((KEPT, i, first + a, 1 + self.places[i] + 6 * a))
@@ -210,7 +132,7 @@ class Planner:
         first, count = self.dof[i], self.dof[i + 1] - self.dof[i]
         names = [("freedom", first + a) for a in range(count)]
         front.variables |= dict.fromkeys(names)
-        self.waiting -= set(names)
+        self.movers.waiting -= set(names)
         self.kept += range(first, first + count)
         self.program.append((MODAL, i, first, count))
         for group in front.groups:
@@ -229,46 +151,29 @@ class Planner:
             for n in range(count if end.slack else 0):
                 rest["freedom", abs(end.slack) + n] = np.sign(end.slack) * np.eye(count)[:, n : n + 1]
             group = Group(end.group, count, base, own, dict(rest), own)
-            group.scale = _size(own) * (self.reach(i) or float(end.slack != 0))
+            group.scale = size_of(own) * (self.movers.reach(i) or float(end.slack != 0))
             self.fronts[i].variables |= dict.fromkeys(rest)
             if group.scale > 0.0:
                 self.fronts[i].groups.append(group)
                 self.program.append((CLOSE, i, *end))
             self.dependents.setdefault(self.owner[rows.start], [])
 
-    def reach(self, i: int) -> float:
-        """How far a freedom of a body moves it; of a body without any, one of the body that carries it."""
-        while i and not self.columns[i]:
-            i = int(self.parent[i])
-        freedoms = self.pose.seen(self.columns[i], i)
-        return float(np.sqrt((freedoms * freedoms).sum(axis=1).max(initial=0.0)))
-
-    def near(self, i: int, j: int, base: int) -> np.ndarray:
-        """(n, 6) Freedom j of body i and the next few inboard of it, in the loop."""
-        found: list[int] = []
-        low, outer = j, i
-        while outer > base and len(found) < NEAR:
-            found += range(low, self.dof[outer] - 1, -1) if self.kinds[outer] != "modes" else ()
-            outer = int(self.parent[outer])
-            low = int(self.dof[outer + 1]) - 1
-        return self.pose.seen(found, i)
-
     def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
         S, touched = self.pose.seen([j], i)[0], j in self.coupled
         chosen, most = None, 0.0
         for group in front.groups:
-            moved = _size(group.own @ S)
+            moved = size_of(group.own @ S)
             if j in self.driven or moved <= NOTHING * group.scale:
                 continue
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
                 continue
-            if self.places and moved * self.light[j] < WELL * max(
-                self.for_its_mass(group, front).values(), default=0.0
+            if self.places and moved * self.movers.light[j] < WELL * max(
+                self.movers.for_its_mass(group, front).values(), default=0.0
             ):
                 continue
-            share = moved / _sizes(group.own, self.near(i, j, group.base)).max()
-            if share > most and (share >= WELL or not self.can_move(group, i, later)):
+            share = moved / sizes_of(group.own, self.movers.near(i, j, group.base)).max()
+            if share > most and (share >= WELL or not self.movers.can_move(group, i, later)):
                 chosen, most = group, share
         if not touched:
             self.program.append((FREE, i, j))
@@ -281,7 +186,7 @@ class Planner:
             self.program.append((KEPT, i, j))
         else:
             pivot = float(np.sum((chosen.own @ S) ** 2))
-            could = _sizes(chosen.first, self.near(i, j, chosen.base)).max()
+            could = sizes_of(chosen.first, self.movers.near(i, j, chosen.base)).max()
             self.program.append((DEPENDENT, i, j, chosen.element, pivot, pivot < (WELL * could) ** 2))
             self.substitute(front, chosen, lambda g: g.own @ S)
             self.dependents[self.owner[self.ends.rows(chosen.element).start]].append(j)
@@ -289,33 +194,21 @@ class Planner:
 
     def take(self, i: int, front: Front, group: Group) -> None:
         """Rows that no freedom to come moves give kept freedoms."""
-        while sizes := self.for_its_mass(group, front):
+        while sizes := self.movers.for_its_mass(group, front):
             self.take_one(i, front, group, max(sizes, key=sizes.__getitem__))
 
     def take_modes(self, i: int, front: Front, group: Group) -> None:
         """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
-        while sizes := self.for_its_mass(group, front, done=True):
+        while sizes := self.movers.for_its_mass(group, front, done=True):
             name = max(sizes, key=sizes.__getitem__)
-            if sizes[name] < WELL * max(self.for_its_mass(group, front).values()):
+            if sizes[name] < WELL * max(self.movers.for_its_mass(group, front).values()):
                 return
-            if sizes[name] < WELL * self.to_come(i, group):
+            if sizes[name] < WELL * self.movers.to_come(i, group):
                 return
             self.take_one(i, front, group, name)
 
-    def to_come(self, i: int, group: Group) -> float:
-        """The most that one of the next few freedoms inboard moves rows by, over the root of its mass."""
-        most, outer, seen = 0.0, int(self.parent[i]), 0
-        while outer > group.base and seen < NEAR:
-            columns = self.columns[outer]
-            if columns:
-                first = self.dof[int(self.parent[outer])] if self.kinds[outer] == "node" else self.dof[outer]
-                sizes = _sizes(group.own, self.pose.seen(columns, i)) * self.light[first : first + len(columns)]
-                most, seen = max(most, float(sizes.max())), seen + 1
-            outer = int(self.parent[outer])
-        return most
-
     def take_one(self, i: int, front: Front, group: Group, name: tuple[str, int]) -> None:
-        size = _size(group.rest[name])
+        size = size_of(group.rest[name])
         self.program.append((TAKE, i, name[1], group.element, size**2, size < WELL * group.scale))
         front.released.add(name)
         if name[1] < self.nu:
@@ -343,9 +236,9 @@ class Planner:
         """Kept freedoms that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
-            if what != "freedom" or name in front.released or self.waits(name):
+            if what != "freedom" or name in front.released or self.movers.waits(name):
                 continue
-            if not any(name in g.rest and self.moves(g, name) for g in front.groups):
+            if not any(name in g.rest and self.movers.moves(g, name) for g in front.groups):
                 front.released.add(name)
                 self.program.append((RELEASE, i, j))
                 owner = self.dependents[self.owner[j - self.nu]] if j >= self.nu else []
