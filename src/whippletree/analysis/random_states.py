@@ -42,11 +42,18 @@ def _state(system: System, q: np.ndarray, rng: np.random.Generator) -> tuple[np.
     for far in FAR if system.constraints.count else (ARM,):
         with suppress(ModelError):
             rigid = assemble(system, advance(system, q, far * turn), speed)
-            break
+            if _strain(system, rigid.q) <= _strain(system, q) + SMALL:  # it closed without bending
+                break
     else:
         rigid = assemble(system, q, speed)
     bent = assemble(system, advance(system, rigid.q, bend), rigid.u + bending)
     return bent.q, bent.u
+
+
+def _strain(system: System, q: np.ndarray) -> float:
+    """The largest of all flexible bodies."""
+    bodies = system.model.flexibles.items()
+    return max((float(x.modes.largest_strain(q[system.q_index(name)])) for name, x in bodies), default=0.0)
 
 
 def _small(modes: Modes) -> np.ndarray:
