@@ -61,15 +61,28 @@ def test_constraints_that_come_and_go_are_run_by_those_that_can():
     assert {"run by multipliers against reduction", "energy by multipliers"} <= {c.what for c in found.checks}
 
 
-def test_the_run_begins_where_conditioning_is_best(monkeypatch):
+def test_the_run_begins_far_from_singular_poses(monkeypatch):
+    """A ladder that lay almost flat was run for ever by multipliers."""
     begun = []
     monkeypatch.setattr(room, "simulate", lambda system, until, **given: begun.append(given["q"]) or 1 / 0)
-    system = system_of("ladder")
+    system = system_of("four_bar")
     with pytest.raises(ZeroDivisionError):
-        wt.verify(system, states=3)
+        wt.verify(system, states=6)
+    Q, U = random_states(system, 6, np.random.default_rng(0))
+    far = [room.singular(system, q, u) for q, u in zip(Q, U, strict=True)]
+    np.testing.assert_array_equal(begun[0], Q[1 + np.argmin(far[1:])])
+
+
+def test_random_states_keep_away_from_singular_poses():
+    """Those of the ladder lay flat, all of them."""
+    system = system_of("ladder")
     Q, U = random_states(system, 3, np.random.default_rng(0))
-    best = min((1, 2), key=lambda n: room.conditioning(system, Q[n], U[n]))
-    np.testing.assert_array_equal(begun[0], Q[best])
+    start, *others = (room.singular(system, q, u) for q, u in zip(Q, U, strict=True))
+    assert max(others) < 100 * start
+    flat = Q[0].copy()
+    for name, sign in (("foot0", 1), ("left1", -1), ("right1", 1)):
+        flat[system.q_index(name)] = sign * (np.pi / 2 - 1e-7)
+    assert room.singular(system, flat, U[0]) > 100 * start
 
 
 def test_a_run_that_breaks_off_does_not_hold(monkeypatch):

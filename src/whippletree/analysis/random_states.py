@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from ..dynamics.conditioning import singular
 from ..errors import ModelError
 from ..integrate.assemble import assemble
 from ..integrate.motion import advance
@@ -14,6 +15,7 @@ from ..modes import Modes
 from ..system.system import System
 
 FAR = (1.0, 0.3, 0.1, 0.03)  # rad or m, from where the loops close, until they close again
+NEARER = 100.0  # times as near to a singular pose as the start: too near
 SMALL = 2e-5  # strain, turn (rad) and displacement (of the body's size) by each mode: bodies stay what they are
 ARM = 2.0  # rad or m, along each joint of a tree
 
@@ -32,7 +34,10 @@ def random_states(
 
 
 def _state(system: System, q: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Joints first, as if all were rigid: flexible bodies would bend to close a loop that is far from closed."""
+    """Joints first, as if all were rigid: flexible bodies would bend to close a loop that is far from closed.
+
+    Poses from afar may also come to lie where a mechanism branches: then nearer ones are tried.
+    """
     modes = np.zeros(system.nu)
     for name, flexible in system.model.flexibles.items():
         modes[system.u_index(name)] = _small(flexible.modes)
@@ -42,7 +47,8 @@ def _state(system: System, q: np.ndarray, rng: np.random.Generator) -> tuple[np.
     for far in FAR if system.constraints.count else (ARM,):
         with suppress(ModelError):
             rigid = assemble(system, advance(system, q, far * turn), speed)
-            if _strain(system, rigid.q) <= _strain(system, q) + SMALL:  # it closed without bending
+            stiff = _strain(system, rigid.q) <= _strain(system, q) + SMALL
+            if stiff and singular(system, rigid.q, rigid.u) < NEARER * singular(system, q, rigid.u):
                 break
     else:
         rigid = assemble(system, q, speed)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.choose import able_to_solve
-from ..dynamics.conditioning import AGREE, DENSE, conditioning
+from ..dynamics.conditioning import AGREE, DENSE, conditioning, singular
 from ..dynamics.constraint_forces import multipliers_of
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix, mass_matrix_inverse
@@ -97,8 +97,8 @@ def verify(
     The algorithms are compared with the first of them, and held against laws: forces balance, constraints are kept,
     the mass matrix is symmetric, positive and that of the kinetic energy, its inverse is its inverse; along the run
     energy is accounted for, loops stay closed, momentum is conserved where nothing pushes from outside. A difference
-    is allowed to be a rounding for each unit of conditioning, times a margin. The run begins in the state with the
-    best conditioning, for near a singular pose differences grow without bound. ``until=0`` leaves out the run.
+    is allowed to be a rounding for each unit of conditioning, times a margin. The run begins in the state that is
+    farthest from a singular pose, near which differences grow without bound. ``until=0`` leaves out the run.
     ``progress`` is called with the share that is done.
     """
     if not isinstance(states, int) or states < 1:
@@ -115,7 +115,8 @@ def verify(
     if dense:
         checks += _mass(system, Q, U)
     if until > 0.0:
-        n = min(range(1, states), key=condition.__getitem__, default=0)  # the first is at rest
+        far = [singular(system, q, u) if dense else 1.0 for q, u in zip(Q, U, strict=True)]
+        n = min(range(1, states), key=far.__getitem__, default=0)  # the first is at rest
         able_to_run = [name for name in able if name in A_RUN.among]
         checks += _moved(system, Q[n], U[n], until, able_to_run, notes, _within(tell, 0.6, 1.0))
     tell(1.0)

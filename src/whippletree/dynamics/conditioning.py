@@ -25,3 +25,10 @@ def conditioning(system: System, q: np.ndarray, u: np.ndarray) -> float:
     _, Y = split_space(C / scaled_rows(C)[:, None], rank_tolerance(system, rows), "svd")
     corner = np.zeros((Y.shape[1], Y.shape[1]))
     return float(np.linalg.cond(np.block([[M, Y], [Y.T, corner]]))) if free.size else 1.0
+
+
+def singular(system: System, q: np.ndarray, u: np.ndarray) -> float:
+    """How near a pose is to one in which rows are lost: the largest singular value of C over the least but zeros."""
+    sizes = np.linalg.svd(rows_of(system, q, u).C, compute_uv=False)
+    sizes = sizes[sizes > 1e-12 * sizes.max(initial=0.0)]
+    return float(sizes[0] / sizes[-1]) if sizes.size else 1.0
