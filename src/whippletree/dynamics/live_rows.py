@@ -20,7 +20,10 @@ from ..kernels.lanes import entry, get, put, scratch, take
 from ..kernels.unpack import unpack, unpack_constraints
 from ..system.constraints import SystemConstraints
 from ..system.system import System
+from .composite import mass_matrices, workspace
+from .evaluate import prepare
 
+MOST_WEIGHED = 1000  # freedoms: the mass matrix of more takes longer than the plan it is for
 NOTHING = 1e-9  # of what a row could move by, at a pose that is nothing special
 
 
@@ -99,7 +102,7 @@ class LoopGeometry(NamedTuple):
     S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
     w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
-    mass: np.ndarray  # (nu)    that each freedom moves, where there are modes to be compared with joints; else 1
+    mass: np.ndarray  # (nu)    of each freedom, where there are modes to be compared with joints; else 1
 
     def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
         """(n, 6) Freedoms of body i's component about its origin."""
@@ -200,6 +203,11 @@ def loop_geometry(
 
 
 def _mass(system: System, q: np.ndarray) -> np.ndarray:
-    from .functions import mass_matrix
-
-    return np.abs(np.diag(mass_matrix(system, q))) if system.flexible else np.ones(system.nu)
+    """(nu) The diagonal of M, by the kernel: q may be that of a run that fails, which others will tell."""
+    mass = np.ones(system.nu)  # as modes have it mostly, and joints often
+    if system.flexible and system.nu <= MOST_WEIGHED:
+        prepare(mass_matrices, 1, 1)
+        M = np.zeros(system.nu * system.nu)
+        mass_matrices(workspace(system), np.ascontiguousarray(q), M, 0, 1)
+        mass = np.abs(M[:: system.nu + 1])
+    return np.where(mass > 0.0, mass, 1.0)

@@ -201,9 +201,8 @@ class Planner:
         """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
         while sizes := self.movers.for_its_mass(group, front, done=True):
             name = max(sizes, key=sizes.__getitem__)
-            if sizes[name] < WELL * max(self.movers.for_its_mass(group, front).values()):
-                return
-            if sizes[name] < WELL * self.movers.to_come(i, group):
+            best = max(*self.movers.for_its_mass(group, front).values(), self.movers.to_come(i, group))
+            if sizes[name] < WELL * best:
                 return
             self.take_one(i, front, group, name)
 
