@@ -96,9 +96,9 @@ class Movers:
                     found[name] = size * (self.light[j] if j < self.nu else 1.0)
         return found
 
-    def to_come(self, i: int, group: Group) -> float:
-        """The most that one of the next few freedoms inboard moves rows by, over the root of its mass."""
-        most, outer, seen = 0.0, int(self.parent[i]), 0
+    def most(self, i: int, group: Group, front: Front) -> float:
+        """What the best kept freedom, or one of the next few inboard, moves rows by, over the root of its mass."""
+        most, outer, seen = max(self.for_its_mass(group, front).values(), default=0.0), int(self.parent[i]), 0
         while outer > group.base and seen < NEAR:
             columns = self.columns[outer]
             if columns:

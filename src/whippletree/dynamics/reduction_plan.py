@@ -168,10 +168,8 @@ class Planner:
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
                 continue
-            if self.places and moved * self.movers.light[j] < WELL * max(
-                self.movers.for_its_mass(group, front).values(), default=0.0
-            ):
-                continue
+            if self.places and moved * self.movers.light[j] < WELL * self.movers.most(i, group, front):
+                continue  # modes move the rows much better
             share = moved / sizes_of(group.own, self.movers.near(i, j, group.base)).max()
             if share > most and (share >= WELL or not self.movers.can_move(group, i, later)):
                 chosen, most = group, share
@@ -201,8 +199,7 @@ class Planner:
         """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
         while sizes := self.movers.for_its_mass(group, front, done=True):
             name = max(sizes, key=sizes.__getitem__)
-            best = max(*self.movers.for_its_mass(group, front).values(), self.movers.to_come(i, group))
-            if sizes[name] < WELL * best:
+            if sizes[name] < WELL * self.movers.most(i, group, front):
                 return
             self.take_one(i, front, group, name)
 
