@@ -112,6 +112,65 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
     return size, Q
 
 
+@kernel
+def exchange(w, at, m, store, rows, maps, first, pivots, used, count, var):
+    """Give rows what a variable moves them by through others, the pivots: z_p = y_p - m_p z_var, with m the least-squares
+    solution of sum_p c_p m_p = c_var over the rows. Rows then have y alone, and z_var may be released.
+
+    Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular.
+    """
+    width, c, R = 7 + m, store + pivots, store + pivots + (pivots + 1) * used
+    B, C, fr, _ = places(at, m)
+    for n in range(pivots + 1):
+        slot = maps[first + n] if n < pivots else var
+        for r in range(used):
+            put(w, c + n * used + r, get(w, rows + maps[first + pivots + r] * width + 6 + slot))
+    for n in range(pivots):
+        size = 0.0 * get(w, fr + var)
+        for r in range(used):
+            size = size + get(w, c + n * used + r) * get(w, c + n * used + r)
+        for l in range(n + 1, pivots + 1):
+            along = 0.0 * size
+            for r in range(used):
+                along = along + get(w, c + n * used + r) * get(w, c + l * used + r)
+            along = along / size
+            for r in range(used):
+                put(w, c + l * used + r, get(w, c + l * used + r) - along * get(w, c + n * used + r))
+            put(w, R + l * (l - 1) // 2 + n, along)
+    for n in range(pivots - 1, -1, -1):
+        mn = get(w, R + pivots * (pivots - 1) // 2 + n)
+        for l in range(n + 1, pivots):
+            mn = mn - get(w, R + l * (l - 1) // 2 + n) * get(w, store + l)
+        put(w, store + n, mn)
+    for n in range(pivots):
+        p, mn = maps[first + n], get(w, store + n)
+        for r in range(count):
+            row = rows + r * width + 6
+            put(w, row + var, get(w, row + var) - mn * get(w, row + p))
+        put_at6(w, B + 6 * var, axpy(-mn, load_at6(w, B + 6 * p), load_at6(w, B + 6 * var)))
+        put(w, fr + var, get(w, fr + var) - mn * get(w, fr + p))
+        both = C + max(p, var) * (max(p, var) + 1) // 2 + min(p, var)
+        square, before = C + var * (var + 1) // 2 + var, get(w, both)
+        for r in range(m):
+            if r != var:
+                at_var, at_p = max(r, var), max(r, p)
+                put_less(w, C + at_var * (at_var + 1) // 2 + min(r, var), mn, C + at_p * (at_p + 1) // 2 + min(r, p))
+        put(w, square, get(w, square) - mn * (before + get(w, both)))
+
+
+@inline
+def put_less(w, n, factor, other):
+    put(w, n, get(w, n) - factor * get(w, other))
+
+
+@inline
+def exchange_back(w, at, m, store, maps, first, pivots, var):
+    """z_p = y_p - m_p z_var"""
+    zr = places(at, m)[3]
+    for n in range(pivots):
+        put_less(w, zr + maps[first + n], get(w, store + n), zr + var)
+
+
 @inline
 def forget(w, B, C, m, var):
     """A variable that is gone"""

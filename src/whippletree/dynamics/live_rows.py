@@ -102,6 +102,7 @@ class LoopGeometry(NamedTuple):
     S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
     w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
+    open_by: float  # closure error of the pose, in radians or against the size of the mechanism
     mass: np.ndarray  # (nu)    of each freedom, where there are modes to be compared with joints; else 1
 
     def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
@@ -134,7 +135,7 @@ def shift(by: np.ndarray) -> np.ndarray:
 
 
 class Spans:
-    """What freedoms can do together, found once for each base and body."""
+    """What degrees of freedom can do together, found once for each base and body."""
 
     def __init__(self, system: System, pose: LoopGeometry, driven: frozenset[int]) -> None:
         self.parent, self.columns = system.arrays["parent"].tolist(), columns_of(system)
@@ -142,35 +143,46 @@ class Spans:
         self.found: dict[tuple[int, int], np.ndarray] = {}
 
     def of(self, base: int, i: int) -> np.ndarray:
-        """(6, r) Orthonormal: all that freedoms of i and farther inboard, but outboard of the base, can do, at i."""
+        """(6, r) All that degrees of freedom of i and farther inboard, but outboard of the base, can do, at i."""
         todo = []
         while i > base and (base, i) not in self.found:
             todo.append(i)
             i = self.parent[i]
         span = self.found.get((base, i), np.zeros((6, 0)))
         for body in reversed(todo):
-            if 0 < span.shape[1] < 6:
-                span = np.linalg.qr(shift(self.pose.o[body] - self.pose.o[self.parent[body]]) @ span)[0]
+            span = shift(self.pose.o[body] - self.pose.o[self.parent[body]]) @ span
             own = [j for j in self.columns[body] if j not in self.driven]
-            for S in self.pose.seen(own, body):
-                if span.shape[1] == 6:
-                    break
-                rest = S - span @ (span.T @ S)
-                rest = rest - span @ (span.T @ rest)
-                if rest @ rest > 1e-18 * (S @ S):
-                    span = np.column_stack([span, rest / np.sqrt(rest @ rest)])
+            span = self.joined(span, self.pose.seen(own, body))
             self.found[base, body] = span
         return span
 
+    def joined(self, span: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """Orthonormal directions: which motions there are, however small."""
+        if 0 < span.shape[1] < 6:
+            span = np.linalg.qr(span)[0]
+        for column in S if span.shape[1] < 6 else ():
+            rest = column - span @ (span.T @ column)
+            rest = rest - span @ (span.T @ rest)
+            if span.shape[1] < 6 and rest @ rest > 1e-18 * (column @ column):
+                span = np.column_stack([span, rest / np.sqrt(rest @ rest)])
+        return span if span.shape[1] < 6 else np.eye(6)
+
+
+class Effects(Spans):
+    """The same with sizes: rows move by ``norm(rows @ of(base, i))`` under unit velocities, in the mean square."""
+
+    def joined(self, span: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """A root of the sum of S S'."""
+        return np.linalg.qr(np.vstack([span.T, S]), mode="r").T if len(S) else span
+
 
 @entry
-def geometry(memory, q, u, signals, w, S, o, modal):
-    """w (nr, 12), S (nu, 6) and o (nb, 3) of one state, and columns of flexible bodies"""
+def geometry(memory, q, u, signals, w, S, o, g, modal):
+    """w (nr, 12), S (nu, 6), o (nb, 3) and the closure errors g (nr) of one state, and columns of flexible bodies"""
     m, end = unpack(memory)
     E, end = unpack_constraints(memory, end)
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    g, n = take(buffer, n, E.nr)
     rate, n = take(buffer, n, E.nr)
     given, n = take(buffer, n, E.nr)
     gamma, n = take(buffer, n, E.nr)
@@ -191,15 +203,17 @@ def loop_geometry(
     """Freedoms, and the wrenches of rows, at a pose."""
     memory = make_memory(system, kinematics_rows(system) + 4 * rows.count, 1, rows.packed)
     o, S, w = np.zeros((system.nb, 3)), np.zeros((system.nu, 6)), np.zeros((rows.count, 2, 6))
-    modal = np.zeros(system.flexible.motion if system.flexible else 0)
-    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, w.ravel(), S.ravel(), o.ravel(), modal)
+    g, modal = np.zeros(rows.count), np.zeros(system.flexible.motion if system.flexible else 0)
+    places = w.ravel(), S.ravel(), o.ravel(), g, modal
+    geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, *places)
+    open_by = float(np.abs(g).max(initial=0.0)) * max(1.0, 1.0 / rows.size)
     for i, edge in enumerate(system.topology.edges, start=1) if system.flexible else ():
         if edge.joint.kind == "node" and system.flexible and edge.modes is not None:
             at = system.flexible.column[i]
             S = np.vstack([S, modal[at : at + 6 * edge.modes.count].reshape(-1, 6)])
     ends = np.stack([rows.body, rows.to], axis=1)[rows.arrays["element"]]
     own = np.concatenate([w[..., :3] - np.cross(o[ends], w[..., 3:]), w[..., 3:]], axis=-1)
-    return LoopGeometry(o, S, w, own, _mass(system, q))
+    return LoopGeometry(o, S, w, own, open_by, _mass(system, q))
 
 
 def _mass(system: System, q: np.ndarray) -> np.ndarray:

@@ -9,7 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.system import System
-from .reduction_layout import ADD, BODY, CLOSE, COUPLED, DEPENDENT, FREE, KEPT, MERGE, MODAL, MOVE, RELEASE, TAKE, Plan
+from .reduction_layout import (
+    ADD,
+    BODY,
+    CLOSE,
+    COUPLED,
+    DEPENDENT,
+    EXCHANGE,
+    FREE,
+    KEPT,
+    MERGE,
+    MODAL,
+    MOVE,
+    RELEASE,
+    TAKE,
+    Plan,
+)
 
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
 # columns of a step: rows of a loop that ends, rows that move on, rows that give a freedom, all that are open there
@@ -32,6 +47,8 @@ def of_reduction(plan: Plan) -> int:
         KEPT: 102 + 11 * m + 11 * open_,
         RELEASE: 75 + 17 * m + square,
         TAKE: 138 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
+        # of an exchange these columns are the pivots, their rows, and the open rows
+        EXCHANGE: own * (own + 2) * 2 * open_ + own * (14 + 2 * steps[:, -1] + 2 * m),
         MERGE: 27 + 8 * m + square // 2,
         MOVE: steps[:, MOVED] * m,
         MODAL: 6 + steps[:, MODES] * (17 + steps[:, MODES]) // 2,

@@ -48,7 +48,7 @@ from ..kernels.spatial import load6, load_at6
 from ..kernels.unpack import take_rows, unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from .evaluate import prepare
-from .front_variables import keep, merge, move_rows, release, take_kept
+from .front_variables import exchange, exchange_back, keep, merge, move_rows, release, take_kept
 from .fronts import (
     add_body,
     along,
@@ -71,6 +71,7 @@ from .reduction_layout import (
     COLUMNS,
     COUPLED,
     DEPENDENT,
+    EXCHANGE,
     FREE,
     KEPT,
     MERGE,
@@ -135,6 +136,10 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
             call_flexible(ADD_MODES, i, int(bias), m.header, k.sin, front, slots, tau, tau, tau)
         elif op == RELEASE:
             release(w, at, rest, plan.steps[s + 5], plan.steps[s + 10])
+        elif op == EXCHANGE:
+            var, store, rows, first = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7]
+            pivots, used, count = plan.steps[s + 8], plan.steps[s + 9], plan.steps[s + 10]
+            exchange(w, at, rest, store, rows, plan.maps, first, pivots, used, count, var)
     return worst
 
 
@@ -166,6 +171,8 @@ def outward(m, k, E, plan, x, given, share, w, udot):
         elif op == MODAL:
             for a in range(plan.steps[s + 6]):
                 put(udot, j + a, get(w, places(at, rest)[3] + plan.maps[store + 1 + a]))
+        elif op == EXCHANGE:
+            exchange_back(w, at, rest, store, plan.maps, plan.steps[s + 7], plan.steps[s + 8], j)
         elif op == FREE or op == RELEASE:  # noqa: SIM109
             a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
             if op == FREE:

@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.lanes import inline, take
 from ..kernels.unpack import take_integers
 
-ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED = range(13)  # operations
+ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED, EXCHANGE = range(14)
 COLUMNS = 11  # of an operation
 HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
 SPARE = 1  # where there is room for the variables of one front
@@ -78,6 +78,15 @@ def _width(names: Any) -> int:
     return sum(6 if what == "body" else 1 for what, _ in names)
 
 
+def _range(first: int, count: int) -> range:
+    return range(first, first + count)
+
+
+def exchange_size(pivots: int, rows: int) -> int:
+    """Numbers that an exchange keeps: m, and behind it the columns of the rows and their triangular factor."""
+    return pivots + (pivots + 1) * rows + pivots * (pivots + 1) // 2
+
+
 def _slots(names: Any) -> dict[Name, int]:
     slots, n = {}, 0
     for name in names:
@@ -129,6 +138,11 @@ class Layout:
                 self.emit(op, i, place, n, j, first, group, place.count, pivot, poor)
             elif op in (FREE, KEPT, RELEASE):
                 self.emit(op, i, place, n, more[0], place.count, *more[1:])
+            elif op == EXCHANGE:
+                j, pivots, elements = more
+                rows = [r for e in elements if self.used_after(e, n) for r in _range(*place.open[e])]
+                if rows:  # else they are redundant, and nothing depends on them
+                    self.emit(op, i, place, n, j, pivots, rows, place.count)
             elif op == MODAL:
                 self.emit(op, i, place, n, *more)
             elif op == ROOT:
@@ -225,6 +239,11 @@ class Layout:
                 j, first, group, count, pivot, bad = more
                 step += [j, size, at + place.row(0), first, group, count, place.slots.get(("freedom", j), -1)]
                 size += 7 + m + max(count, first + group)
+            elif op == EXCHANGE:
+                j, names, rows, count = more
+                step += [place.slots["freedom", j], size, at + place.row(0), len(self.maps), len(names), len(rows), count]
+                self.maps += [*(place.slots["freedom", name] for name in names), *rows]
+                size += exchange_size(len(names), len(rows))
             elif op == MODAL:
                 j, count = more
                 step += [j, len(self.maps), count]

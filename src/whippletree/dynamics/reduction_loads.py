@@ -39,6 +39,7 @@ from .reduction_layout import (
     COLUMNS,
     COUPLED,
     DEPENDENT,
+    EXCHANGE,
     KEPT,
     MERGE,
     MODAL,
@@ -73,6 +74,10 @@ def pull(m, k, plan, w, r):
             P, column = load_at6(w, at + 21), plan.steps[s + 7]
             of_mode = dot(load_at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
             put(w, fr + plan.steps[s + 10], of_mode)
+        elif op == EXCHANGE:
+            store, first = plan.steps[s + 5], plan.steps[s + 7]
+            for c in range(plan.steps[s + 8]):
+                put(w, fr + j, get(w, fr + j) - get(w, store + c) * get(w, fr + plan.maps[first + c]))
         elif op == MODAL:
             for a in range(plan.steps[s + 6]):
                 slot = fr + plan.maps[plan.steps[s + 5] + 1 + a]

@@ -8,12 +8,16 @@ import numpy as np
 
 from ..model import GROUND
 from ..system.system import System
-from .live_rows import LoopGeometry, Spans, columns_of
+from .live_rows import Effects, LoopGeometry, columns_of
 from .reduction_ends import Ends
 
 WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
 NEAR = 6  # freedoms: farther ones have longer levers
-NOTHING = 1e-8  # of what a row could move by: it does not move at all
+FAIR = 1e-2  # of the same, before anything was eliminated: less loses digits, so the choice waits for the whole loop
+ROUNDING = 4e-16  # of what a row could move by: a degree of freedom that moves open rows by less does not move them
+NOTHING = 1e-13  # of the same: rows that are moved by less are closed
+RANK = 1e-9  # of the same: less is redundant, as for multipliers.py
+PER_GAP = 10.0  # both, for a closure error of the size of the mechanism: rows are known no better
 
 
 @dataclass
@@ -56,26 +60,37 @@ class Movers:
         self.light = 1.0 / np.sqrt(pose.mass)
         self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven = frozenset(system.forces.motions)
-        self.spans = Spans(system, pose, self.driven)
+        self.effects = Effects(system, pose, self.driven)
+        self.nothing, self.rank = NOTHING + PER_GAP * pose.open_by, RANK + PER_GAP * pose.open_by
 
-    def can_move(self, group: Group, i: int, later: list[int]) -> bool:
-        """Whether a freedom still to come, of this joint or farther inboard, moves the rows."""
+    def later_effect(self, group: Group, i: int, later: list[int]) -> float:
+        """By how much degrees of freedom still to come, of this joint or farther inboard, move the rows, each at unit
+        velocity, in the mean square; inf while a variable of the rows is still to come."""
         if any(self.waits(name) and self.moves(group, name) for name in group.rest):
-            return True
+            return np.inf
         if i <= group.base:
-            return False
+            return 0.0
         own = [j for j in later if j not in self.driven]
-        if own and sizes_of(group.own, self.pose.seen(own, i)).max() > NOTHING * group.scale:
-            return True
+        effect = size_of(group.own @ self.pose.seen(own, i).T) if own else 0.0
         rows, at, outer = group.own, i, int(self.parent[i])
         for b in sorted((b for what, b in group.rest if what == "body"), reverse=True):  # they move too, from there on
             rows, at = self.pose.carried(rows, at, outer), outer
-            if size_of(rows @ self.spans.of(b, outer)) > NOTHING * size_of(rows):
-                return True
+            effect = max(effect, size_of(rows @ self.effects.of(b, outer)))
             rows, at = self.pose.carried(rows, at, b) + group.rest["body", b], b
             outer = min(outer, b)
         rows = self.pose.carried(rows, at, outer)
-        return size_of(rows @ self.spans.of(group.base, outer)) > NOTHING * size_of(group.first)
+        return max(effect, size_of(rows @ self.effects.of(group.base, outer)))
+
+    def left_for_later(self, group: Group, i: int, effect: float) -> float:
+        """The share of what later degrees of freedom could do to the rows that is left to them, at most 1."""
+        outer = int(self.parent[i])
+        first = size_of(self.pose.carried(group.first, i, outer) @ self.effects.of(group.base, outer))
+        return min(effect / first, 1.0) if first > 0.0 else 1.0
+
+    def best_kept(self, group: Group, front: Front) -> float:
+        """By how much the best variable that is kept moves the rows."""
+        kept = (size_of(group.rest[name]) for name in self.for_its_mass(group, front, done=True))
+        return max(kept, default=0.0)
 
     def waits(self, name: tuple[str, int]) -> bool:
         """Whether a variable is still to come into this front from elsewhere."""
@@ -83,7 +98,7 @@ class Movers:
 
     def moves(self, group: Group, name: tuple[str, int]) -> bool:
         """Whether a variable of the front has a part in the rows."""
-        return float(np.abs(group.rest[name]).max(initial=0.0)) > NOTHING * group.scale
+        return float(np.abs(group.rest[name]).max(initial=0.0)) > ROUNDING * group.scale
 
     def for_its_mass(self, group: Group, front: Front, done: bool = False) -> dict[tuple[str, int], float]:
         """How much each kept freedom moves the rows, over the root of its mass; ``done``: those that feel all."""
@@ -92,7 +107,7 @@ class Movers:
             what, j = name
             if what == "freedom" and name not in front.released and not (done and self.waits(name)):
                 size = size_of(rows)
-                if size > NOTHING * group.scale:
+                if size > self.rank * group.scale:
                     found[name] = size * (self.light[j] if j < self.nu else 1.0)
         return found
 

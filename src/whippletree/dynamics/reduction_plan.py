@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from ..system.system import System
 from .live_rows import LoopGeometry, live_rows
@@ -37,6 +38,7 @@ from .reduction_layout import (
     CLOSE,
     COUPLED,
     DEPENDENT,
+    EXCHANGE,
     FREE,
     KEPT,
     MERGE,
@@ -48,7 +50,7 @@ from .reduction_layout import (
     Layout,
     Plan,
 )
-from .reduction_movers import NOTHING, WELL, Front, Group, Movers, size_of, sizes_of
+from .reduction_movers import FAIR, ROUNDING, WELL, Front, Group, Movers, size_of, sizes_of
 
 
 def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
@@ -112,9 +114,12 @@ class Planner:
     def settle(self, i: int, front: Front, later: list[int]) -> None:
         """Rows that no freedom to come moves are done with."""
         for group in list(front.groups):
-            if not self.movers.can_move(group, i, later):
+            effect = self.movers.later_effect(group, i, later)
+            if effect <= self.movers.nothing * group.scale:
                 self.take(i, front, group)
                 front.groups.remove(group)
+            elif not self.places and effect < np.inf:  # modes have their own rule
+                self.take(i, front, group, effect)
 
     def node(self, i: int, front: Front) -> None:
         """Its motion becomes that of its body's frame and modes."""
@@ -137,6 +142,7 @@ class Planner:
         self.program.append((MODAL, i, first, count))
         for group in front.groups:
             self.take_modes(i, front, group)
+        self.exchange(i, front)
         self.settle(i, front, [])
 
     def body(self, i: int) -> None:
@@ -163,7 +169,7 @@ class Planner:
         chosen, most = None, 0.0
         for group in front.groups:
             moved = size_of(group.own @ S)
-            if j in self.driven or moved <= NOTHING * group.scale:
+            if j in self.driven or moved <= ROUNDING * group.scale:
                 continue
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
@@ -171,7 +177,7 @@ class Planner:
             if self.places and moved * self.movers.light[j] < WELL * self.movers.most(i, group, front):
                 continue  # modes move the rows much better
             share = moved / sizes_of(group.own, self.movers.near(i, j, group.base)).max()
-            if share > most and (share >= WELL or not self.movers.can_move(group, i, later)):
+            if share > most and self.depends_well(i, front, j, later, group, moved, share):
                 chosen, most = group, share
         if not touched:
             self.program.append((FREE, i, j))
@@ -182,6 +188,7 @@ class Planner:
             for group in front.groups:
                 group.rest[name] = (group.own @ S)[:, None]
             self.program.append((KEPT, i, j))
+            self.exchange(i, front)
         else:
             pivot = float(np.sum((chosen.own @ S) ** 2))
             could = sizes_of(chosen.first, self.movers.near(i, j, chosen.base)).max()
@@ -190,10 +197,50 @@ class Planner:
             self.dependents[self.owner[self.ends.rows(chosen.element).start]].append(j)
         self.settle(i, front, later)
 
-    def take(self, i: int, front: Front, group: Group) -> None:
-        """Rows that no freedom to come moves give kept freedoms."""
+    def depends_well(
+        self, i: int, front: Front, j: int, later: list[int], group: Group, moved: float, share: float
+    ) -> bool:
+        """Whether rows may give a degree of freedom here: nothing near moves them better, what is left of its effect on
+        them is no rounding of what it was, or no less than what is left to those still to come and to those kept."""
+        could = size_of(group.first @ self.pose.seen([j], i)[0])
+        effect = self.movers.later_effect(group, i, later)
+        if share < WELL:
+            return effect <= self.movers.nothing * group.scale and moved >= FAIR * self.movers.best_kept(group, front)
+        fair = max(self.movers.left_for_later(group, i, effect) * could, self.movers.best_kept(group, front))
+        return moved >= FAIR * min(fair, could)
+
+    def exchange(self, i: int, front: Front) -> None:
+        """Of more kept variables than rows can tell apart, the one that moves them least for its mass is expressed in
+        the others: open rows then move without it, and it is released. So a front keeps no more than the open rows."""
+        names = sorted(j for what, j in front.variables if what == "freedom" and self.may_exchange(front, j))
+        if len(names) < 2:
+            return
+        columns = [np.column_stack([_column_of(("freedom", j), g) for j in names]) / g.scale for g in front.groups]
+        light = self.movers.light[names]
+        R, order = qr(np.vstack(columns) * light, mode="r", pivoting=True)
+        sizes = np.abs(np.diag(R))
+        rank = int((sizes > ROUNDING * light[order[: len(sizes)]]).sum())
+        for victim in order[rank:] if rank else ():
+            name = ("freedom", names[victim])
+            elements = [g.element for g in front.groups if name in g.rest]
+            self.program.append((EXCHANGE, i, name[1], [names[p] for p in order[:rank]], elements))
+            for group in front.groups:
+                group.rest.pop(name, None)
+
+    def may_exchange(self, front: Front, j: int) -> bool:
+        """Whether a kept variable moves open rows, and is in no other front and no coupling."""
+        name = ("freedom", j)
+        if j >= self.nu or j in self.coupled or name in front.released or self.movers.waits(name):
+            return False
+        return any(name in group.rest for group in front.groups)
+
+    def take(self, i: int, front: Front, group: Group, least: float = 0.0) -> None:
+        """Rows give kept degrees of freedom that move them by at least so much: nothing that comes moves them more."""
         while sizes := self.movers.for_its_mass(group, front):
-            self.take_one(i, front, group, max(sizes, key=sizes.__getitem__))
+            name = max(sizes, key=sizes.__getitem__)
+            if size_of(group.rest[name]) < least:
+                return
+            self.take_one(i, front, group, name)
 
     def take_modes(self, i: int, front: Front, group: Group) -> None:
         """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
@@ -222,7 +269,7 @@ class Planner:
         more = {name: q @ rows for name, rows in chosen.rest.items()}
         for group in front.groups:
             cg = column(group)
-            if np.linalg.norm(cg) > NOTHING * group.scale:  # loops that share a freedom: it now moves with both bases
+            if np.linalg.norm(cg) > ROUNDING * group.scale:  # loops that share a freedom: it now moves with both bases
                 group.base = min(group.base, chosen.base)
             group.own = group.own - np.outer(cg, d)
             for name, row in more.items():
