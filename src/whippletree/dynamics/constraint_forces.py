@@ -72,7 +72,7 @@ def multipliers_of(
     null = np.zeros((*lam.shape, 0))
     if nr and together.any():
         some = rows_at(system, q[together], u[together], signals[together])
-        lam[together], left[together], space = _shortest(system, some, rest[together], idle)
+        lam[together], left[together], space = shortest_multipliers(system, some, rest[together], idle)
         null = np.zeros((*lam.shape, space.shape[-1]))
         null[together] = space
     amiss = np.abs(left[..., _free(system)]).max(axis=-1, initial=0.0)
@@ -84,7 +84,7 @@ def _free(system: System) -> np.ndarray:
     return np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
 
 
-def _shortest(
+def shortest_multipliers(
     system: System, rows: ConstraintRows, rest: np.ndarray, idle: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """lam, left and null of B states. What slides loads its row of friction too, as its own multiplier says."""

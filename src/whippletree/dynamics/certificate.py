@@ -1,0 +1,218 @@
+"""How far accelerations may be from the exact ones: a certificate of every solve, and the repair of those that are off.
+
+Whatever algorithm has found u', its error e is that of the equations of motion and of the constraints,
+
+    M e = r + C' mu,    C e = s,    r = tau - (M u' + bias),    s = gamma - C u',
+
+so one solve with the residuals r and s gives the error, and adding it is the repair (iterative refinement). What this
+cannot see is the rounding of the residuals themselves. It is known to a rounding of the terms that they are made of
+(rounding.py): solves with random right-hand sides of that size tell what it can do to u'. The bound is the sum of both.
+
+Trees are solved by the articulated-body factors, O(n). Mechanisms with constraints up to ``DENSE`` equations are solved
+densely, in the null space of the constraints, by LAPACK: an independent way; larger ones by the factors of reduction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SimulationError
+from ..system.system import System
+from . import reduction
+from .composite import mass_matrices
+from .composite import workspace as mass_workspace
+from .constraint_forces import shortest_multipliers
+from .constraint_rows import rows_at
+from .evaluate import evaluate
+from .multipliers import PER_GAP
+from .newton_euler import torques
+from .newton_euler import workspace as torque_workspace
+from .nullspace import rank_tolerance, scaled_rows
+from .operators import solutions
+from .operators import workspace as solution_workspace
+from .reduction_correct import corrections_of
+from .reduction_loads import loads_of
+from .rounding import equation_sizes
+
+DENSE = 400  # degrees of freedom and constraint equations
+PROBES = 7  # right-hand sides of the size of a rounding
+ROUNDING = 2.0**-53
+MARGIN = 6.0  # of what the worst probe does: roundings accumulate
+REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
+SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
+MOST = 4  # refinements
+CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
+
+
+class Certificate(NamedTuple):
+    """What is known of the error of accelerations u', of one state or of B states.
+
+    ``bound`` is relative to the largest acceleration of the state: ``max|u' - exact| <= bound max|u'|``.
+    """
+
+    algorithm: str  # that found u'
+    bound: Any  # of the relative error; (B,) for a batch
+    error: np.ndarray  # (nu,) or (B, nu)  of each acceleration, in its unit
+    residual: Any  # of the equations of motion and constraints, relative to their terms
+    refinements: Any  # how often u' was corrected
+
+
+class Problem(NamedTuple):
+    """One state to be solved: the generalized forces are all that act, wrenches on bodies stand behind them."""
+
+    system: System
+    q: np.ndarray
+    u: np.ndarray
+    forces: np.ndarray
+    signals: np.ndarray
+
+
+class Errors(NamedTuple):
+    """Solutions of the error equation for k right-hand sides, and of the first of them what goes with it."""
+
+    e: np.ndarray  # (nu, k)
+    lam: np.ndarray  # (nr)  multipliers
+    rest: np.ndarray  # (nu) residual of the equations of motion beside the multipliers
+    left: np.ndarray  # (nr) what no acceleration can give the constraint equations
+
+
+def residual_of(p: Problem, udot: np.ndarray) -> np.ndarray:
+    """(nu) tau - (M u' + bias); zero where a motion is prescribed, which takes what it needs."""
+    nu, motion = p.system.nu, np.concatenate([udot, p.forces[p.system.nu :]])
+    r = p.forces[:nu] - evaluate(torques, torque_workspace, p.system, [p.q, p.u, motion], nu)
+    if "friction" in p.system.features:  # its forces follow multipliers
+        rows = rows_at(p.system, p.q[None], p.u[None], p.signals[None])
+        r = -shortest_multipliers(p.system, rows, -r[None], np.zeros(0, int))[1][0]
+    r[list(p.system.forces.motions)] = 0.0
+    return r
+
+
+def _tree(p: Problem, r: np.ndarray) -> Errors:
+    """M^-1 r by the articulated-body factors."""
+
+    def workspace(system: System, lanes: int) -> Any:
+        return solution_workspace(system, lanes, r.shape[1])
+
+    flat = np.ascontiguousarray(r).ravel()
+    e = evaluate(solutions, workspace, p.system, [p.q, flat], flat.size).reshape(r.shape)
+    return Errors(e, np.zeros(0), r[:, 0], np.zeros(0))
+
+
+def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
+    """In the null space of the constraints, with degrees of freedom scaled by the roots of their masses."""
+    system, nu = p.system, p.system.nu
+    free = np.setdiff1d(np.arange(nu), list(system.forces.motions))
+    M = evaluate(mass_matrices, mass_workspace, system, [p.q], nu**2).reshape(nu, nu)[np.ix_(free, free)]
+    masses = np.diag(M)
+    root = 1.0 / np.sqrt(np.where(masses > 0.0, masses, 1.0))[:, None]
+    rows, held = rows_at(system, p.q, p.u, p.signals), system.constraints.follows < 0
+    C = rows.C[held][:, free] * root.T
+    size = scaled_rows(C)[:, None]
+    M, C, r, s = M * root * root.T, C / size, r[free] * root, s[held] / size
+    U, d, Vt = np.linalg.svd(C)
+    rank = int((d > rank_tolerance(system, rows)).sum())
+    Y, Z, U, d = Vt[:rank].T, Vt[rank:].T, U[:, :rank], d[:rank, None]
+    part = Y @ (U.T @ s / d)
+    e = part + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (r - M @ part))
+    mu = U @ (Y.T @ (M @ e - r)[:, :1] / d)
+    found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)))
+    found.e[free] = root * e
+    found.lam[held] = (mu / size)[:, 0]
+    found.rest[free] = ((r[:, :1] + C.T @ mu) / root)[:, 0]
+    found.left[held] = ((s - C @ e)[:, :1] * size)[:, 0]
+    return found
+
+
+def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
+    """By the factors of reduction, O(n + m): multipliers take what they can of the first residual before it is solved."""
+    lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)
+    rest = np.column_stack([-left, r[:, 1:]])
+    return Errors(corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam, -left, 0.0 * s[:, 0])
+
+
+def solve_error(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
+    """For the columns of r (nu, k) and s (nr, k)."""
+    system = p.system
+    if not system.constraints.count and not system.forces.motions:
+        return _tree(p, r)
+    large = system.nu + system.constraints.count > DENSE and system.features <= reduction.SUPPORTS
+    return _large(p, r, s) if large and system.constraints.count else _dense(p, r, s)
+
+
+def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
+    """u', corrected where its error is more than rounding, and its certificate."""
+    nu, nr, motions = p.system.nu, p.system.constraints.count, list(p.system.forces.motions)
+    signs = np.random.default_rng(PROBES).choice([-1.0, 1.0], (nu + nr, PROBES))
+    lam, noise, before = np.zeros(nr), np.zeros(nu), np.inf
+    for refined in range(MOST + 1):
+        r = residual_of(p, udot)
+        motion, rows, s = equation_sizes(p.system, p.q, p.u, p.forces, p.signals, udot, lam)
+        s = np.where(p.system.constraints.follows < 0, s, 0.0)
+        found = solve_error(p, r[:, None], s[:, None])
+        e, lam, largest = found.e[:, 0], found.lam, np.abs(udot).max(initial=0.0)
+        if refined == 0:
+            motion, rows, _ = equation_sizes(p.system, p.q, p.u, p.forces, p.signals, udot, lam)
+            motion[motions] = 0.0
+            _require_consistent(p, rows, found.left)
+            probes = ROUNDING * motion[:, None] * signs[:nu], ROUNDING * rows[:, None] * signs[nu:]
+            noise = MARGIN * np.abs(solve_error(p, *probes).e).max(axis=1, initial=0.0)
+        off = np.abs(e).max(initial=0.0)
+        if off <= max(REPAIR * largest, noise.max(initial=0.0)) or refined == MOST or not off < 0.5 * before:
+            break
+        udot, before = udot + e, off
+    error = 2.0 * np.abs(e) + noise + 4.0 * ROUNDING * np.abs(udot)
+    residual = max(_share(found.rest, motion), _share(s, rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = float(np.nan_to_num(error.max(initial=0.0) / largest, nan=0.0, posinf=np.inf))
+    settled = bool(off <= max(SETTLED * largest, noise.max(initial=0.0)))
+    return udot, Certificate(algorithm, bound if settled else np.inf, error, residual, refined)
+
+
+def certify_all(
+    system: System,
+    algorithm: str,
+    q: np.ndarray,
+    u: np.ndarray,
+    forces: np.ndarray,
+    signals: np.ndarray,
+    udot: np.ndarray,
+) -> tuple[np.ndarray, Certificate]:
+    """The same of one state or of a batch, under all forces."""
+    if q.ndim == 1:
+        return certify(Problem(system, q, u, forces, signals), udot, algorithm)
+    states = zip(q, u, forces, signals, udot, strict=True)
+    found = [certify(Problem(system, *state), a, algorithm) for *state, a in states]
+    columns = zip(*(c[1:] for _, c in found), strict=True)
+    return np.array([a for a, _ in found]).reshape(udot.shape), Certificate(algorithm, *map(np.array, columns))
+
+
+def _share(left: np.ndarray, size: np.ndarray) -> float:
+    """The largest of what is left of equations, relative to their terms."""
+    return float((np.abs(left)[size > 0.0] / size[size > 0.0]).max(initial=0.0))
+
+
+def _require_consistent(p: Problem, rows: np.ndarray, left: np.ndarray) -> None:
+    """Refuse constraint equations that contradict each other: no acceleration meets them all."""
+    system = p.system
+    open_by = rows_at(system, p.q, p.u, p.signals, matrix=False).g
+    gap = np.abs(open_by).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
+    if not (np.abs(left) > (CONTRADICT + PER_GAP * gap) * rows).any():
+        return
+    raise contradiction(system, left, (CONTRADICT + PER_GAP * gap) * rows)
+
+
+def contradiction(system: System, left: np.ndarray, allowed: np.ndarray) -> SimulationError:
+    """The complaint about constraint equations that no acceleration meets, by name."""
+    c = system.constraints
+    worst = np.argsort(-np.abs(left) / np.where(allowed > 0.0, allowed, 1.0))
+    names = list(dict.fromkeys(c.owner[r] for r in worst if abs(left[r]) > allowed[r]))
+    said = ", ".join(f"'{name}'" for name in names[:6]) + (", ..." if len(names) > 6 else "")
+    return SimulationError(
+        f"constraints of '{system.name}' contradict each other",
+        expected="accelerations that meet all constraint equations",
+        got=f"{np.abs(left).max():.3g} m/s^2 or rad/s^2 that none can give",
+        where=said,
+        hint="remove one of them, or prescribe motions that agree",
+    )
