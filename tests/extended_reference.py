@@ -19,7 +19,6 @@ functions of time given as tables.
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
@@ -29,7 +28,11 @@ BITS, MOST_BITS = 256, 4096
 KNOWN = 1e-20  # radius of an acceleration against the largest, to which precision is raised
 RANK = 1e-9  # as the library documents: dynamics/multipliers.py
 AMBIGUOUS = (1e-15, 1e-7)  # relative singular values for which either rank is a fair reading
+MOST_READINGS = 8
+MOST_ENCLOSED = 250  # equations to eliminate in balls
 CONTRADICTS = 1e-7  # residual of a dropped equation, against its terms
+
+SLOW = 1e-3  # velocities and accelerations below which equations are not compared any more closely
 
 ZERO, ONE = arb(0), arb(1)
 SIZES = {
@@ -283,8 +286,11 @@ def less(first, second, k):
     return tuple([i - k * j for i, j in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True))
 
 
-def closing_rows(joint, m):
-    """What a joint of this kind holds of the pose of its frames: rows and derivatives of what must be zero."""
+def closing_rows(joint, m, swapped=False):
+    """What a joint of this kind holds of the pose of its frames: rows and derivatives of what must be zero.
+
+    G is the child's frame seen from the parent's frame F, or if ``swapped`` the other way round.
+    """
     a, e = unit(joint.axis), [[arb(int(i == k)) for i in range(3)] for k in range(3)]
     n = across(a)
     match joint.kind:
@@ -300,7 +306,8 @@ def closing_rows(joint, m):
         case "cylindrical":
             return [tilt(m, a, x) for x in n] + [along(m, x) for x in n]
         case "universal":
-            return [tilt(m, second_axis(joint), a)] + [along(m, x) for x in e]
+            g, f = (a, second_axis(joint)) if swapped else (second_axis(joint), a)
+            return [tilt(m, g, f)] + [along(m, x) for x in e]
         case "planar":
             return [tilt(m, a, x) for x in n] + [along(m, a)]
         case "spherical":
@@ -327,8 +334,8 @@ def function_of_time(f, t):
 class Mechanism:
     """Poses, twists and equations of a model at one state."""
 
-    def __init__(self, system, q, u, t=0.0, swapped=False):
-        self.system, self.model, self.t, self.swapped = system, system.model, t, swapped
+    def __init__(self, system, q, u, t=0.0, swapped=False, jitter=None):
+        self.system, self.model, self.t, self.swapped, self.jitter = system, system.model, t, swapped, jitter
         self.q, self.u = np.asarray(q, float), np.asarray(u, float)
         self.closing = [self.model.joints[name] for name in system.cut_joints]
         self.columns = [None] * system.nu  # twists of the coordinates, with the sign of the outer body
@@ -359,7 +366,7 @@ class Mechanism:
         rows = self.system.u_index(j.name) if SIZES[j.kind] else slice(0, 0)
         q = self.q[self.system.q_index(j.name)] if SIZES[j.kind] else ()
         X, screws = joint_path(j, q, self.u[rows])
-        at, child_at = (pose_matrix(p.position, p.quaternion) for p in (j.at, j.child_at))
+        at, child_at = (self.pose(p.position, p.quaternion) for p in (j.at, j.child_at))
         outward = j.parent in self.path
         if outward:
             F = self.path[j.parent].on(at)
@@ -375,6 +382,12 @@ class Mechanism:
             twist = moved(R, p, s[:3], s[3:])
             self.columns[k] = twist if outward else times(-1, twist)
             self.mover[k] = far
+
+    def pose(self, position, quaternion):
+        """A pose of the model, moved by one rounding if there is a generator for that."""
+        if self.jitter is not None:
+            position, quaternion = (rounded(x, self.jitter) for x in (position, quaternion))
+        return pose_matrix(position, quaternion)
 
     # ---- mass matrix and bias force
 
@@ -429,12 +442,26 @@ class Mechanism:
         below = [[-x for x in mK[i]] + [m if i == j else ZERO for j in range(3)] for i in range(3)]
         return arb_mat([J[i] + mK[i] for i in range(3)] + below), load
 
+    def acceleration(self, name, udot):
+        """[angular; that of the centre of mass] of a body, as doubles."""
+        T, rate, second = self.path[name].T
+        R = arb_mat(parts(T)[0]).transpose()
+        spin = arb_mat(parts(rate)[0]) * R
+        turning = (arb_mat(parts(second)[0]) * R - spin * spin).entries()
+        com = arb_mat(4, 1, [*vector(self.model.bodies[name].com), ONE])
+        c, a = ((X * com).entries()[:3] for X in (T, second))
+        total = [ZERO] * 6
+        for k in self.route[name]:
+            total = plus(total, times(arb(float(udot[k])), self.columns[k]))
+        alpha = plus([turning[7], turning[2], turning[3]], total[:3])
+        return np.array([float(x) for x in alpha + plus(plus(a, total[3:]), cross(total[:3], c))])
+
     # ---- equations of loops and constraints
 
     def frame(self, name, at):
         """A pose or point on a body or named frame: its body and its Path."""
         position, quaternion = (at, (1, 0, 0, 0)) if isinstance(at, tuple) else (at.position, at.quaternion)
-        own = pose_matrix(position, quaternion)
+        own = self.pose(position, quaternion)
         if name in self.path:
             return name, self.path[name].on(own)
         named = self.model.frames[name]
@@ -452,7 +479,7 @@ class Mechanism:
         for j in self.closing:
             ends = (j.parent, j.at, j.child, j.child_at)
             m = self.meet(*(ends[2:] + ends[:2] if self.swapped else ends))
-            found += [self._between(j.name, m, row) for row in closing_rows(j, m)]
+            found += [self._between(j.name, m, row) for row in closing_rows(j, m, self.swapped)]
         for c in self.model.couplings.values():
             found.append(self._tied(c.joint, c.joint, 0, c.of, 0, c.ratio, c.offset))
         for c in self.model.constraints.values():
@@ -575,15 +602,21 @@ class Mechanism:
             C.append(line)
         return C, [-r.second for r in rows]
 
-    def prescribed(self):
-        """Row of u -> acceleration that a motion gives it."""
+    def prescribed(self, derivative=2):
+        """Row of u -> acceleration that a motion gives it, or its velocity."""
         found = {}
         for f in self.model.forces.values():
             if type(f).__name__ != "Motion":
                 raise NotImplementedError(f"a force of kind {type(f).__name__}")
             row = self._coordinate(f.joint, f.freedom)[0]
-            found[row] = function_of_time(f.position, self.t)[2]
+            found[row] = function_of_time(f.position, self.t)[derivative]
         return found
+
+
+def rounded(x, rng):
+    """A vector, or each row of several, moved by one rounding of its length."""
+    x = np.asarray(x, float)
+    return x + 2.0**-53 * np.linalg.norm(x) * rng.choice([-1.0, 1.0], x.shape)
 
 
 def summed(*terms):
@@ -626,18 +659,17 @@ class Answer:
     rows: int
     singular: np.ndarray  # relative singular values of the scaled rows
     violation: float  # of the worst equation, m or rad
-    slip: float  # of the velocities, against their terms
-    residual: float  # of the worst dropped equation, against its terms
-    readings: dict  # rank -> accelerations, where the rank is ambiguous
+    slip: float  # of the velocities, against the largest terms of an equation
+    residual: float  # of the accelerations in dropped equations, the same
+    readings: list  # of the rank, if they keep all equations, first that by RANK: accelerations, relative size dropped
+    ambiguous: bool  # whether there is more than one reading
+    locked: bool  # no degree of freedom is left
     bits: int
 
     @property
-    def ambiguous(self):
-        return len(self.readings) > 1
-
-    @property
     def contradicting(self):
-        return self.residual > CONTRADICTS
+        """Whether no reading keeps all equations."""
+        return not self.readings
 
     @property
     def least(self):
@@ -654,18 +686,24 @@ def accelerations(system, q, u, tau=None, t=0.0):
     return solve(system, q, u, tau, t).udot
 
 
-def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True):
+def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True, jitter=None):
     """The Answer, in as many bits as it takes to know every acceleration.
 
     ``swapped`` writes every equation from the side of the other body: the same at a closed pose, so that what differs
-    is how far the closure error of the given doubles leaves the answer open.
+    is how far the closure error of the given doubles leaves the answer open. With ``jitter``, a seed, coordinates,
+    velocities and all poses of the model are moved by one rounding: what then differs any algorithm may get wrong.
     """
+    if jitter is not None:
+        rng = np.random.default_rng(jitter)
+        q = np.array(q) + 2.0**-53 * np.maximum(np.abs(q), 1.0) * rng.choice([-1.0, 1.0], np.shape(q))
+        u = np.array(u) * (1 + 2.0**-53 * rng.choice([-1.0, 1.0], np.shape(u)))
     kept = ctx.prec
-    bits = BITS + 4 * system.nu
+    bits = BITS + 4 * min(system.nu, MOST_ENCLOSED)
     try:
         while True:
             ctx.prec = bits
-            answer = _solve(Mechanism(system, q, u, t, swapped), tau, readings)
+            rng = None if jitter is None else np.random.default_rng([jitter, 1])
+            answer = _solve(Mechanism(system, q, u, t, swapped, rng), tau, readings)
             if answer is not None:
                 answer.bits = bits
                 return answer
@@ -687,27 +725,28 @@ def _solve(mechanism, tau, readings):
         gamma[i] = gamma[i] - sum((line[k] * a for k, a in given.items()), ZERO)
     C = [[line[k] for k in free] for line in C]
     M, rhs = reduced(M, rhs, free, given)
-    order, singular = pivots(C)
-    ranks = fair_ranks(singular, readings)
-    found = {}
-    for rank in ranks:
-        x = constrained(M, rhs, [C[i] for i in order[:rank]], [gamma[i] for i in order[:rank]])
+    plain = np.array([[float(x) for x in line] for line in C]).reshape(len(C), len(free))
+    cases, singular = fair_readings(plain, readings)
+    found = []
+    for kept, _ in cases:
+        x = constrained(M, rhs, [C[i] for i in kept], [gamma[i] for i in kept])
         if x is None:
             return None
-        found[rank] = x
-    rank = ranks[0]
-    x, udot = found[rank], {}
-    for r, y in found.items():
+        found.append(x)
+    udot, residuals, losses = [], [], [loss for _, loss in cases]
+    for x in found:
         full = np.zeros(nu)
-        full[free] = [float(v.mid()) for v in y]
+        full[free] = [float(v.mid()) for v in x]
         full[list(given)] = [float(a) for a in given.values()]
-        udot[r] = full
+        udot.append(full)
+        residuals.append(worst([left(line, x, g) for line, g in zip(C, gamma, strict=True)], plain, full[free], gamma))
     return Answer(
-        udot[rank], rank, len(C), singular,
+        udot[0], len(cases[0][0]), len(C), singular,
         max((abs(float(r.value)) for r in rows), default=0.0),
-        max((misfit(line, mechanism.u[free], None, r.rate) for line, r in zip(C, rows, strict=True)), default=0.0),
-        max((misfit(C[i], x, gamma[i]) for i in order[rank:]), default=0.0),
-        udot, 0,
+        worst([r.rate for r in rows], plain, mechanism.u[free]),
+        residuals[0],
+        [(x, loss) for x, r, loss in zip(udot, residuals, losses, strict=True) if r <= CONTRADICTS],
+        len(cases) > 1, len(cases[0][0]) == len(free), 0,
     )  # fmt: skip
 
 
@@ -720,32 +759,56 @@ def reduced(M, rhs, free, given):
     return arb_mat([[rows[i][k] for k in free] for i in free]), rhs
 
 
-def pivots(C):
-    """Rows in the order of pivoting, and singular values of the rows scaled to unit length, relative to the largest."""
-    if not C or not C[0]:
-        return [], np.zeros(0)
-    plain = np.array([[float(x) for x in line] for line in C])
-    size = np.linalg.norm(plain, axis=1)
-    plain /= np.where(size > 1e-14 * size.max(), size, np.inf)[:, None]
-    singular = np.linalg.svd(plain, compute_uv=False)
-    _, _, order = scipy.linalg.qr(plain.T, mode="economic", pivoting=True)
-    return [int(i) for i in order], singular / max(singular[0], 1e-300)
+def row_sizes(C, least=RANK):
+    """The length of each row; for rows that are rounding or zero the largest length, 1 or more."""
+    size = np.linalg.norm(C, axis=1)
+    largest = size.max(initial=1.0)
+    return np.where(size > least * largest, size, largest)
 
 
-def fair_ranks(singular, readings):
+def fair_readings(C, readings):
+    """Rows to keep by RANK, then other choices that small rows and singular values leave open; singular values.
+
+    A row that is small against others may be meant or rounding: with small rows as they are and scaled up, singular
+    values are looked at, and where some lie between AMBIGUOUS values every gap between them is a rank. With each
+    choice comes the largest singular value that it drops, against the least that it keeps.
+    """
+    if not C.size:
+        return [([], 0.0)], np.zeros(0)
+    found, first = {}, None
+    for least in thresholds(C):
+        scaled = C / row_sizes(C, least)[:, None]
+        singular = np.linalg.svd(scaled, compute_uv=False)
+        singular = singular / max(singular[0], 1.0)
+        _, _, order = scipy.linalg.qr(scaled.T, mode="economic", pivoting=True)
+        first = singular if first is None else first
+        for rank in fair_ranks(singular):
+            kept = tuple(sorted(int(i) for i in order[:rank]))
+            found.setdefault(kept, float(singular[rank] / singular[max(rank - 1, 0)]) if rank < len(singular) else 0.0)
+            if not readings:
+                return list(found.items()), first
+    return list(found.items())[:MOST_READINGS], first
+
+
+def thresholds(C):
+    """RANK, and other sizes between which rows could be told from rounding."""
+    size = np.linalg.norm(C, axis=1)
+    size = np.sort(size / size.max(initial=1.0))
+    size = size[(size > AMBIGUOUS[0]) & (size < AMBIGUOUS[1])]
+    between = np.sqrt(size[1:] * size[:-1])[np.argsort(size[:-1] / size[1:], kind="stable")] if len(size) > 1 else []
+    return [RANK, *AMBIGUOUS, *between] if len(size) else [RANK]
+
+
+def fair_ranks(singular):
     """The rank by RANK, and then others that some singular value leaves open."""
-    rank = int((singular > RANK).sum())
-    if not readings:
-        return [rank]
     low, high = AMBIGUOUS
-    first, last = int((singular > high).sum()), int((singular > low).sum())
-    steps = [k for k in range(first, last + 1) if k != rank and open_rank(singular, k)]
-    return [rank, *steps][:4]
+    rank, first, last = (int((singular > x).sum()) for x in (RANK, high, low))
+    return [rank] + [k for k in range(first, last + 1) if k != rank and open_rank(singular, k)]
 
 
 def open_rank(singular, k):
     """Whether a rank k cuts where singular values leave a gap."""
-    return k == len(singular) or k == 0 or singular[k] < 0.1 * singular[k - 1]
+    return k in (0, len(singular)) or singular[k] < 0.1 * singular[k - 1]
 
 
 def constrained(M, rhs, C, gamma):
@@ -753,16 +816,25 @@ def constrained(M, rhs, C, gamma):
     n, m = len(rhs), len(C)
     rows = M.tolist()
     K = [rows[i] + [line[i] for line in C] for i in range(n)] + [line + [ZERO] * m for line in C]
-    K, known = balanced(K, rhs + gamma)
+    K, (right, factors) = balanced(K, rhs + gamma)
     try:
-        x = K.solve(arb_mat(n + m, 1, known[0]), algorithm="lu").entries()
+        x = enclosed(K, arb_mat(n + m, 1, right)).entries()
     except ZeroDivisionError:
         return None
-    x = [v * s for v, s in zip(x[:n], known[1], strict=False)]
+    x = [v * s for v, s in zip(x[:n], factors, strict=False)]
     largest = max((abs(float(v.mid())) for v in x), default=0.0)
     if any(not v.is_finite() or float(v.rad()) > KNOWN * largest for v in x):
         return None if largest > 0 or not all(v.is_finite() for v in x) else x
     return x
+
+
+def enclosed(K, right):
+    """K^-1 right with radii: by elimination in balls, or of many equations by a residual, which is no proof but quick."""
+    if K.nrows() <= MOST_ENCLOSED:
+        return K.solve(right, algorithm="lu")
+    x = K.solve(right, algorithm="approx")
+    step = K.solve((right - K * x).mid(), algorithm="approx")
+    return arb_mat(x.nrows(), 1, [arb(v, 2 * abs(dv).upper()) for v, dv in zip(x.entries(), step.entries(), strict=True)])
 
 
 def balanced(K, rhs):
@@ -777,13 +849,27 @@ def balanced(K, rhs):
     return arb_mat(scaled), ([x * r for x, r in zip(rhs, factors, strict=True)], factors)
 
 
-def misfit(line, x, gamma=None, rate=None):
-    """What is left of C x = gamma, against the sum of its terms."""
-    terms = [float(c) * float(v) for c, v in zip(line, x, strict=True)]
-    if rate is not None:
-        return abs(float(rate)) / max(sum(map(abs, terms)), 1.0)
-    left = abs(float(sum((c * v for c, v in zip(line, x, strict=True)), ZERO) - gamma))
-    return left / max(sum(map(abs, terms)) + abs(float(gamma)), 1e-300)
+def left(line, x, gamma):
+    """What is left of one equation."""
+    return sum((c * v for c, v in zip(line, x, strict=True)), ZERO) - gamma
+
+
+def worst(lefts, C, x, gamma=()):
+    """The largest of what is left of equations, against the terms that rows of their size have."""
+    if not len(C):
+        return 0.0
+    scale = row_sizes(C).max() * np.abs(x).max(initial=0.0) + max((abs(float(g)) for g in gamma), default=0.0)
+    return max(abs(float(v)) for v in lefts) / max(scale, SLOW)
+
+
+def body_accelerations(system, q, u, udot):
+    """Dict body -> [angular; that of the centre of mass] (6,) that accelerations udot (doubles) give it."""
+    kept, ctx.prec = ctx.prec, BITS
+    try:
+        m = Mechanism(system, q, u)
+        return {name: m.acceleration(name, udot) for name in m.up if name != "ground"}
+    finally:
+        ctx.prec = kept
 
 
 def spread(system, q, u, tau=None, t=0.0):
@@ -792,4 +878,4 @@ def spread(system, q, u, tau=None, t=0.0):
     return float(np.abs(one - other).max(initial=0.0) / max(np.abs(one).max(initial=0.0), 1e-300))
 
 
-__all__ = ["Answer", "Mechanism", "Undetermined", "accelerations", "pairwise", "solve", "spread"]
+__all__ = ["Answer", "Mechanism", "Undetermined", "accelerations", "solve", "spread"]
