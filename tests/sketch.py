@@ -9,7 +9,8 @@ import scipy.linalg
 from flint import arb, arb_mat, ctx
 
 import whippletree as wt
-from extended_reference import Mechanism, row_sizes
+from extended_mechanism import Mechanism
+from extended_reference import row_sizes
 from whippletree.errors import ModelError
 from whippletree.model import JOINT_KINDS, Pose
 from whippletree.system.topology import find_topology

@@ -12,7 +12,8 @@ import traceback
 
 import numpy as np
 
-from adversary import Drawn, Table, Truth, draw, judge, outcome, random_scissors
+from adversary import Drawn, Table, Truth, draw, judge, outcome
+from adversary_classes import random_scissors
 
 FORMS = ("divide", "divide(lanes=False)", "divide(pieces=2)", "divide(pieces=4, lanes=False)", "dca", "dcat")
 TOLD = 1000  # systems between two lines that say how far it is

@@ -7,7 +7,9 @@ from flint import arb, arb_mat, ctx
 
 import extended_reference as extended
 import whippletree as wt
-from extended_reference import ZERO, Mechanism, closing_rows, minus, solve
+from extended_mechanism import Mechanism
+from extended_poses import SIZES, ZERO, closing_rows, inverse, minus, vector
+from extended_reference import solve
 from loop_reference import solve as solve_by_series
 from loop_zoo import FAMILIES, random_loops, slider_crank
 from random_systems import draw as draw_benign
@@ -110,9 +112,9 @@ def test_prescribed_motions():
 def bias(m, name):
     """Rate of a body's twist at u' = 0, about the world origin."""
     T, rate, second = m.path[name].T
-    inverse = extended.inverse(T)
-    V = rate * inverse
-    A = (second * inverse - V * V).entries()
+    Y = inverse(T)
+    V = rate * Y
+    A = (second * Y - V * V).entries()
     return [A[9], A[2], A[4], A[3], A[7], A[11]]
 
 
@@ -133,7 +135,7 @@ def maximal(system, q, u, tau):
         row = {n: 6 * i for i, n in enumerate(names)}
         size = 6 * len(names)
         K, right = arb_mat(size, size).tolist(), [ZERO] * size
-        gravity = extended.vector(system.model.gravity)
+        gravity = vector(system.model.gravity)
         rates = {n: bias(m, n) for n in names} | {"ground": [ZERO] * 6}
         for n in names:
             I, load = m._solid(n, gravity)
@@ -143,7 +145,7 @@ def maximal(system, q, u, tau):
                 for k in range(6):
                     K[row[n] + i][row[n] + k] = block[i][k]
         for j in system.model.joints.values():
-            if j.name in system.joints and extended.SIZES[j.kind]:
+            if j.name in system.joints and SIZES[j.kind]:
                 body, wrench = joint_force(m, j, tau)
                 for end, sign in ((body, 1), (m.up[body], -1)):
                     for i in range(6) if end != "ground" else ():
@@ -185,6 +187,15 @@ def test_agrees_with_maximal_coordinates_on_trees(seed):
     system = random_model(rng, 6, welds=0.1).compile()
     q, u, tau = random_state(system, rng)
     assert relative(maximal(system, q, u, tau), extended.accelerations(system, q, u, tau)) < 1e-14
+
+
+def test_recursion_for_large_trees_agrees_with_the_mass_matrix(monkeypatch):
+    rng = np.random.default_rng(8)
+    system = random_model(rng, 12, armature=True, welds=0.1).compile()
+    state = system, *random_state(system, rng)
+    dense = extended.accelerations(*state)
+    monkeypatch.setattr(extended, "LARGE_TREE", 0)
+    assert relative(extended.accelerations(*state), dense) < 1e-15
 
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f != "constrained"])
