@@ -8,6 +8,7 @@ FAMILY ?= chain
 FUZZ_CASES ?= 1000000
 FUZZ_SECONDS ?= inf
 SOAK_SYSTEMS ?= 20000
+SOAK_HARD ?= 100000
 SOAK_KILLS ?= 200
 SOAK_HOURS ?= 24
 
@@ -34,8 +35,9 @@ fuzz: $(VENV)/.fuzz                ## wrong files for every reader, goes on wher
 	$(BIN)/python tests/fuzz.py --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
 	! $(BIN)/python -c 'import atheris' || $(BIN)/python tests/fuzz.py --coverage --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
 
-soak: $(VENV)/.test                ## hours: random systems by every algorithm, kills and resumes, a day of a loop
+soak: $(VENV)/.test                ## hours: random and hard systems by every algorithm, kills and resumes, a day of a loop
 	$(BIN)/python tests/soak_agreement.py $(SOAK_SYSTEMS)
+	$(BIN)/python tests/soak_adversary.py $(SOAK_HARD) --scissors 1000
 	rm -rf .cache/kills && mkdir -p .cache/kills && $(BIN)/python tests/killed_runs.py .cache/kills $(SOAK_KILLS) 1
 	$(BIN)/python tests/soak_day.py $(SOAK_HOURS)
 
