@@ -156,8 +156,8 @@ def outcome(truth, name):
         return Outcome(name, "ambiguous" if truth.answer.ambiguous else "silent", error, bound)
     if components is not None and truth.beyond(udot, components):
         return Outcome(name, "silent", error, bound, "a component is beyond its own bound")
-    if CERTIFICATES and bound > LOOSE * max(error, FLOOR):
-        return Outcome(name, "loose", error, bound)
+    if CERTIFICATES and bound > LOOSE * max(error, FLOOR) and bound > LOOSE * max(FLOOR, truth.sensitivity()):
+        return Outcome(name, "ambiguous" if truth.answer.ambiguous else "loose", error, bound)
     return Outcome(name, "right", error, bound)
 
 

@@ -39,17 +39,19 @@ from .rounding import equation_sizes
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # right-hand sides of the size of a rounding
 ROUNDING = 2.0**-53
-MARGIN = 6.0  # of what the worst probe does: roundings accumulate
+MARGIN = 2.0  # of what the worst probe does: roundings accumulate
 REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 4  # refinements
+LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
 
 
 class Certificate(NamedTuple):
     """What is known of the error of accelerations u', of one state or of B states.
 
-    ``bound`` is relative to the largest acceleration of the state: ``max|u' - exact| <= bound max|u'|``.
+    ``bound`` is relative to the largest acceleration of the state: ``max|u' - exact| <= bound max|u'|``; to that of
+    gravity where u' is zero within its error.
     """
 
     algorithm: str  # that found u'
@@ -101,28 +103,34 @@ def _tree(p: Problem, r: np.ndarray) -> Errors:
 
 
 def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
-    """In the null space of the constraints, with degrees of freedom scaled by the roots of their masses."""
+    """In the null space of the constraints, by singular values."""
     system, nu = p.system, p.system.nu
     free = np.setdiff1d(np.arange(nu), list(system.forces.motions))
     M = evaluate(mass_matrices, mass_workspace, system, [p.q], nu**2).reshape(nu, nu)[np.ix_(free, free)]
-    masses = np.diag(M)
-    root = 1.0 / np.sqrt(np.where(masses > 0.0, masses, 1.0))[:, None]
     rows, held = rows_at(system, p.q, p.u, p.signals), system.constraints.follows < 0
-    C = rows.C[held][:, free] * root.T
+    C = rows.C[held][:, free]
     size = scaled_rows(C)[:, None]
-    M, C, r, s = M * root * root.T, C / size, r[free] * root, s[held] / size
+    C, r, s = C / size, r[free], s[held] / size
     U, d, Vt = np.linalg.svd(C)
     rank = int((d > rank_tolerance(system, rows)).sum())
     Y, Z, U, d = Vt[:rank].T, Vt[rank:].T, U[:, :rank], d[:rank, None]
-    part = Y @ (U.T @ s / d)
-    e = part + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (r - M @ part))
-    mu = U @ (Y.T @ (M @ e - r)[:, :1] / d)
+    part, inner, mu = Y @ (U.T @ s / d), Z.T @ M @ Z, np.zeros((len(C), r.shape[1]))
+    for _ in range(2):  # first multipliers take what they can: in their place it would drown the rest in rounding
+        rest = r + C.T @ mu
+        e = part + Z @ _solve_positive(inner, Z.T @ (rest - M @ part))
+        mu += U @ (Y.T @ (M @ e - rest) / d)
     found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)))
-    found.e[free] = root * e
+    found.e[free] = e
     found.lam[held] = (mu / size)[:, 0]
-    found.rest[free] = ((r[:, :1] + C.T @ mu) / root)[:, 0]
+    found.rest[free] = (r + C.T @ mu)[:, 0]
     found.left[held] = ((s - C @ e)[:, :1] * size)[:, 0]
     return found
+
+
+def _solve_positive(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b, scaled to a unit diagonal."""
+    root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))[:, None]
+    return root * np.linalg.solve(A * root * root.T, root * b)
 
 
 def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
@@ -155,17 +163,20 @@ def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, C
         if refined == 0:
             motion, rows, _ = equation_sizes(p.system, p.q, p.u, p.forces, p.signals, udot, lam)
             motion[motions] = 0.0
-            _require_consistent(p, rows, found.left)
+            if found.left.any():
+                _require_consistent(p, largest, motion, rows, found.left)
             probes = ROUNDING * motion[:, None] * signs[:nu], ROUNDING * rows[:, None] * signs[nu:]
             noise = MARGIN * np.abs(solve_error(p, *probes).e).max(axis=1, initial=0.0)
         off = np.abs(e).max(initial=0.0)
         if off <= max(REPAIR * largest, noise.max(initial=0.0)) or refined == MOST or not off < 0.5 * before:
             break
         udot, before = udot + e, off
-    error = 2.0 * np.abs(e) + noise + 4.0 * ROUNDING * np.abs(udot)
+    error = 2.0 * np.abs(e) + noise + ROUNDING * (4.0 * np.abs(udot) + largest)
     residual = max(_share(found.rest, motion), _share(s, rows))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bound = float(np.nan_to_num(error.max(initial=0.0) / largest, nan=0.0, posinf=np.inf))
+    worst = error.max(initial=0.0)
+    if worst >= largest:  # zero within its error
+        largest = max(largest, float(np.linalg.norm(p.system.gravity)))
+    bound = float(worst / largest) if worst < np.inf and largest > 0.0 else np.inf * worst
     settled = bool(off <= max(SETTLED * largest, noise.max(initial=0.0)))
     return udot, Certificate(algorithm, bound if settled else np.inf, error, residual, refined)
 
@@ -193,14 +204,19 @@ def _share(left: np.ndarray, size: np.ndarray) -> float:
     return float((np.abs(left)[size > 0.0] / size[size > 0.0]).max(initial=0.0))
 
 
-def _require_consistent(p: Problem, rows: np.ndarray, left: np.ndarray) -> None:
-    """Refuse constraint equations that contradict each other: no acceleration meets them all."""
+def _require_consistent(
+    p: Problem, largest: float, motion: np.ndarray, rows: np.ndarray, left: np.ndarray
+) -> None:
+    """Refuse constraint equations that contradict each other: what no acceleration can give them is beyond rounding, of
+    their terms and of what the terms of the equations of motion would do to them one by one."""
     system = p.system
-    open_by = rows_at(system, p.q, p.u, p.signals, matrix=False).g
-    gap = np.abs(open_by).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
-    if not (np.abs(left) > (CONTRADICT + PER_GAP * gap) * rows).any():
-        return
-    raise contradiction(system, left, (CONTRADICT + PER_GAP * gap) * rows)
+    found = rows_at(system, p.q, p.u, p.signals)
+    masses = np.diag(evaluate(mass_matrices, mass_workspace, system, [p.q], system.nu**2).reshape(system.nu, -1))
+    alone = np.abs(found.C) @ np.where(masses > 0.0, motion / np.where(masses > 0.0, masses, 1.0), 0.0)
+    gap = np.abs(found.g).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
+    allowed = (CONTRADICT + PER_GAP * gap) * (rows + alone) + LEAST * max(1.0, largest)
+    if (np.abs(left) > allowed).any():
+        raise contradiction(system, left, allowed)
 
 
 def contradiction(system: System, left: np.ndarray, allowed: np.ndarray) -> SimulationError:
