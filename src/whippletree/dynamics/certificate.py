@@ -25,24 +25,24 @@ from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_forces import shortest_multipliers
 from .constraint_rows import rows_at
-from .evaluate import evaluate
+from .evaluate import evaluate, prepare
 from .multipliers import PER_GAP
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 from .nullspace import rank_tolerance, scaled_rows
-from .operators import solutions
+from .operators import pivots, solutions
 from .operators import workspace as solution_workspace
 from .reduction_correct import corrections_of
 from .reduction_loads import loads_of
-from .rounding import equation_sizes
+from .rounding import ROUNDING, Probe, probes_of
 
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # right-hand sides of the size of a rounding
-ROUNDING = 2.0**-53
-MARGIN = 2.0  # of what the worst probe does: roundings accumulate
+MARGIN = 10.0  # of what the worst probe does: roundings accumulate
 REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 4  # refinements
+LOST = 0.02  # of a pivot, which may be rounding: nothing that is divided by it can be relied on
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
 
@@ -78,6 +78,7 @@ class Errors(NamedTuple):
     lam: np.ndarray  # (nr)  multipliers
     rest: np.ndarray  # (nu) residual of the equations of motion beside the multipliers
     left: np.ndarray  # (nr) what no acceleration can give the constraint equations
+    loss: float  # of the least pivot, relative: how much of it may be rounding
 
 
 def residual_of(p: Problem, udot: np.ndarray) -> np.ndarray:
@@ -99,7 +100,19 @@ def _tree(p: Problem, r: np.ndarray) -> Errors:
 
     flat = np.ascontiguousarray(r).ravel()
     e = evaluate(solutions, workspace, p.system, [p.q, flat], flat.size).reshape(r.shape)
-    return Errors(e, np.zeros(0), r[:, 0], np.zeros(0))
+    return Errors(e, np.zeros(0), r[:, 0], np.zeros(0), _pivot_loss(p.system, p.q))
+
+
+def _pivot_loss(system: System, q: np.ndarray) -> float:
+    """Of the articulated-body pivots D, against the composite inertia that they are left of."""
+    if system.nu > DENSE:
+        return 0.0  # of a long chain levers alone would count
+    D, nu = np.zeros(system.nu), system.nu
+    prepare(pivots, 1, 1)
+    pivots(solution_workspace(system), np.ascontiguousarray(q), D, 0, 1)
+    M = evaluate(mass_matrices, mass_workspace, system, [q], nu**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(ROUNDING * M[:: nu + 1] / D, nan=np.inf).max(initial=0.0))
 
 
 def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
@@ -119,7 +132,8 @@ def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
         rest = r + C.T @ mu
         e = part + Z @ _solve_positive(inner, Z.T @ (rest - M @ part))
         mu += U @ (Y.T @ (M @ e - rest) / d)
-    found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)))
+    loss = _loss(np.abs(Z.T) @ np.abs(M) @ np.abs(Z), inner)
+    found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)), loss)
     found.e[free] = e
     found.lam[held] = (mu / size)[:, 0]
     found.rest[free] = (r + C.T @ mu)[:, 0]
@@ -133,11 +147,20 @@ def _solve_positive(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return root * np.linalg.solve(A * root * root.T, root * b)
 
 
+def _loss(terms: np.ndarray, A: np.ndarray) -> float:
+    """Rounding of the terms of A against its least eigenvalue, at unit diagonal."""
+    if not len(A):
+        return 0.0
+    root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
+    least = np.linalg.eigvalsh(A * root * root[:, None])[0]
+    return float(ROUNDING * (terms * root * root[:, None]).max() / least) if least > 0.0 else np.inf
+
+
 def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
     """By the factors of reduction, O(n + m): multipliers take what they can of the first residual before it is solved."""
     lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)
     rest = np.column_stack([-left, r[:, 1:]])
-    return Errors(corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam, -left, 0.0 * s[:, 0])
+    return Errors(corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam, -left, 0.0 * s[:, 0], 0.0)
 
 
 def solve_error(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
@@ -151,34 +174,38 @@ def solve_error(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
 
 def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
     """u', corrected where its error is more than rounding, and its certificate."""
-    nu, nr, motions = p.system.nu, p.system.constraints.count, list(p.system.forces.motions)
-    signs = np.random.default_rng(PROBES).choice([-1.0, 1.0], (nu + nr, PROBES))
-    lam, noise, before = np.zeros(nr), np.zeros(nu), np.inf
+    lam, noise, before = np.zeros(p.system.constraints.count), np.zeros(p.system.nu), np.inf
     for refined in range(MOST + 1):
-        r = residual_of(p, udot)
-        motion, rows, s = equation_sizes(p.system, p.q, p.u, p.forces, p.signals, udot, lam)
-        s = np.where(p.system.constraints.follows < 0, s, 0.0)
-        found = solve_error(p, r[:, None], s[:, None])
-        e, lam, largest = found.e[:, 0], found.lam, np.abs(udot).max(initial=0.0)
+        r, largest = residual_of(p, udot), np.abs(udot).max(initial=0.0)
+        lacks = _lacks(p, udot, lam)
+        found = solve_error(p, r[:, None], lacks[:, None])
+        e, lam = found.e[:, 0], found.lam
         if refined == 0:
-            motion, rows, _ = equation_sizes(p.system, p.q, p.u, p.forces, p.signals, udot, lam)
-            motion[motions] = 0.0
+            probes = probes_of(*p, udot, lam, PROBES)
+            probes.motion[list(p.system.forces.motions)] = 0.0
             if found.left.any():
-                _require_consistent(p, largest, motion, rows, found.left)
-            probes = ROUNDING * motion[:, None] * signs[:nu], ROUNDING * rows[:, None] * signs[nu:]
-            noise = MARGIN * np.abs(solve_error(p, *probes).e).max(axis=1, initial=0.0)
+                _require_consistent(p, largest, probes, found.left)
+            noise = MARGIN * np.abs(solve_error(p, probes.motion, probes.rows).e).max(axis=1, initial=0.0)
         off = np.abs(e).max(initial=0.0)
         if off <= max(REPAIR * largest, noise.max(initial=0.0)) or refined == MOST or not off < 0.5 * before:
             break
         udot, before = udot + e, off
     error = 2.0 * np.abs(e) + noise + ROUNDING * (4.0 * np.abs(udot) + largest)
-    residual = max(_share(found.rest, motion), _share(s, rows))
+    residual = max(_share(found.rest, probes.motion), _share(lacks, probes.rows))
     worst = error.max(initial=0.0)
+    if off > max(SETTLED * largest, noise.max(initial=0.0)) or not found.loss < LOST:
+        return udot, Certificate(algorithm, np.inf, np.full_like(error, np.inf), residual, refined)
     if worst >= largest:  # zero within its error
         largest = max(largest, float(np.linalg.norm(p.system.gravity)))
     bound = float(worst / largest) if worst < np.inf and largest > 0.0 else np.inf * worst
-    settled = bool(off <= max(SETTLED * largest, noise.max(initial=0.0)))
-    return udot, Certificate(algorithm, bound if settled else np.inf, error, residual, refined)
+    return udot, Certificate(algorithm, bound, error, residual, refined)
+
+
+def _lacks(p: Problem, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    """(nr) gamma - C u', of the equations that hold."""
+    if not p.system.constraints.count:
+        return lam
+    return np.where(p.system.constraints.follows < 0, probes_of(*p, udot, lam, 1).lacks, 0.0)
 
 
 def certify_all(
@@ -199,22 +226,21 @@ def certify_all(
     return np.array([a for a, _ in found]).reshape(udot.shape), Certificate(algorithm, *map(np.array, columns))
 
 
-def _share(left: np.ndarray, size: np.ndarray) -> float:
-    """The largest of what is left of equations, relative to their terms."""
+def _share(left: np.ndarray, probes: np.ndarray) -> float:
+    """The largest of what is left of equations, relative to the terms that their roundings show."""
+    size = np.abs(probes).max(axis=1, initial=0.0) / ROUNDING
     return float((np.abs(left)[size > 0.0] / size[size > 0.0]).max(initial=0.0))
 
 
-def _require_consistent(
-    p: Problem, largest: float, motion: np.ndarray, rows: np.ndarray, left: np.ndarray
-) -> None:
+def _require_consistent(p: Problem, largest: float, probes: Probe, left: np.ndarray) -> None:
     """Refuse constraint equations that contradict each other: what no acceleration can give them is beyond rounding, of
     their terms and of what the terms of the equations of motion would do to them one by one."""
     system = p.system
     found = rows_at(system, p.q, p.u, p.signals)
     masses = np.diag(evaluate(mass_matrices, mass_workspace, system, [p.q], system.nu**2).reshape(system.nu, -1))
-    alone = np.abs(found.C) @ np.where(masses > 0.0, motion / np.where(masses > 0.0, masses, 1.0), 0.0)
+    alone = np.abs(found.C) @ np.where(masses > 0.0, probes.motion_size / np.where(masses > 0.0, masses, 1.0), 0.0)
     gap = np.abs(found.g).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
-    allowed = (CONTRADICT + PER_GAP * gap) * (rows + alone) + LEAST * max(1.0, largest)
+    allowed = (CONTRADICT + PER_GAP * gap) * (probes.row_size + alone) + LEAST * max(1.0, largest)
     if (np.abs(left) > allowed).any():
         raise contradiction(system, left, allowed)
 

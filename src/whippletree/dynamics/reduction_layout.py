@@ -241,7 +241,15 @@ class Layout:
                 size += 7 + m + max(count, first + group)
             elif op == EXCHANGE:
                 j, names, rows, count = more
-                step += [place.slots["freedom", j], size, at + place.row(0), len(self.maps), len(names), len(rows), count]
+                step += [
+                    place.slots["freedom", j],
+                    size,
+                    at + place.row(0),
+                    len(self.maps),
+                    len(names),
+                    len(rows),
+                    count,
+                ]
                 self.maps += [*(place.slots["freedom", name] for name in names), *rows]
                 size += exchange_size(len(names), len(rows))
             elif op == MODAL:
