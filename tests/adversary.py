@@ -71,6 +71,7 @@ ROUNDINGS = 100  # of the state, whose effect is allowed too where no bound is s
 LOOSE = 1e3  # times the true error
 FLOOR = 8 * EPS  # what the true error is taken as at least
 DROPPED = 10  # times a singular value that is left out, by which it does not matter which equation is
+JUDGED = ("right", "loose", "silent", "crash")  # what has a true error
 OUTCOMES = ("right", "named error", "ambiguous", "loose", "silent", "crash")
 
 
@@ -187,8 +188,9 @@ class Table:
         for o in outcomes:
             key = kind, o.algorithm
             self.counts.setdefault(key, dict.fromkeys(OUTCOMES, 0))[o.outcome] += 1
-            if o.outcome != "named error" and not o.error <= self.worst.get(key, (-1.0,))[0]:
-                self.worst[key] = o.error, seed
+            failed, before = o.outcome in ("silent", "crash"), self.worst.get(key, (-1.0, 0, False))
+            if failed > before[2] or (failed == before[2] and o.outcome in JUDGED and not o.error <= before[0]):
+                self.worst[key] = o.error, seed, failed
             if o.note:
                 self.notes.setdefault((o.algorithm, o.outcome, o.note[:90]), [0, seed])[0] += 1
 
@@ -207,13 +209,13 @@ class Table:
         """One line for each class and algorithm with silent answers or crashes."""
         for (kind, name), c in sorted(self.counts.items()):
             if c["silent"] + c["crash"]:
-                error, seed = self.worst[kind, name]
+                error, seed, _ = self.worst[kind, name]
                 yield f"{kind}, {name}: {c['silent']} silent, {c['crash']} crashes, worst {error:.1e} at seed {seed}"
 
     def lines(self):
         yield f"{'class':18s} {'algorithm':12s} " + " ".join(f"{o:>11s}" for o in OUTCOMES) + "   worst error, seed"
         for (kind, name), counts in sorted(self.counts.items()):
-            error, seed = self.worst.get((kind, name), (0.0, "-"))
+            error, seed, _ = self.worst.get((kind, name), (0.0, "-", False))
             yield f"{kind:18s} {name:12s} " + " ".join(f"{counts[o]:11d}" for o in OUTCOMES) + f"   {error:.1e}  {seed}"
 
 

@@ -312,7 +312,8 @@ class Mechanism:
         e = apply(m.F, times(1 / size, p))
         bend = (dot(p, second) + dot(rate, rate)) / size
         if not self.swapped:
-            bend -= (dot(p, rate) / size) ** 2 / size
+            along_it = dot(p, rate) / size
+            bend -= along_it * along_it / size  # ** of a ball around zero is NaN
         row = cross(m.x, e) + e, [dot(p, p).sqrt() - arb(c.length), dot(p, rate) / size, bend]
         return [self._between(c.name, m, row)]
 

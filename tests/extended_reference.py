@@ -36,6 +36,7 @@ MOST_ENCLOSED = 250  # equations to eliminate in balls
 LARGE_TREE = 60  # coordinates of a tree, beyond which its mass matrix is not formed
 CONTRADICTS = 1e-7  # residual of a dropped equation, against its terms
 
+NOTHING = 1e-30  # an acceleration that is zero
 SLOW = 1e-3  # velocities and accelerations below which equations are not compared any more closely
 
 
@@ -162,8 +163,8 @@ def _solve_tree(make, tau):
 
 
 def known(x):
-    """Whether balls are small enough."""
-    largest = max((abs(float(v.mid())) for v in x), default=0.0)
+    """Whether balls are small enough against the largest number, which is zero where nothing can move."""
+    largest = max((abs(float(v.mid())) for v in x), default=0.0) + NOTHING
     return all(v.is_finite() and float(v.rad()) <= KNOWN * largest for v in x)
 
 

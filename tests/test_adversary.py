@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import adversary
+import soak_adversary
 import whippletree as wt
-from adversary import CERTIFICATES, Drawn, Table, Truth, draw, judge, outcome
+from adversary import CERTIFICATES, Drawn, Outcome, Table, Truth, draw, judge, outcome
 from adversary_classes import (
     base_of,
     chain,
@@ -81,6 +82,17 @@ def test_outcomes_by_a_stated_bound(monkeypatch, off, bound, expected):
     monkeypatch.setattr(adversary, "CERTIFICATES", True)
     monkeypatch.setattr(wt, "forward_dynamics", answers)
     assert [o.outcome for o in judge(drawn, ("articulated",))] == [expected]
+
+
+@pytest.mark.parametrize(("result", "code"), [("right", 0), ("named error", 0), ("silent", 1), ("crash", 1)])
+def test_the_soak_prints_a_table_and_fails_if_any_answer_was_silent(monkeypatch, capsys, result, code):
+    found = Outcome("articulated", result, 1e-3, 1e-9, "noted")
+    monkeypatch.setattr(soak_adversary, "draw", lambda seed: Drawn("tree", None, None, None, None))
+    monkeypatch.setattr(soak_adversary, "judge", lambda drawn: [found])
+    assert soak_adversary.main(["3", "--first", "5"]) == code
+    printed = capsys.readouterr().out
+    assert "3 systems" in printed
+    assert "noted, first at seed 5" in printed
 
 
 # ---- nearly parallel hinges
