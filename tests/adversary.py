@@ -65,7 +65,7 @@ def _drawn(kind, rng):
 
 # ---- what algorithms answer
 
-CERTIFICATES = False  # whether forward_dynamics states a bound of its error
+CERTIFICATES = True  # whether forward_dynamics states a bound of its error
 PROVISIONAL = 1e-9  # bound to hold where it does not
 ROUNDINGS = 100  # of the state, whose effect is allowed too where no bound is stated
 LOOSE = 1e3  # times the true error

@@ -34,7 +34,7 @@ from .operators import pivots, solutions
 from .operators import workspace as solution_workspace
 from .reduction_correct import corrections_of
 from .reduction_loads import loads_of
-from .rounding import ROUNDING, Probe, probes_of
+from .rounding import ROUNDING, Probe, diagonal_terms, probes_of
 
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # right-hand sides of the size of a rounding
@@ -42,7 +42,7 @@ MARGIN = 10.0  # of what the worst probe does: roundings accumulate
 REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 4  # refinements
-LOST = 0.02  # of a pivot, which may be rounding: nothing that is divided by it can be relied on
+LOST = 1e-3  # of a pivot, which may be rounding: nothing that is divided by it can be relied on
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
 
@@ -107,12 +107,12 @@ def _pivot_loss(system: System, q: np.ndarray) -> float:
     """Of the articulated-body pivots D, against the composite inertia that they are left of."""
     if system.nu > DENSE:
         return 0.0  # of a long chain levers alone would count
-    D, nu = np.zeros(system.nu), system.nu
+    D = np.zeros(system.nu)
     prepare(pivots, 1, 1)
     pivots(solution_workspace(system), np.ascontiguousarray(q), D, 0, 1)
-    M = evaluate(mass_matrices, mass_workspace, system, [q], nu**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.nan_to_num(ROUNDING * M[:: nu + 1] / D, nan=np.inf).max(initial=0.0))
+    if not (D > 0.0).all():
+        return np.inf
+    return float((ROUNDING * diagonal_terms(system, q) / D).max(initial=0.0))
 
 
 def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
@@ -132,7 +132,9 @@ def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
         rest = r + C.T @ mu
         e = part + Z @ _solve_positive(inner, Z.T @ (rest - M @ part))
         mu += U @ (Y.T @ (M @ e - rest) / d)
-    loss = _loss(np.abs(Z.T) @ np.abs(M) @ np.abs(Z), inner)
+    terms = np.abs(M)
+    np.fill_diagonal(terms, diagonal_terms(system, p.q)[free])
+    loss = _loss(np.abs(Z.T) @ terms @ np.abs(Z), inner)
     found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)), loss)
     found.e[free] = e
     found.lam[held] = (mu / size)[:, 0]

@@ -13,7 +13,7 @@ from ..kernels.blocks import make_memory
 from ..kernels.compare import larger
 from ..kernels.constraint_layout import ROW_NUMBERS
 from ..kernels.constraints import constrain, ends_of_row
-from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ..kernels.spatial import (
     add,
@@ -28,6 +28,7 @@ from ..kernels.spatial import (
     mul_rigid,
     rigid_force,
     scale,
+    store3,
     store6,
     sub,
 )
@@ -106,12 +107,12 @@ def lever_sizes(k, i, S):
 
 @inline
 def row_sizes(m, k, one, other, wr):
-    """How large the terms of a constraint's wrench are: places in the world are compared where components differ"""
+    """How large the terms of a constraint's wrench are: places are compared in the world"""
     far = (0.0, 0.0, 0.0)
-    if one > 0 and other > 0 and m.component[one] != m.component[other]:
-        far = add3(size3(load3(k.point, m.component[one])), size3(load3(k.point, m.component[other])))
-    elif one > 0 or other > 0:
-        far = size3(load3(k.point, m.component[max(one, other)])) if min(one, other) == 0 else far
+    if one > 0:
+        far = size3(load3(k.point, m.component[one]))
+    if other > 0:
+        far = add3(far, size3(load3(k.point, m.component[other])))
     return add(size6(wr), join(cross_sizes(far, size3(linear(wr))), (0.0, 0.0, 0.0)))
 
 
@@ -210,6 +211,41 @@ def probe(memory, q, u, forces, signals, udot, lam, signs, motion, rows):
         store6(g, p, add(load6(g, p), gi))
         store6(df, p, add(load6(df, p), di))
     return 0.0
+
+
+@entry
+def inertia_terms(memory, q, out):
+    """How large the terms of each diagonal entry of the mass matrix are, of one state of rigid bodies"""
+    m, end = unpack(memory)
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    mass, n = take(buffer, n, m.nb)
+    h, n = take(buffer, n, 3 * m.nb)
+    J, n = take(buffer, n, 6 * m.nb)
+    place(m, q, k)
+    for i in range(m.nb):
+        put(mass, i, m.mass[i])
+        store3(h, i, size3(load3(k.h, i)))
+        store6(J, i, size6(load6(k.J, i)))
+    for i in range(m.nb - 1, 0, -1):
+        p = m.parent[i]
+        for j in range(m.dof[i], m.dof[i + 1]):
+            S = lever_sizes(k, i, load6(k.S, j))
+            put(out, j, m.armature[j] + dot(S, momentum_sizes(get(mass, i), load3(h, i), load6(J, i), S)))
+        put(mass, p, get(mass, p) + get(mass, i))
+        store3(h, p, add3(load3(h, p), load3(h, i)))
+        store6(J, p, add(load6(J, p), load6(J, i)))
+    return 0.0
+
+
+def diagonal_terms(system: System, q: np.ndarray) -> np.ndarray:
+    """(nu) How large the terms of the diagonal of the mass matrix are."""
+    if system.flexible:
+        nu = system.nu
+        return np.abs(evaluate(mass_matrices, mass_workspace, system, [q], nu**2)[:: nu + 1])
+    out = np.zeros(system.nu)
+    inertia_terms(workspace(system), np.ascontiguousarray(q), out)
+    return out
 
 
 def workspace(system: System) -> Any:
