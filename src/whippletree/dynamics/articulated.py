@@ -24,6 +24,7 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
+from ..kernels.compare import NEGATIVE, lane_most, larger
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, put, scratch
 from ..kernels.outside import ACCELERATE, ELIMINATE, PRESS, call_flexible
@@ -56,8 +57,12 @@ def workspace(system: System, lanes: int = 1) -> np.ndarray:
 
 
 @inline
-def eliminate(m, k, tau, w, j, IA, pA):
-    """Ia and pa: what the inboard side feels once freedom j moves freely"""
+def eliminate(m, k, tau, w, j, IA, pA, turns, moves, loss):
+    """Ia and pa: what the inboard side feels once joint coordinate j moves freely, and the loss so far.
+
+    The loss is what a rounding of the largest inertia so far, ``turns`` and ``moves``, is of the pivot; beyond all
+    numbers where the pivot is negative.
+    """
     S = load6(k.S, j)
     U = mul(IA, S)
     d = 1.0 / (dot(S, U) + m.resist[j])
@@ -65,11 +70,16 @@ def eliminate(m, k, tau, w, j, IA, pA):
     store6(w.U, j, U)
     put(w.d, j, d)
     put(w.uA, j, uA)
-    return sub_outer(IA, d, U), axpy(d * uA, U, pA)  # Ia = IA - U d U', pa = pA + U d uA
+    terms = turns * (S[0] * S[0] + S[1] * S[1] + S[2] * S[2]) + moves * (S[3] * S[3] + S[4] * S[4] + S[5] * S[5])
+    loss = larger(loss, larger(d * terms, NEGATIVE * (d * terms)))
+    return sub_outer(IA, d, U), axpy(d * uA, U, pA), loss  # Ia = IA - U d U', pa = pA + U d uA
 
 
 @inline
 def solve(m, k, tau, wrench, w, udot):
+    """u' under tau and wrenches. Returns the loss: how many roundings of its terms the least pivot may be off by"""
+    zero = 0.0 * get(k.R, 0)
+    turns, moves, loss = zero, zero, zero
     for i in range(m.nb - 1, 0, -1):  # tips to ground
         if m.kind[i] < 0:
             if m.kind[i] == MODES:  # with its nodes
@@ -82,10 +92,11 @@ def solve(m, k, tau, wrench, w, udot):
             pA = sub(pA, load6(wrench, i))
         IA = add_rigid(load21(w.IA, i), mass, h, J)  # rows of leaves stay zero, as workspace made them
         pA = add(pA, load6(w.pA, i))
+        turns, moves = larger(turns, IA[0] + IA[3] + IA[5]), larger(moves, IA[15] + IA[18] + IA[20])
         j = m.dof[i]
         for n in range(m.dof[i + 1] - 1, j, -1):
-            IA, pA = eliminate(m, k, tau, w, n, IA, pA)
-        IA, pA = eliminate(m, k, tau, w, j, IA, pA)
+            IA, pA, loss = eliminate(m, k, tau, w, n, IA, pA, turns, moves, loss)
+        IA, pA, loss = eliminate(m, k, tau, w, j, IA, pA, turns, moves, loss)
         p = m.parent[i]
         if p > 0:
             if m.first[i]:
@@ -110,13 +121,14 @@ def solve(m, k, tau, wrench, w, udot):
             x = axpy(udot_j, load6(k.S, j), x)
             put(udot, j, udot_j)
         store6(w.x, i, x)
+    return loss
 
 
 @entry
 def accelerations(memory, q, u, forces, udot, start, stop):
     """udot of the states start to stop, one or a batch in lanes, under tau and then wrenches if any.
 
-    Returns 0 if all is well, else not a number.
+    Returns the largest loss if all is well, else not a number.
     """
     m, end = unpack(memory)
     if mismatch(m, q, u, forces, udot):
@@ -125,12 +137,12 @@ def accelerations(memory, q, u, forces, udot, start, stop):
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
     block, n = take_block(m, buffer, n, forces)
-    total = 0.0
+    total, loss = 0.0, 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        solve(m, k, tau, wrench, w, out)
+        loss = max(loss, lane_most(solve(m, k, tau, wrench, w, out)))
         scatter(out, s, udot)
         total += checksum(out) + unit_check(k)
-    return total
+    return total + loss

@@ -26,10 +26,11 @@ from .composite import workspace as mass_workspace
 from .constraint_forces import shortest_multipliers
 from .constraint_rows import rows_at
 from .evaluate import evaluate, prepare
+from .inputs import body_of
 from .multipliers import PER_GAP
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
-from .nullspace import rank_tolerance, scaled_rows
+from .nullspace import rank_tolerance, scaled_rows, spread
 from .operators import pivots, solutions
 from .operators import workspace as solution_workspace
 from .reduction_correct import corrections_of
@@ -47,6 +48,10 @@ LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
 
 
+class Unreliable(SimulationError):
+    """Accelerations whose error no refinement bounds."""
+
+
 class Certificate(NamedTuple):
     """What is known of the error of accelerations u', of one state or of B states.
 
@@ -62,7 +67,7 @@ class Certificate(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One state to be solved: the generalized forces are all that act, wrenches on bodies stand behind them."""
+    """A state to be solved: the generalized forces are all that act, wrenches on bodies stand behind them."""
 
     system: System
     q: np.ndarray
@@ -134,7 +139,7 @@ def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
         mu += U @ (Y.T @ (M @ e - rest) / d)
     terms = np.abs(M)
     np.fill_diagonal(terms, diagonal_terms(system, p.q)[free])
-    loss = _loss(np.abs(Z.T) @ terms @ np.abs(Z), inner)
+    loss = ROUNDING * spread(np.abs(Z.T) @ terms @ np.abs(Z), inner)
     found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)), loss)
     found.e[free] = e
     found.lam[held] = (mu / size)[:, 0]
@@ -147,15 +152,6 @@ def _solve_positive(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A^-1 b, scaled to a unit diagonal."""
     root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))[:, None]
     return root * np.linalg.solve(A * root * root.T, root * b)
-
-
-def _loss(terms: np.ndarray, A: np.ndarray) -> float:
-    """Rounding of the terms of A against its least eigenvalue, at unit diagonal."""
-    if not len(A):
-        return 0.0
-    root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
-    least = np.linalg.eigvalsh(A * root * root[:, None])[0]
-    return float(ROUNDING * (terms * root * root[:, None]).max() / least) if least > 0.0 else np.inf
 
 
 def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
@@ -196,7 +192,7 @@ def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, C
     residual = max(_share(found.rest, probes.motion), _share(lacks, probes.rows))
     worst = error.max(initial=0.0)
     if off > max(SETTLED * largest, noise.max(initial=0.0)) or not found.loss < LOST:
-        return udot, Certificate(algorithm, np.inf, np.full_like(error, np.inf), residual, refined)
+        raise _lost(p, algorithm, off / largest if largest else np.inf, found.loss, e)
     if worst >= largest:  # zero within its error
         largest = max(largest, float(np.linalg.norm(p.system.gravity)))
     bound = float(worst / largest) if worst < np.inf and largest > 0.0 else np.inf * worst
@@ -210,22 +206,19 @@ def _lacks(p: Problem, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:
     return np.where(p.system.constraints.follows < 0, probes_of(*p, udot, lam, 1).lacks, 0.0)
 
 
-def certify_all(
-    system: System,
-    algorithm: str,
-    q: np.ndarray,
-    u: np.ndarray,
-    forces: np.ndarray,
-    signals: np.ndarray,
-    udot: np.ndarray,
-) -> tuple[np.ndarray, Certificate]:
-    """The same of one state or of a batch, under all forces."""
-    if q.ndim == 1:
-        return certify(Problem(system, q, u, forces, signals), udot, algorithm)
-    states = zip(q, u, forces, signals, udot, strict=True)
-    found = [certify(Problem(system, *state), a, algorithm) for *state, a in states]
-    columns = zip(*(c[1:] for _, c in found), strict=True)
-    return np.array([a for a, _ in found]).reshape(udot.shape), Certificate(algorithm, *map(np.array, columns))
+def _lost(p: Problem, algorithm: str, off: float, loss: float, e: np.ndarray) -> Unreliable:
+    """The complaint about accelerations that cannot be relied on."""
+    if not loss < LOST:
+        why = "a pivot of the mass matrix is the difference of terms that cancel to rounding"
+    else:
+        why = f"a correction of {off:.1e} of the largest acceleration stays, after refinement"
+    j = int(np.argmax(np.abs(e)))
+    return Unreliable(
+        f"accelerations of '{p.system.name}' by '{algorithm}' are lost to rounding",
+        got=why,
+        where=p.system.mechanical(body_of(p.system, "u", j)),
+        hint="masses or lengths differ too much for doubles: leave out what is tiny, or weld it to its neighbour",
+    )
 
 
 def _share(left: np.ndarray, probes: np.ndarray) -> float:

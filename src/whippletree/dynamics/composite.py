@@ -24,6 +24,7 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
+from ..kernels.compare import NEGATIVE, lane_most, larger
 from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import FLEXIBLE
@@ -128,21 +129,27 @@ def back_substitute(m, M, x):
 
 @kernel
 def solve(m, k, tau, wrench, w, udot):
-    """M udot = tau - bias"""
+    """M udot = tau - bias. Returns the loss: how many roundings of M_jj the least pivot may be off by"""
     balance(m, k, w.zero, wrench, w.f, w.x, udot)
     for j in range(m.nu):
         put(udot, j, get(tau, j) - get(udot, j))
     fill_mass_matrix(m, k, w.bodies, w.M)
     for j in range(m.nu):
-        if m.resist[j] == math.inf:  # a given motion: no force moves it
+        put(w.f, j, get(w.M, j * m.nu + j))
+        if m.resist[j] == math.inf:  # a prescribed motion: no force moves it
             put(w.M, j * m.nu + j, math.inf + get(w.M, j * m.nu + j))
     factor(m, w.M)
     back_substitute(m, w.M, udot)
+    loss = 0.0 * get(k.R, 0)
+    for j in range(m.nu):
+        share = get(w.f, j) / get(w.M, j * m.nu + j)
+        loss = larger(loss, larger(share, NEGATIVE * share))
+    return loss
 
 
 @entry
 def accelerations(memory, q, u, forces, udot, start, stop):
-    """udot of the states start to stop, under tau and then wrenches if any. Returns 0 if all is well."""
+    """udot of the states start to stop, under tau and then wrenches if any. Returns the largest loss if all is well."""
     m, end = unpack(memory)
     if mismatch(m, q, u, forces, udot):
         return np.nan
@@ -150,15 +157,15 @@ def accelerations(memory, q, u, forces, udot, start, stop):
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
     block, n = take_block(m, buffer, n, forces)
-    total = 0.0
+    total, loss = 0.0, 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        solve(m, k, tau, wrench, w, out)
+        loss = max(loss, lane_most(solve(m, k, tau, wrench, w, out)))
         scatter(out, s, udot)
         total += checksum(out) + unit_check(k)
-    return total
+    return total + loss
 
 
 @entry

@@ -12,15 +12,17 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, SimulationError
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
-from .certificate import Certificate, certify_all
-from .choose import ALGORITHMS, choose, make_quick, use_of
+from .certificate import Certificate, Problem
+from .choose import ALGORITHMS, able_to_solve, choose, make_quick, use_of
 from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
-from .loads import given_accelerations, loads, tiled_signals
+from .loads import loads, tiled_signals
+from .trust import Solved, certified, trusted
+from .trust import loss_limit as _loss_limit
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 _empty, _zeros = np.empty, np.zeros
@@ -108,43 +110,60 @@ def forward_dynamics(
             except TypeError:
                 total = of_copies(_accelerations, memory, (q, u, tau), udot)
             waiting.append(memory)
-            if total == 0.0:
+            if total is not None and total <= _loss_limit(system, "articulated"):
                 return udot
     if plain:
         found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
         found = divide.quick(system, q, u, tau, algorithm, threads) if found is None else found
         if found is not None:
             return found
-    module: Any
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     name = choose(system, algorithm, use_of(Q, threads))
-    module, said, given = ALGORITHMS[name], (algorithm, name, threads), None
     if system.forces.any:
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
         T = T + loads(system, Q, U, t, threads).tau
-        given = given_accelerations(system, t, U)
-    applied = with_wrenches(system, T, wrenches, Q)
-    forces = applied
-    if given is not None:
-        still = _needed(system, Q, U, np.zeros_like(U)) - _needed(system, Q, U, given)
-        forces = with_wrenches(system, T + still, wrenches, Q)
-    signals = tiled_signals(system, t, Q)
-    inputs, names = [Q, U, forces], ["q", "u", "tau"]
-    if "loops" in module.SUPPORTS:
-        inputs, names = [*inputs, signals], [*names, "time"]
-    if module is divide:
-        module, threads = divide.divided(system, name if algorithm == "auto" else algorithm, threads, Q.ndim == 1)
-    elif module is subchains:
-        module = subchains.cut_as(algorithm)
-    udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names)
+    applied, signals, losses = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q), []
+    way = name if algorithm == "auto" else algorithm
+    udot = _solve(Problem(system, Q, U, applied, signals), name, way, threads, losses)
     if Q.ndim == 1:
-        make_quick(system, *said)
-    if given is not None:
-        rows = list(system.forces.motions)
-        udot[..., rows] = given[..., rows]
+        make_quick(system, algorithm, name, threads)
+    solved = Solved(system, name, Q, U, applied, signals, udot)
     if certificate:
-        return certify_all(system, name, Q, U, applied, signals, udot)
+        return certified(solved, algorithm == "auto")
+    return trusted(solved, max(losses, default=0.0), algorithm == "auto")
+
+
+def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[float]) -> np.ndarray:
+    """Accelerations by an algorithm of that name, with the options of ``way``, under all forces."""
+    module: Any = ALGORITHMS[name]
+    system, forces, motions = p.system, p.forces, p.system.forces.motions
+    given = np.zeros_like(p.u)
+    for row, function in motions.items():
+        given[..., row] = p.signals[..., 3 + 3 * function]
+    if motions:
+        forces = forces.copy()
+        forces[..., : system.nu] += _needed(system, p.q, p.u, np.zeros_like(p.u)) - _needed(system, p.q, p.u, given)
+    inputs, names = [p.q, p.u, forces], ["q", "u", "tau"]
+    if "loops" in module.SUPPORTS:
+        inputs, names = [*inputs, p.signals], [*names, "time"]
+    if module is divide:
+        module, threads = divide.divided(system, way, threads, p.q.ndim == 1)
+    elif module is subchains:
+        module = subchains.cut_as(way)
+    udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names, losses)
+    rows = list(motions)
+    udot[..., rows] = given[..., rows]
     return udot
+
+
+def solve_again(p: Problem, name: str) -> np.ndarray | None:
+    """Accelerations of one state by another algorithm; None if it cannot solve the System or fails."""
+    if name not in able_to_solve(p.system):
+        return None
+    try:
+        return _solve(p, name, name, None, [])
+    except SimulationError:
+        return None
 
 
 def inverse_dynamics(

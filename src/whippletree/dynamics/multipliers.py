@@ -45,6 +45,8 @@ from .sliding import slide
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
+CLEAR = 1e-13  # of the same: more is not redundant for sure
+BEYOND = 1e30  # a loss that no limit allows
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 
 
@@ -301,9 +303,10 @@ def missing(m, E, F, signals, w, udot):
 
 @kernel
 def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
-    """u' under tau and wrenches, and lam; u' of given motions is left at zero. Returns the power of constraints."""
+    """u' under tau and wrenches, and lam; u' of prescribed motions is left at zero. Returns the power of constraints and
+    the loss of digits."""
     m.header[FACTORS] = 1  # modes one by one
-    articulated.solve(m, k, tau, wrench, w.tree, udot)
+    loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
     power = 0.0
     if E.nr > 0:
         constrain(m, E, k, signals, q, u, w.rows)
@@ -311,6 +314,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
         missing(m, E, F, signals, w, udot)
         rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
         correct(m, E, k, w, rank, w.left, udot)
+        loss = max(loss, doubt(E, w, rank))
         for r in range(E.nr):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
@@ -318,14 +322,35 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
             add_half(m, k, w, udot)
         for r in range(E.nr):
             power += get(w.lam, r) * get(w.rows.given, r)
-    return power
+    return power, loss
+
+
+@kernel
+def doubt(E, w, rank):
+    """The loss by a poor pivot among the constraint equations; beyond all limits where an equation was left out that is
+    not redundant to rounding, or that what holds contradicts"""
+    loss, nr = 0.0, E.nr
+    if rank > 0:
+        least = get(w.R, int(get(w.order, rank - 1)) * (nr + 1))
+        loss = 1.0 / (least * least)
+    for n in range(rank, nr):
+        r = int(get(w.order, n))
+        if get(w.scale, r) > 0.0:
+            lacks, terms = get(w.left, r) / get(w.scale, r), abs(get(w.left, r) / get(w.scale, r))
+            for s in range(rank):
+                other = int(get(w.order, s))
+                part = get(w.R, other * nr + r) * get(w.part, other)
+                lacks, terms = lacks - part, terms + abs(part)
+            if get(w.norm, r) > CLEAR * CLEAR or abs(lacks) > CLEAR * terms:
+                loss = BEYOND
+    return loss
 
 
 @entry
 def accelerations(memory, q, u, forces, signals, udot, start, stop):
     """udot of the states start to stop, under tau and then wrenches if any; ``signals`` are functions of time.
 
-    Returns 0 if all is well, else not a number.
+    Returns the largest loss if all is well, else not a number.
     """
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
@@ -337,13 +362,13 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
     w, n = take_work(m, E, buffer, n)
     block, n = take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
-    total = 0.0
+    total, worst = 0.0, 0.0
     for s in range(start, stop, states_per_block(buffer)):
         coordinates, speeds = gather(q, s, block.q), gather(u, s, block.u)
         place_and_move(m, coordinates, speeds, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, out)
+        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, out)
         scatter(out, s, udot)
-        total += checksum(out) + unit_check(k)
-    return total
+        total, worst = total + checksum(out) + unit_check(k), max(worst, loss)
+    return total + worst

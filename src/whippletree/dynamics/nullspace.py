@@ -18,7 +18,7 @@ from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_rows import ConstraintRows, rows_at
 from .evaluate import evaluate
-from .multipliers import PER_GAP, RANK
+from .multipliers import BEYOND, CLEAR, PER_GAP, RANK
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 from .sliding import loads_that_follow
@@ -58,8 +58,9 @@ def scaled_rows(C: np.ndarray) -> np.ndarray:
 
 def solve(
     system: System, rows: ConstraintRows, M: np.ndarray, force: np.ndarray, given: np.ndarray, method: str = "qr"
-) -> np.ndarray:
-    """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of given motions."""
+) -> tuple[np.ndarray, float]:
+    """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of prescribed motions. Also
+    the loss of digits, beyond all limits where an equation was left out that is not redundant to rounding."""
     free = np.ones(system.nu, bool)
     free[list(system.forces.motions)] = False
     follows, tolerance = system.constraints.follows, rank_tolerance(system, rows)
@@ -69,10 +70,18 @@ def solve(
     C = own / size[:, None]
     gamma = rows.gamma[held] / size - C @ given
     Z, Y = split_space(C[:, free], tolerance, method)
-    part = Y @ np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)[0]  # the particular solution
+    along, _, _, sizes = np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)
+    part = Y @ along  # the particular solution
     Mf, f = M[np.ix_(free, free)], force[free]
-    udot = np.zeros(system.nu)
-    udot[free] = part + Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ (f - Mf @ part))
+    udot, inner = np.zeros(system.nu), Z.T @ Mf @ Z
+    udot[free] = part + Z @ np.linalg.solve(inner, Z.T @ (f - Mf @ part))
+    left, terms = np.abs(C[:, free] @ part - gamma), np.abs(C[:, free]) @ np.abs(part) + np.abs(gamma)
+    doubtful = (np.abs(C[:, free] @ Z) > CLEAR).any() or (left > CLEAR * terms).any()
+    loss = (
+        BEYOND
+        if doubtful
+        else max(spread(np.abs(Z.T) @ np.abs(Mf) @ np.abs(Z), inner), 1.0 / sizes.min(initial=1.0) ** 2)
+    )
     if not held.all():
         F = rows.C[~held][:, free].T
         moved = Z @ np.linalg.solve(Z.T @ Mf @ Z, Z.T @ F)
@@ -80,7 +89,16 @@ def solve(
         lam = np.zeros((len(rows.g), rest.shape[1]))
         lam[held] = shortest(own[:, free], rest, tolerance)[0]
         udot[free] += moved @ loads_that_follow(follows, system.constraints.share, lam[:, 0], lam[:, 1:])
-    return udot
+    return udot, loss
+
+
+def spread(terms: np.ndarray, A: np.ndarray) -> float:
+    """The largest term of A over its least eigenvalue, at unit diagonal; beyond all limits if A is not positive."""
+    if not len(A):
+        return 0.0
+    root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
+    least = np.linalg.eigvalsh(A * root * root[:, None])[0]
+    return float((terms * root * root[:, None]).max() / least) if least > 0.0 else BEYOND
 
 
 def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -107,6 +125,7 @@ def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> 
 def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):
     """As the compiled ones; the memory is the System itself."""
     Q, U, X, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
+    worst = 0.0
     for s in range(start, stop):
         rows = rows_at(system, Q[s], U[s], S[s])
         M = evaluate(mass_matrices, mass_workspace, system, [Q[s]], system.nu**2).reshape(system.nu, system.nu)
@@ -116,7 +135,8 @@ def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr")
         for row, function in system.forces.motions.items():
             given[row] = S[s, 3 + 3 * function]
         try:
-            out[s] = solve(system, rows, M, X[s, : system.nu] - bias, given, method)
+            out[s], loss = solve(system, rows, M, X[s, : system.nu] - bias, given, method)
+            worst = max(worst, loss)
         except np.linalg.LinAlgError:  # a singular mass matrix: the caller says where
             out[s] = np.nan
-    return float(0.0 * out[start:stop].sum())
+    return float(0.0 * out[start:stop].sum()) + worst

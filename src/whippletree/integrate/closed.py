@@ -135,7 +135,7 @@ def solve_constrained(x, t, q, u, udot):
     w, _ = multipliers.take_work(m, E, x.buffer, n)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
-    power = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
+    power, _ = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
     put(p.health, 0, 1.0)
     if F.ndriven > 0:
         apply_constraints(E, p, w.rows.w, w.lam)

@@ -1,5 +1,6 @@
 """Comparisons of floats, and of registers lane by lane."""
 
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -7,6 +8,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from .lanes import LANES, llvm_call
+
+NEGATIVE = -1e30  # times a loss that is negative: beyond all limits
 
 
 @intrinsic
@@ -33,3 +36,16 @@ def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
         return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
 
     return types.boolean(x, x), generate
+
+
+@intrinsic
+def lane_most(typing_context: Any, value: Any) -> Any:
+    """The largest over lanes; a float is its own."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if value is types.float64:
+            return args[0]
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), n)) for n in range(LANES)]
+        return reduce(lambda a, b: llvm_call(builder, "maxnum", [a, b]), parts)
+
+    return types.float64(value), generate
