@@ -4,12 +4,14 @@ those that several strands share are found from what each does to all joints, by
 Paper    [critchley2007] leaves loops to [featherstone1999b]: cut joints are loads that keep the loop's ends together.
          Of m shared rows, C u' = gamma, these are multipliers as [kelly1987] has them:
          u' = u'_0 + M^-1 C' lam,  C M^-1 C' lam = gamma - C u'_0.
-Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its strands. C = R' Q by Gram-Schmidt with
-         pivoting, as multipliers.py does with half solved rows; X = M^-1 Q', one divided sweep for each row that is
-         kept; K = Q X; K mu = R'^-1 (gamma - C u'), R lam = mu.
+Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its strands: M^-1 B' = 0 for their rows B.
+         C D^-1/2 = P B D^-1/2 + R' Q: Q is orthogonal to all rows inside strands and to itself, by Gram-Schmidt with
+         pivoting, as multipliers.py does with half solved rows; X = M^-1 D^1/2 Q', one divided pass for each row that
+         is kept; K = Q D^1/2 X; K mu = R'^-1 (gamma - C u'), R lam = mu. D are the pivots of the strands.
 Differs  C itself is made orthogonal, not D^-1/2 L^-1 C': a divided mass matrix has no such factors. So K is as well
-         conditioned as M, whatever the rows are, and a second round takes away what rounding left. Redundant rows are
-         left out by rank. O((n / p + log p) m + n m^2 + m^3) for m shared rows.
+         conditioned as M, whatever the rows are, and a second round takes away what rounding left. A row is redundant
+         if the rows inside strands and the shared rows before it determine it: M^-1 alone does not show that, since K
+         has the square of what is left of a row. O((n / p + log p) m + n m^2 + m^3) for m shared rows.
 """
 
 from __future__ import annotations
@@ -26,20 +28,27 @@ from ..kernels.force_layout import MOTION
 from ..kernels.forces import spread_given
 from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.layout import DIVISION
-from ..kernels.outside import call_division
+from ..kernels.outside import call_division, call_strand
 from ..kernels.shared import doubles_at, integers_at
 from ..kernels.spatial import dot, load6
 from ..kernels.unpack import take_integers, take_rows
 from ..system.system import System
 from .crew import BOARD
 from .division import (
+    ALL_ACTS,
+    BLOCKS_AT,
+    BLOCKS_COUNT,
     BOARD_AT,
     FORCES_ALONE,
+    FORCES_ACT,
     HEADER,
+    KNOTTED,
     LOCAL_AT,
     LOCAL_COUNT,
     LOCAL_ROWS_AT,
     MEMBERS_NOW,
+    PIVOTS_ONLY,
+    PROJECT,
     SHARED_COUNT,
     SHARED_ROWS_AT,
     SIZE,
@@ -48,7 +57,7 @@ from .division import (
 )
 from .live_rows import live_rows
 from .multipliers import PER_GAP, RANK, gap, length, orthogonalize
-from .strand_layout import GAMMA, LAMBDA, LOCAL
+from .strand_layout import GAMMA, HEAD, KNOTS_AT, LAMBDA, LOCAL
 
 ROUNDS = 2
 
@@ -67,12 +76,12 @@ class Split(NamedTuple):
 class Work(NamedTuple):
     rows: Rows
     C: Any  # (ns, nu)
-    Y: Any  # (ns, nu)  C against its scale, then Q
-    X: Any  # (ns, nu)  M^-1 Q'
-    Xl: Any  # (ns, nl) multipliers of rows inside strands for each of X
+    Y: Any  # (ns, nu)  C D^-1/2 against its scale, then Q, then Q D^1/2
+    X: Any  # (ns, nu)  M^-1 D^1/2 Q'
     R: Any  # (ns, ns)  row i: products of direction i with the rows
-    K: Any  # (ns, ns)  Q M^-1 Q', factored
+    K: Any  # (ns, ns)  scaled to unit diagonal, factored
     pivot: Any  # (ns)
+    unit: Any  # (ns)   of K's rows, 1 / sqrt of its diagonal
     scale: Any  # (ns)  size of each row without cancellation
     norm: Any  # (ns)   squared, of what is left of each row
     order: Any  # (ns)  rows in the order of their pivots
@@ -82,14 +91,16 @@ class Work(NamedTuple):
     lam: Any  # (nr)    multipliers: those of rows left out are zero
     move: Any  # (nu)
     none: Any  # (nu)   zeros
+    root: Any  # (nu)   D^-1/2; zero where motion is prescribed
+    push: Any  # (nu)   generalized forces of a pass
     given: Any  # (nb, 6)  acceleration by given motions
 
 
 def work_rows(system: System, division: np.ndarray) -> int:
     """Numbers that the Work of one state takes, with the memory of its division."""
     nu, nr, header = system.nu, live_rows(system).count, division[:HEADER].view(np.int64)
-    nl, ns = int(header[LOCAL_COUNT]), int(header[SHARED_COUNT])
-    return (ROW_NUMBERS + 1) * nr + ns * (3 * nu + nl + 2 * ns + 7) + 2 * nu + 6 * system.nb
+    ns = int(header[SHARED_COUNT])
+    return (ROW_NUMBERS + 1) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb
 
 
 @inline
@@ -106,15 +117,15 @@ def split_rows(m):
 
 @inline
 def take_work(m, E, buffer, n):
-    split, ns = split_rows(m)
+    _, ns = split_rows(m)
     rows, n = take_rows(E, buffer, n)
     C, n = take(buffer, n, ns * m.nu)
     Y, n = take(buffer, n, ns * m.nu)
     X, n = take(buffer, n, ns * m.nu)
-    Xl, n = take(buffer, n, ns * split.nl)
     R, n = take(buffer, n, ns * ns)
     K, n = take(buffer, n, ns * ns)
     pivot, n = take(buffer, n, ns)
+    unit, n = take(buffer, n, ns)
     scale, n = take(buffer, n, ns)
     norm, n = take(buffer, n, ns)
     order, n = take(buffer, n, ns)
@@ -124,14 +135,16 @@ def take_work(m, E, buffer, n):
     lam, n = take(buffer, n, E.nr)
     move, n = take(buffer, n, m.nu)
     none, n = take(buffer, n, m.nu)
+    root, n = take(buffer, n, m.nu)
+    push, n = take(buffer, n, m.nu)
     given, n = take(buffer, n, 6 * m.nb)
-    w = Work(rows, C, Y, X, Xl, R, K, pivot, scale, norm, order, part, mu, left, lam, move, none, given)
-    return w, n
+    loads = part, mu, left, lam, move, none, root, push, given
+    return Work(rows, C, Y, X, R, K, pivot, unit, scale, norm, order, *loads), n
 
 
 @kernel
 def divided(m, forces_alone, q, u, forces, udot):
-    """u' by the division that the System's memory tells of; under all there is, or joint forces and gamma alone"""
+    """u' by the division that the System's memory names: under all forces, or generalized forces and gamma alone"""
     place = m.header[DIVISION]
     memory = doubles_at(place, HEADER)
     header, _ = take_integers(memory, 0, HEADER)
@@ -185,7 +198,7 @@ def back(E, w, r):
 
 @kernel
 def fill_rows(m, E, k, w):
-    """C, from the two bodies of each row to where they meet; its scale; and Y, where given motions have no part"""
+    """C, from the two bodies of each row to where they meet; its scale; and C D^-1/2 less its parts along local rows"""
     split, ns = split_rows(m)
     for n in range(ns * m.nu):
         put(w.C, n, 0.0)
@@ -193,26 +206,43 @@ def fill_rows(m, E, k, w):
         r = split.shared[s]
         a, b, i, first, j, second = ends_of_row(E, r)
         wa, wb = load6(w.rows.w, 2 * r), load6(w.rows.w, 2 * r + 1)
-        size, at = max(abs(first), abs(second)), s * m.nu
+        size, at = max(abs(first) * get(w.root, i), abs(second) * get(w.root, j)), s * m.nu
         while a != b:
             if b > a:
                 a, b, wa, wb = b, a, wb, wa
             for l in range(m.dof[a], m.dof[a + 1]):
                 S = load6(k.S, l)
                 put(w.C, at + l, dot(S, wa))
-                if m.resist[l] != math.inf:
-                    size = max(size, length(S) * length(wa))
+                size = max(size, get(w.root, l) * length(S) * length(wa))
             a = m.parent[a]
         put(w.C, at + i, get(w.C, at + i) + first)
         put(w.C, at + j, get(w.C, at + j) + second)
         put(w.scale, s, size)
         for l in range(m.nu):
-            put(w.Y, at + l, 0.0 if m.resist[l] == math.inf else get(w.C, at + l))
+            put(w.Y, at + l, get(w.root, l) * get(w.C, at + l))
+        for _ in range(2):  # rounding leaves some
+            project(m, view(w.Y, at, m.nu))
+
+
+@kernel
+def project(m, row):
+    """A row less its parts along the rows inside strands"""
+    memory = doubles_at(m.header[DIVISION], HEADER)
+    header, _ = take_integers(memory, 0, HEADER)
+    if header[LOCAL_COUNT] > 0:
+        whole = doubles_at(m.header[DIVISION], header[SIZE])
+        for block in range(header[BLOCKS_COUNT]):
+            b, _ = take_integers(whole, header[BLOCKS_AT] + 2 * block, 2)
+            if b[1] == 1 and take_integers(whole, b[0], HEAD)[0][KNOTS_AT] > 0:
+                call_strand(header[KNOTTED], whole, PROJECT, b[0], row, row)
 
 
 @kernel
 def fill(m, E, k, q, u, w, tolerance):
     """All that belongs to shared rows at the pose that was solved last; returns their rank"""
+    divided(m, PIVOTS_ONLY, q, u, w.none, w.root)
+    for l in range(m.nu):
+        put(w.root, l, math.sqrt(get(w.root, l)))
     fill_rows(m, E, k, w)
     split, ns = split_rows(m)
     rank, nu = orthogonalize(m.nu, ns, w, tolerance), m.nu
@@ -220,22 +250,27 @@ def fill(m, E, k, q, u, w, tolerance):
         split.local[LOCAL * n + GAMMA] = 0.0
     for n in range(rank):
         r = int(get(w.order, n))
-        divided(m, 1, q, u, view(w.Y, r * nu, nu), view(w.X, r * nu, nu))
-        for s in range(split.nl):
-            put(w.Xl, r * split.nl + s, split.local[LOCAL * s + LAMBDA])
+        for l in range(r * nu, (r + 1) * nu):
+            root = get(w.root, l - r * nu)
+            put(w.Y, l, get(w.Y, l) / root if root > 0.0 else 0.0)
+        divided(m, FORCES_ACT, q, u, view(w.Y, r * nu, nu), view(w.X, r * nu, nu))
+    for n in range(rank):
         for s in range(rank):
-            other = int(get(w.order, s))
-            total = 0.0
+            r, other, total = int(get(w.order, n)), int(get(w.order, s)), 0.0
             for l in range(nu):
                 total += get(w.Y, other * nu + l) * get(w.X, r * nu + l)
             put(w.K, s * rank + n, total)
+        put(w.unit, n, 1.0 / math.sqrt(abs(get(w.K, n * rank + n))))
+    for n in range(rank):
+        for s in range(rank):
+            put(w.K, s * rank + n, get(w.unit, s) * get(w.K, s * rank + n) * get(w.unit, n))
     factorize(rank, w.K, w.pivot)
     return rank
 
 
 @kernel
 def correct(m, w, rank, move):
-    """move += M^-1 C' more, such that C times this is what the shared rows lack; lam grows by it"""
+    """move += M^-1 C' more, such that C times this is what the shared rows lack; lam of these grows by it"""
     split, ns = split_rows(m)
     nu = m.nu
     for n in range(rank):  # R' part = what the rows lack
@@ -245,15 +280,12 @@ def correct(m, w, rank, move):
             other = int(get(w.order, s))
             total -= get(w.R, other * ns + r) * get(w.part, other)
         put(w.part, r, total / get(w.R, r * ns + r))
-        put(w.mu, n, get(w.part, r))
+        put(w.mu, n, get(w.unit, n) * get(w.part, r))
     solve_factors(rank, w.K, w.pivot, w.mu)
     for n in range(rank - 1, -1, -1):  # R more = mu
-        r, mu = int(get(w.order, n)), get(w.mu, n)
+        r, mu = int(get(w.order, n)), get(w.unit, n) * get(w.mu, n)
         for l in range(nu):
             put(move, l, get(move, l) + mu * get(w.X, r * nu + l))
-        for s in range(split.nl):
-            i = split.inside[s]
-            put(w.lam, i, get(w.lam, i) + mu * get(w.Xl, r * split.nl + s))
         total = mu
         for s in range(n + 1, rank):
             other = int(get(w.order, s))
@@ -286,6 +318,24 @@ def missing(m, E, F, signals, w, udot):
         put(w.left, s, get(w.rows.gamma, r) - back(E, w, r) - along(w, m.nu, s, w.move))
 
 
+@kernel
+def share_loads(m, q, u, w, rank):
+    """lam of rows inside strands under the loads of shared rows"""
+    split, ns = split_rows(m)
+    if split.nl == 0:
+        return
+    for l in range(m.nu):
+        total = 0.0
+        for n in range(rank):
+            s = int(get(w.order, n))
+            total += get(w.C, s * m.nu + l) * get(w.lam, split.shared[s])
+        put(w.push, l, total)
+    divided(m, FORCES_ACT, q, u, w.push, w.move)  # gamma is zero, as fill() has left it
+    for s in range(split.nl):
+        i = split.inside[s]
+        put(w.lam, i, get(w.lam, i) + split.local[LOCAL * s + LAMBDA])
+
+
 # ---------------------------------------------------------------- all of them
 
 
@@ -300,7 +350,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
     tolerance = RANK + PER_GAP * gap(E, w.rows)
     hand_over(m, E, w, tolerance)
     lacking(m, E, F, signals, k, w)
-    well = divided(m, 0, q, u, forces, udot)
+    well = divided(m, ALL_ACTS, q, u, forces, udot)
     for r in range(E.nr):
         put(w.lam, r, 0.0)
     for s in range(split.nl):
@@ -310,6 +360,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
         for _ in range(ROUNDS):
             missing(m, E, F, signals, w, udot)
             correct(m, w, rank, udot)
+        share_loads(m, q, u, w, rank)
     power = 0.0
     for r in range(E.nr):
         power += get(w.lam, r) * get(w.rows.given, r)
@@ -320,7 +371,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
 def refill(m, E, k, q, u, w):
     """What :func:`meet` needs, at a pose whose rows are there; returns the rank of shared rows"""
     hand_over(m, E, w, RANK)
-    divided(m, 0, q, u, w.none, w.move)
+    divided(m, ALL_ACTS, q, u, w.none, w.move)
     return fill(m, E, k, q, u, w, RANK)
 
 
@@ -330,7 +381,7 @@ def meet(m, q, u, w, rank, lacks):
     split, ns = split_rows(m)
     for s in range(split.nl):
         split.local[LOCAL * s + GAMMA] = -get(lacks, split.inside[s])
-    divided(m, 1, q, u, w.none, w.move)
+    divided(m, FORCES_ACT, q, u, w.none, w.move)
     for s in range(ns):
         put(w.left, s, -get(lacks, split.shared[s]) - along(w, m.nu, s, w.move))
     correct(m, w, rank, w.move)

@@ -40,7 +40,7 @@ HEADER = 32
     STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
     ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
 ) = range(14)  # fmt: skip
-# behind gravity: whether forces alone act; then for calls from compiled loops the address of the solver, the board, how
+# behind gravity: what is to be computed; then for calls from compiled loops the address of the solver, the board, how
 # many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
 # the others; below what directions of rows are redundant; and the address of what solves strands with loops
 FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
@@ -48,6 +48,9 @@ LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, K
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
 READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
+PIVOTS = 9  # instead of ANSWER: 1 / D of every DOF
+PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows inside a strand
+ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 

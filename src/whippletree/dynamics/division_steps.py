@@ -30,6 +30,7 @@ from .division import (
     COMPOSE,
     FAMILIES_AT,
     FIRST_AT,
+    FORCES_ACT,
     FORCES_ALONE,
     GRAVITY,
     HEADER,
@@ -37,6 +38,8 @@ from .division import (
     KNOTTED,
     MIDDLE,
     OPENING,
+    PIVOTS,
+    PIVOTS_ONLY,
     PLACE,
     PRESS,
     READY,
@@ -51,7 +54,7 @@ from .division import (
     TASK,
     TASKS_AT,
 )
-from .handles import answer_strands, place_strands, sweep_strands
+from .handles import answer_strands, pivots_of_strands, place_strands, sweep_strands
 from .strand_layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
 from .strand_responses import press_strands, ready_strands
 
@@ -71,6 +74,8 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
         ready_strands(memory, start, forces, like)
     elif kind == PRESS:
         press_strands(memory, start, like)
+    elif kind == PIVOTS:
+        pivots_of_strands(memory, start, udot, like)
     else:
         answer_strands(memory, start, udot, like)
 
@@ -97,16 +102,20 @@ def do_task(memory, task, q, u, forces, udot):
     header, _ = take_integers(memory, 0, HEADER)
     z, _ = take_integers(memory, header[TASKS_AT] + TASK * task, TASK)
     kind = z[0]
-    if header[FORCES_ALONE] == 1:
+    if header[FORCES_ALONE] == PIVOTS_ONLY:
+        if kind != ANSWER:
+            return
+        kind = PIVOTS
+    if header[FORCES_ALONE] == FORCES_ACT:
         if kind == COMPOSE:
             return
         kind = READY if kind == PLACE else PRESS if kind == SWEEP else kind
     if kind == COMPOSE:
         compose(memory, header[STANDS_AT], header[STANDS_COUNT], view(memory, GRAVITY, 3))
-    elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS):
+    elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS, PIVOTS):
         for block in range(z[1], z[2]):
             b, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
-            if b[1] == 1 and kind not in (PLACE, READY) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
+            if b[1] == 1 and kind not in (PLACE, READY, PIVOTS) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
                 call_strand(header[KNOTTED], memory, kind, b[0], forces, udot)
             elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
@@ -184,8 +193,8 @@ def health(memory):
 def solve(memory, q, u, forces, udot, board, member, members):
     """udot of one state, by this thread alone or with the others that look at the board. Returns 0 if all is well.
 
-    With FORCES_ALONE in the header it is udot of joint forces alone, at the pose of the state that was solved last: no
-    gravity, no velocity, no wrenches. A helper, ``member`` > 0, serves instead.
+    With FORCES_ACT in the header it is udot of joint forces alone, at the pose of the state that was solved last: no
+    gravity, no velocity, no wrenches. With PIVOTS_ONLY it is 1 / D of that pose instead. A helper, ``member`` > 0, serves instead.
     """
     if member > 0:
         serve(board, member)
