@@ -39,13 +39,14 @@ from .division import (
     BLOCKS_AT,
     BLOCKS_COUNT,
     BOARD_AT,
-    FORCES_ALONE,
     FORCES_ACT,
+    FORCES_ALONE,
     HEADER,
     KNOTTED,
     LOCAL_AT,
     LOCAL_COUNT,
     LOCAL_ROWS_AT,
+    LOST,
     MEMBERS_NOW,
     PIVOTS_ONLY,
     PROJECT,
@@ -60,6 +61,7 @@ from .multipliers import PER_GAP, RANK, gap, length, orthogonalize
 from .strand_layout import GAMMA, HEAD, KNOTS_AT, LAMBDA, LOCAL
 
 ROUNDS = 2
+MOST_SHORT = 1e-11  # of the terms of a shared row, what its sum may lack
 
 
 class Split(NamedTuple):
@@ -93,6 +95,8 @@ class Work(NamedTuple):
     none: Any  # (nu)   zeros
     root: Any  # (nu)   D^-1/2; zero where motion is prescribed
     push: Any  # (nu)   generalized forces of a pass
+    rank: Any  # (1)    of the shared rows
+    more: Any  # (nr)   what a correction adds to lam
     given: Any  # (nb, 6)  acceleration by given motions
 
 
@@ -100,7 +104,7 @@ def work_rows(system: System, division: np.ndarray) -> int:
     """Numbers that the Work of one state takes, with the memory of its division."""
     nu, nr, header = system.nu, live_rows(system).count, division[:HEADER].view(np.int64)
     ns = int(header[SHARED_COUNT])
-    return (ROW_NUMBERS + 1) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb
+    return (ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 1
 
 
 @inline
@@ -137,8 +141,10 @@ def take_work(m, E, buffer, n):
     none, n = take(buffer, n, m.nu)
     root, n = take(buffer, n, m.nu)
     push, n = take(buffer, n, m.nu)
+    kept, n = take(buffer, n, 1)
+    more, n = take(buffer, n, E.nr)
     given, n = take(buffer, n, 6 * m.nb)
-    loads = part, mu, left, lam, move, none, root, push, given
+    loads = part, mu, left, lam, move, none, root, push, kept, more, given
     return Work(rows, C, Y, X, R, K, pivot, unit, scale, norm, order, *loads), n
 
 
@@ -269,7 +275,7 @@ def fill(m, E, k, q, u, w, tolerance):
 
 
 @kernel
-def correct(m, w, rank, move):
+def correct(m, w, rank, move, lam):
     """move += M^-1 C' more, such that C times this is what the shared rows lack; lam of these grows by it"""
     split, ns = split_rows(m)
     nu = m.nu
@@ -292,7 +298,7 @@ def correct(m, w, rank, move):
             total -= get(w.R, r * ns + other) * get(w.part, other)
         put(w.part, r, total / get(w.R, r * ns + r))
         i = split.shared[r]
-        put(w.lam, i, get(w.lam, i) + get(w.part, r) / get(w.scale, r))
+        put(lam, i, get(lam, i) + get(w.part, r) / get(w.scale, r))
 
 
 @inline
@@ -319,16 +325,30 @@ def missing(m, E, F, signals, w, udot):
 
 
 @kernel
-def share_loads(m, q, u, w, rank):
-    """lam of rows inside strands under the loads of shared rows"""
-    split, ns = split_rows(m)
+def shortfall(m, w, rank):
+    """What the shared rows that are kept lack, at most, over the largest of their terms; w.move is u'"""
+    most = 0.0
+    for n in range(rank):
+        r = int(get(w.order, n))
+        size = abs(get(w.left, r))
+        for l in range(m.nu):
+            size = max(size, abs(get(w.C, r * m.nu + l) * get(w.move, l)))
+        if size > 0.0:
+            most = max(most, abs(get(w.left, r)) / size)
+    return most
+
+
+@kernel
+def share_loads(m, q, u, w, rank, lam):
+    """lam of rows inside strands grows by what loads ``lam`` of shared rows cause"""
+    split, _ = split_rows(m)
     if split.nl == 0:
         return
     for l in range(m.nu):
         total = 0.0
         for n in range(rank):
             s = int(get(w.order, n))
-            total += get(w.C, s * m.nu + l) * get(w.lam, split.shared[s])
+            total += get(w.C, s * m.nu + l) * get(lam, split.shared[s])
         put(w.push, l, total)
     divided(m, FORCES_ACT, q, u, w.push, w.move)  # gamma is zero, as fill() has left it
     for s in range(split.nl):
@@ -343,7 +363,7 @@ def share_loads(m, q, u, w, rank):
 def solve(m, F, E, k, signals, q, u, forces, w, udot):
     """u' under joint forces and wrenches, and lam; u' of given motions is left at zero. k is that of q and u.
 
-    Returns the power of constraints, and zero if the division is well.
+    Returns the power of constraints, and zero if the division is well, LOST if digits may be lost.
     """
     split, ns = split_rows(m)
     constrain(m, E, k, signals, q, u, w.rows)
@@ -359,8 +379,12 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
         rank = fill(m, E, k, q, u, w, tolerance)
         for _ in range(ROUNDS):
             missing(m, E, F, signals, w, udot)
-            correct(m, w, rank, udot)
-        share_loads(m, q, u, w, rank)
+            correct(m, w, rank, udot, w.lam)
+        missing(m, E, F, signals, w, udot)
+        if shortfall(m, w, rank) > MOST_SHORT:
+            well += LOST
+        put(w.rank, 0, float(rank))
+        share_loads(m, q, u, w, rank, w.lam)
     power = 0.0
     for r in range(E.nr):
         power += get(w.lam, r) * get(w.rows.given, r)
@@ -384,4 +408,4 @@ def meet(m, q, u, w, rank, lacks):
     divided(m, FORCES_ACT, q, u, w.none, w.move)
     for s in range(ns):
         put(w.left, s, -get(lacks, split.shared[s]) - along(w, m.nu, s, w.move))
-    correct(m, w, rank, w.move)
+    correct(m, w, rank, w.move, w.lam)

@@ -14,7 +14,7 @@ from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
 from .knots import lay_out, tie_loops
-from .partition import Strand, blocks, partition
+from .partition import Strand, blocks, carried_over_own, partition
 from .strand_layout import (
     BODIES,
     FREE_TIP,
@@ -42,15 +42,16 @@ HEADER = 32
 ) = range(14)  # fmt: skip
 # behind gravity: what is to be computed; then for calls from compiled loops the address of the solver, the board, how
 # many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
-# the others; below what directions of rows are redundant; and the address of what solves strands with loops
+# the others; below what directions of rows are redundant; the address of what solves strands with loops; how many joins
 FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
-LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED = range(21, 28)
+LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED, JOINS_COUNT = range(21, 29)
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
 READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
 PIVOTS = 9  # instead of ANSWER: 1 / D of every DOF
 PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows inside a strand
 ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
+LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
@@ -83,6 +84,13 @@ class Plan:
     def _pieces(self, lanes: int) -> int:
         bodies = self.system.nb - 1
         return self.choice.pieces or max(1, min(lanes * self.choice.threads, bodies // 2))
+
+    def tip_grading(self) -> tuple[float, int]:
+        """The largest mass that the last body of a subchain carries over its own mass, and which body it is."""
+        ratio = carried_over_own(self.system)
+        tips = [s.path[-1] for s in self.strands if s.has_next]
+        worst = max(tips, key=lambda b: ratio[b], default=0)
+        return float(ratio[worst]), worst
 
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""
@@ -128,6 +136,7 @@ class Plan:
         header[[STANDS_COUNT, BLOCKS_COUNT, STEPS_COUNT, ROOM_AT]] = (
             len(self.strands), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
+        header[JOINS_COUNT] = len(joins)
         header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
         header[[SIZE, LOCAL_AT, LOCAL_COUNT, SHARED_COUNT]] = (
             self.memory.size, local, len(self.inside), len(self.shared),

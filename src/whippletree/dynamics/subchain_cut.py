@@ -109,7 +109,8 @@ def _pieces_of(
     near = np.searchsorted(done, done[-1] / count * np.arange(1, count) * (1.0 - 1e-9)) + 1
     both = np.minimum(fit[path[:-1]], fit[path[1:]])
     reach, places = max(1, len(path) // (4 * count)), list(range(len(path)))
-    ends = {nearest_fit(places, both, np.zeros(len(path), int), int(e), reach) for e in near}
+    none = np.zeros(len(path), int)  # a light body is either the tip of one or the base of the other
+    ends = {nearest_fit(places, both, none, none, int(e), reach) for e in near}
     cuts = sorted(e for e in ends if e is not None)
     found = []
     for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True):

@@ -41,6 +41,7 @@ from .division import Plan
 from .division_options import Division
 from .evaluate import evaluate
 from .partition import Family, blocks
+from .refine_divided import GRADED, mass_grading, refined
 from .subchain_cut import Cut
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
@@ -297,6 +298,7 @@ class Subchains:
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])
                 if one == 0.0:
+                    self._refine(pieces, Q[s], U[s], F[s], out[s])
                     continue
             pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
@@ -304,8 +306,13 @@ class Subchains:
                 return np.nan
             pieces.solve()
             pieces.answer_tree(out[s])
+            self._refine(pieces, Q[s], U[s], F[s], out[s])
             total += float((0.0 * out[s]).sum())
         return total
+
+    def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray) -> None:
+        if mass_grading(pieces.cut.system)[0] >= GRADED and np.isfinite(udot).all():
+            refined(pieces.cut.system, "subchains", q, u, forces, udot)
 
 
 def cut_of(system: System, choice: Cutting) -> Cut:
