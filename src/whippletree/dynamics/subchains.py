@@ -97,7 +97,7 @@ class Pieces:
                 lending[c, n] = lent.inertia, *lent.along
         self.lending = lending.ravel()
         self.tree = make_memory(system, kinematics_rows(system))
-        self.centre = np.zeros(3 * system.nc)
+        self.centre, self.origin = np.zeros(3 * system.nc), np.zeros(3 * strands)  # of frames, in the world
         self.faces, self.moves = np.zeros(count * 2 * FACE), np.zeros(count * 2 * 6)
         self.joints, self.ends = np.zeros(count * JOINT), np.zeros(strands * ENDS)
         self.Y = np.zeros(strands * width * 6)
@@ -153,8 +153,8 @@ class Pieces:
             copy_rows(u, cut.u_rows, target, cut.u_here)
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
-            self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces,
-            self.own_q, self.own_u,
+            self.memory, self.table, self.cuts, self.tree, self.centre, self.origin, self.tree_q, self.tree_u,
+            self.faces, self.own_q, self.own_u,
         )  # fmt: skip
         return self.own_q, self.own_u
 
@@ -167,12 +167,12 @@ class Pieces:
         copy_rows(q, cut.q_here, self.q, cut.q_here)
         copy_rows(u, cut.u_here, self.u, cut.u_here)
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
-        stand_bases(self.memory, self.table, self.tree, self.centre, q, u, self.first, self.last)
+        stand_bases(self.memory, self.table, self.tree, self.centre, self.origin, q, u, self.first, self.last)
         self._show()
         derive_cuts(self.cuts, self.tree, self.faces, self.joints, self.tree_q, self.tree_u, self.solver.mine)
 
     def _show(self) -> None:
-        show_faces(self.memory, self.table, self.cuts, self.centre, self.faces, self.first, self.last)
+        show_faces(self.memory, self.table, self.cuts, self.origin, self.faces, self.first, self.last)
         self.comm.step = "II"
         self.comm.exchange(self.faces.reshape(-1, 2, FACE))
 
@@ -304,6 +304,7 @@ class Subchains:
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
                 _explain(pieces, Q[s], U[s], F[s])
                 return np.nan
+            pieces.solver.forget()
             pieces.solve()
             pieces.answer_tree(out[s])
             self._refine(pieces, Q[s], U[s], F[s], out[s])
