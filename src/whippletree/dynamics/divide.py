@@ -27,7 +27,7 @@ from ..kernels.layout import DIVISION
 from ..kernels.outside import STRAND_CALL, address_of
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
-from . import articulated, divided_loops
+from . import articulated, divided_loops, shared_rows
 from .crew import MOST_HELPERS, crew_of
 from .division import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, LOST, MEMBERS_NOW, SOLVER, Plan
 from .division_options import Division, division, threads_of
@@ -79,7 +79,7 @@ def solve_loops(memory, q, u, forces, signals, udot):
         return np.nan
     buffer = scratch(memory, end, memory)
     k, n = take_kinematics(m, buffer)
-    w, n = divided_loops.take_work(m, E, buffer, n)
+    w, n = shared_rows.take_work(m, E, buffer, n)
     place_and_move(m, q, u, k)
     _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
     return well + checksum(udot)
@@ -101,7 +101,7 @@ class Planned:
         if self.plan.strands and self.plan.inside:
             self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
         self._loops: np.ndarray | None = None
-        self.graded = mass_grading(system)[0] >= GRADED  # accelerations are refined, whatever the pass says
+        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # accelerations are always refined
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -126,7 +126,7 @@ class Planned:
         with self.at_work():
             well = compiled_loops()(self._loops, q, u, forces, signals, udot)
             if well >= LOST or (self.graded and well == 0.0):
-                refined_loops(self.plan.system, self._loops, q, u, forces, signals, udot)
+                refined_loops(self.plan.system, self._loops, q, u, forces, signals, udot, self.plan.lent)
                 return 0.0
             return well
 
@@ -144,7 +144,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + divided_loops.work_rows(system, planned.memory) + room(system)
+    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory) + room(system)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory
@@ -220,12 +220,18 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
 def planned_run(system: System, algorithm: str) -> Planned:
     """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
     planned = divided(system, algorithm, None, True)[0].workspace(system)
-    ratio, body = planned.plan.tip_grading()
+    if planned.plan.lent:
+        raise ModelError(
+            f"a run of '{system.name}' by '{algorithm}' is refused: a loop holds a body without mass",
+            where=system.mechanical(planned.plan.lent[0]),
+            hint="algorithm='reduction' solves it; single states are refined",
+        )
+    ratio, body = mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
     if ratio >= LOSSY:
         raise ModelError(
-            f"a run of '{system.name}' by '{algorithm}' would lose digits: a subchain ends in a light body",
+            f"a run of '{system.name}' by '{algorithm}' would lose digits: a light body carries a heavy one",
             where=system.mechanical(body),
-            got=f"it carries a body {ratio:.1e} times as heavy as itself",
+            got=f"one {ratio:.1e} times as heavy as itself",
             expected=f"less than {LOSSY:g}",
             hint="algorithm='articulated', or 'reduction' with loops, cuts nothing; other pieces may have heavy tips",
         )

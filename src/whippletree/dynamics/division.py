@@ -53,6 +53,7 @@ PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows i
 ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
 LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+LENT = 1e-6  # of the largest mass and moment: what bodies without mass get where loops hold them; refinement returns it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
@@ -65,7 +66,7 @@ class Plan:
         if system.nb == 1:  # nothing moves
             self.strands: list[Strand] = []
             self.blocks: list[list[Strand]] = []
-            self.memory = _nothing(system)
+            self.memory, self.lent = _nothing(system), []
             return
         pieces = self._pieces(lanes)
         share = SHARE if lanes == 1 else 1.0
@@ -74,6 +75,7 @@ class Plan:
             # no two strands are alike: lanes would stay empty
             self._divide(self._pieces(1), SHARE, lanes)
         self.strands = [s for f in self.families for s in f.strands]
+        self.lent = without_mass(system) if self.inside or self.shared else []
         self._lay_out()
 
     def _divide(self, pieces: int, share: float, lanes: int) -> None:
@@ -293,6 +295,11 @@ class Plan:
         for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("pitch", 1)):
             table = part[name].reshape(-1, size, width)
             table[here, :, lane] = a[name][bodies].reshape(-1, size)
+        for body in set(self.lent) & set(strand.bodies):
+            i = 1 + strand.bodies.index(body)
+            typical = LENT * np.array([a["mass"][1:].max(), a["inertia"].max()])
+            part["mass"][i, lane] = typical[0]
+            part["inertia"].reshape(-1, 6, width)[i, [0, 3, 5], lane] = typical[1]
         part["pt"].reshape(-1, 3, width)[1, :, lane] = 0.0
         root = int(bodies[0])
         on_ground = strand.carried_by is None
@@ -305,6 +312,12 @@ class Plan:
         for i, b in enumerate(bodies.tolist(), start=1):
             if b in strand.holds:
                 ints["side"][i] = 1
+
+
+def without_mass(system: System) -> list[int]:
+    """Bodies without mass that carry none: alone they move at no cost, and a loop may hold them."""
+    a = system.arrays
+    return [i for i in range(1, system.nb) if a["mass"][i] == 0.0 and i not in a["parent"]]
 
 
 def _nothing(system: System) -> np.ndarray:

@@ -43,7 +43,8 @@ _NUMBERS = types.Array(types.float64, 1, "C")
 def mass_grading(system: System) -> tuple[float, int]:
     """The largest mass that a body carries over its own mass, and which body it is; found once for a System.
 
-    A massless body that carries others counts as GRADED: whether its motions have inertia is a matter of the pose.
+    With loops and constraints any body may carry any other: the heaviest one counts. A massless body that carries
+    others counts as GRADED: whether its motions have inertia is a matter of the pose.
     """
     known = system.found.get("mass grading")
     if known is None:
@@ -52,9 +53,12 @@ def mass_grading(system: System) -> tuple[float, int]:
 
 
 def _mass_grading(system: System) -> tuple[float, int]:
-    mass, ratio = system.arrays["mass"], carried_over_own(system)
     if system.nb == 1:
         return 1.0, 0
+    mass, ratio = system.arrays["mass"], carried_over_own(system)
+    if system.constraints.count:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio[1:] = mass.max() / mass[1:]
     worst = int(np.argmax(np.where(mass > 0.0, ratio, 0.0)))
     if ratio[worst] < GRADED and np.isinf(ratio).any():
         return GRADED, int(np.argmax(ratio))
@@ -198,7 +202,8 @@ def refined(system: System, algorithm: str, q: Any, u: Any, forces: Any, udot: n
     SimulationError
         if corrections do not settle: the equations of motion lose too many digits at this state.
     """
-    refine.compile((*[_NUMBERS] * 6,))
+    compiled: Any = refine
+    compiled.compile((*[_NUMBERS] * 6,))
     waiting = system.ready.setdefault(refine, [])
     memory = waiting.pop() if waiting else workspace(system)
     proof = np.zeros(4)

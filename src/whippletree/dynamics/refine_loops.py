@@ -23,13 +23,12 @@ from ..kernels.lanes import entry, get, kernel, put, scratch, take, view
 from ..kernels.spatial import dot, load6
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
-from . import divided_loops
-from .divided_loops import along, back, correct, divided, share_loads, split_rows
 from .division import FORCES_ACT
 from .inputs import body_of
 from .live_rows import live_rows
 from .multipliers import given_rate
 from .refine_divided import SETTLED, body_forces, round_off, take_from
+from .shared_rows import along, back, correct, divided, share_loads, split_rows, take_work
 from .strand_layout import GAMMA, LAMBDA, LOCAL
 
 ROUNDS = 12  # of refinement, at most
@@ -123,7 +122,7 @@ def refine_loops(memory, q, u, forces, signals, udot, proof):
         return np.nan
     buffer = scratch(memory, end, memory)
     k, n = take_kinematics(m, buffer)
-    w, n = divided_loops.take_work(m, E, buffer, n)
+    w, n = take_work(m, E, buffer, n)
     x, n = take(buffer, n, 12 * m.nb)
     f, n = take(buffer, n, 12 * m.nb)
     low_S, n = take(buffer, n, 12 * m.nu)
@@ -156,20 +155,30 @@ def refine_loops(memory, q, u, forces, signals, udot, proof):
 
 
 def refined_loops(
-    system: System, memory: np.ndarray, q: Any, u: Any, forces: Any, signals: Any, udot: np.ndarray
+    system: System, memory: np.ndarray, q: Any, u: Any, forces: Any, signals: Any, udot: np.ndarray, lent: list[int]
 ) -> float:
     """Corrects the accelerations of one state with loops in place; returns by how much, relative to the largest.
+
+    ``lent`` are bodies without mass that were given some in the passes: the equations of motion have none.
 
     Raises
     ------
     SimulationError
         if corrections do not settle: the equations of motion lose too many digits at this state.
     """
-    refine_loops.compile((*[_NUMBERS] * 7,))
+    compiled: Any = refine_loops
+    compiled.compile((*[_NUMBERS] * 7,))
     proof = np.zeros(4)
     total = refine_loops(memory, q, u, forces, signals, udot, proof)
     if total == 0.0 and proof[1] <= SETTLED:
         return float(proof[0])
+    if lent:
+        raise SimulationError(
+            f"algorithm 'divide' cannot solve '{system.name}' at this state: a body has no mass, and no loop holds it",
+            where=system.mechanical(lent[0]),
+            got=f"corrections of {proof[1]:.1e} of the largest acceleration after {int(proof[2])} rounds",
+            hint="give it mass and inertia; algorithm='reduction' may find a pivot where loops hold it",
+        )
     raise SimulationError(
         f"algorithm 'divide' loses too many digits of '{system.name}' at this state",
         where=system.mechanical(body_of(system, "u", int(proof[3]))),

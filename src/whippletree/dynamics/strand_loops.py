@@ -33,8 +33,9 @@ from ..kernels.spatial import (
 from ..kernels.unpack import take_integers
 from .division import HEADER, LOCAL_AT, PRESS, PROJECT, SHARED_COUNT, SWEEP, TOLERANCE
 from .handles import gather_wrench, own_force, release, scatter_rows
+from .knot_basis import make_basis, project_knotted
 from .knot_layout import take_knot, take_knots, tops_at
-from .multipliers import length, orthogonalize, product, scale_by_minus, subtract
+from .multipliers import length, orthogonalize, scale_by_minus
 from .strand_layout import (
     BASE_B,
     BASE_V,
@@ -95,40 +96,6 @@ def half_solve(g, K, k, r, a, b, wa, wb, top):
         a = g.m.parent[a]
     put(k.scale, r, size)
     store6(k.zeta, r, scale_by_minus(add(za, zb)))
-
-
-@kernel
-def make_basis(k, rank):
-    """An orthonormal basis of the rows that are kept, by Gram-Schmidt, done twice"""
-    for n in range(rank):
-        r = int(get(k.order, n))
-        for _ in range(2):
-            for s in range(n):
-                other = int(get(k.order, s))
-                subtract(k.C, k.nf, product(k.C, k.nf, other, r), other, r)
-            size = math.sqrt(product(k.C, k.nf, r, r))
-            for l in range(k.nf):
-                put(k.C, r * k.nf + l, get(k.C, r * k.nf + l) / size)
-
-
-@kernel
-def project_knotted(memory, at, row, like):
-    """A row of the Jacobian times D^-1/2, (nu), less its parts along the rows inside one strand"""
-    g = take_strands(memory, at, like)
-    head, _ = take_integers(memory, at, HEAD)
-    K, _ = take_knots(memory, head[KNOTS_AT], g)
-    for c in range(K.count):
-        k, _ = take_knot(memory, K, c)
-        for n in range(K.table[KNOT * c + KNOT_RANK]):
-            basis, total = int(get(k.order, n)) * k.nf, 0.0
-            for b in range(k.bodies.shape[0]):
-                i = k.bodies[b]
-                for l in range(g.m.dof[i], g.m.dof[i + 1]):
-                    total += get(k.C, basis + K.place[i] + l - g.m.dof[i]) * row[g.u_row[l]]
-            for b in range(k.bodies.shape[0]):
-                i = k.bodies[b]
-                for l in range(g.m.dof[i], g.m.dof[i + 1]):
-                    row[g.u_row[l]] -= total * get(k.C, basis + K.place[i] + l - g.m.dof[i])
 
 
 @kernel

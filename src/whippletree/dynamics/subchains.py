@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, SimulationError
+from ..errors import SimulationError
 from ..kernels.blocks import make_memory
 from ..kernels.kinematics import kinematics_rows
 from ..kernels.lanes import LANES
@@ -42,7 +42,7 @@ from .division_options import Division
 from .evaluate import evaluate
 from .partition import Family, blocks
 from .refine_divided import GRADED, mass_grading, refined
-from .subchain_cut import Cut
+from .subchain_cut import Cut, cut_of
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
 from .subchain_loads import (
@@ -72,7 +72,7 @@ class _Layout(Plan):
         # others may lay out the same strands at the same time
         self.families = [Family([replace(s, family=n)]) for n, s in enumerate(cut.strands[first:last])]
         self.blocks, self.inside, self.shared = blocks(self.system, self.families, lanes), [], []  # no loops
-        self.strands = [f.strands[0] for f in self.families]
+        self.strands, self.lent = [f.strands[0] for f in self.families], []
         self._lay_out()
 
 
@@ -314,19 +314,6 @@ class Subchains:
     def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray) -> None:
         if mass_grading(pieces.cut.system)[0] >= GRADED and np.isfinite(udot).all():
             refined(pieces.cut.system, "subchains", q, u, forces, udot)
-
-
-def cut_of(system: System, choice: Cutting) -> Cut:
-    """A System cut as asked for; refuses what cannot be."""
-    pieces = choice.pieces or max(1, min(1 + LANES, (system.nb - 1) // 2))
-    found = Cut(system, pieces)
-    if choice.solver == "cyclic" and not found.is_chain:
-        raise ModelError(
-            f"solver 'cyclic' is for chains, and subchains of '{system.name}' branch",
-            where=system.mechanical(found.joints[next(c[0] for c in found.tip_cuts if len(c) > 1)].body),
-            hint="solver='thomas' eliminates trees without fill",
-        )
-    return found
 
 
 def _explain(pieces: Pieces, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
