@@ -81,7 +81,9 @@ def lacking(m, E, F, signals, k, w):
 
 @kernel
 def solve(m, F, E, k, signals, q, u, forces, w, udot):
-    """u' under joint forces and wrenches, and lam; u' of given motions is left at zero. k is that of q and u.
+    """u' under joint forces and wrenches, and lam, of rows inside strands only as far as power takes it.
+
+    u' of prescribed motions is left at zero. k is that of q and u.
 
     Returns the power of constraints, and zero if the division is well, LOST if digits may be lost.
     """
@@ -104,7 +106,12 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
         if shortfall(m, w, rank) > MOST_SHORT:
             well += LOST
         put(w.rank, 0, float(rank))
-        share_loads(m, q, u, w, rank, w.lam)
+        put(w.rank, 1, 0.0)
+        for s in range(split.nl):
+            if get(w.rows.given, split.inside[s]) != 0.0:  # its power takes the whole load
+                put(w.rank, 1, 1.0)
+        if get(w.rank, 1) > 0.0:
+            share_loads(m, q, u, w, rank, w.lam)
     power = 0.0
     for r in range(E.nr):
         power += get(w.lam, r) * get(w.rows.given, r)

@@ -84,6 +84,14 @@ def couple(m, E, w, r):
 
 
 @kernel
+def clear_gamma(m):
+    """Rows inside strands lack nothing"""
+    split, _ = split_rows(m)
+    for s in range(split.nl):
+        split.local[LOCAL * s + GAMMA] = 0.0
+
+
+@kernel
 def correction(m, q, u, w, r, g):
     """w.move = du; lam grows by what goes with it"""
     split, ns = split_rows(m)
@@ -130,6 +138,10 @@ def refine_loops(memory, q, u, forces, signals, udot, proof):
     g, n = take(buffer, n, E.nr)
     round_off(m, k, low_S, view(low_S, 3 * m.nu, 3 * m.nu), view(low_S, 6 * m.nu, 6 * m.nu))
     spread_given(m, F, k, signals, w.given)
+    _, ns = split_rows(m)
+    if ns > 0 and get(w.rank, 1) == 0.0:
+        clear_gamma(m)
+        share_loads(m, q, u, w, int(get(w.rank, 0)), w.lam)
     last = math.inf
     for count in range(ROUNDS):
         body_forces(m, k, low_S, forces, udot, x, f)

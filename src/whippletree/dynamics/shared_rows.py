@@ -80,7 +80,7 @@ class Work(NamedTuple):
     none: Any  # (nu)   zeros
     root: Any  # (nu)   D^-1/2; zero where motion is prescribed
     push: Any  # (nu)   generalized forces of a pass
-    rank: Any  # (1)    of the shared rows
+    rank: Any  # (2)    of the shared rows; whether lam of rows inside strands has what loads of these cause
     more: Any  # (nr)   what a correction adds to lam
     given: Any  # (nb, 6)  acceleration by given motions
 
@@ -89,7 +89,7 @@ def work_rows(system: System, division: np.ndarray) -> int:
     """Numbers that the Work of one state takes, with the memory of its division."""
     nu, nr, header = system.nu, live_rows(system).count, division[:HEADER].view(np.int64)
     ns = int(header[SHARED_COUNT])
-    return (ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 1
+    return (ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 2
 
 
 @inline
@@ -126,7 +126,7 @@ def take_work(m, E, buffer, n):
     none, n = take(buffer, n, m.nu)
     root, n = take(buffer, n, m.nu)
     push, n = take(buffer, n, m.nu)
-    kept, n = take(buffer, n, 1)
+    kept, n = take(buffer, n, 2)
     more, n = take(buffer, n, E.nr)
     given, n = take(buffer, n, 6 * m.nb)
     loads = part, mu, left, lam, move, none, root, push, kept, more, given
