@@ -17,6 +17,9 @@ from whippletree.dynamics.division_options import division
 from whippletree.dynamics.functions import tree_forces
 from whippletree.dynamics.partition import partition
 from whippletree.dynamics.refine_divided import GRADED, mass_grading, refined
+from whippletree.dynamics.subchain_cut import cut_of
+from whippletree.dynamics.subchain_options import Cutting
+from whippletree.dynamics.subchains import Pieces
 from whippletree.errors import ModelError, SimulationError
 from whippletree.model import Model, Pose
 from zoo import four_bar
@@ -237,8 +240,19 @@ def test_joins_report_their_growth():
         planned = Planned(system, division("dca"))
         udot = np.zeros(system.nu)
         assert planned.solve(system.q0 + 0.1, np.zeros(system.nu), np.zeros(system.nu), udot) == well
+        assert (planned.growth() > 1e5) == bool(well)
     assert mass_grading(heavy)[0] == 1e9
     assert mass_grading(plain)[0] < GRADED
+
+
+def test_eliminations_report_their_growth():
+    for ratio in (1.0, 1e9):
+        system = alternating(12, ratio).compile()
+        choice = Cutting(pieces=3)
+        pieces = Pieces(cut_of(system, choice), choice)
+        udot, none = np.zeros(system.nu), np.zeros(system.nu)
+        assert pieces.evaluate(system.q0 + 0.1, none, none, udot) == 0.0
+        assert (pieces.growth() > 1e5) == (ratio > 1.0)
 
 
 def test_benchmark_families_are_not_graded():

@@ -130,6 +130,10 @@ class Planned:
                 return 0.0
             return well
 
+    def growth(self) -> float:
+        """The largest term of I_B L_A in all joins of the last state: times a rounding, what may be lost."""
+        return self.plan.growth()
+
     def solve(self, q: Any, u: Any, forces: Any, udot: Any) -> float:
         """udot of one state; 0 if all is well. Where another job has the crew, this thread works alone."""
         crew = crew_of(_help)

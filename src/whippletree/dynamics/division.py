@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.lanes import LANES, LINE, aligned
 from ..system.system import System
-from .assembly import JOIN, KEPT, ROOM
+from .assembly import GROWTH, JOIN, KEEP, KEPT, ROOM
 from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
@@ -93,6 +93,13 @@ class Plan:
         tips = [s.path[-1] for s in self.strands if s.has_next]
         worst = max(tips, key=lambda b: ratio[b], default=0)
         return float(ratio[worst]), worst
+
+    def growth(self) -> float:
+        """What health() of division_steps.py looks at, when last solved."""
+        header = self.memory[:HEADER].view(np.int64)
+        at, count = int(header[JOINS_AT]), int(header[JOINS_COUNT])
+        joins = self.memory[at : at + JOIN * count].view(np.int64).reshape(-1, JOIN)
+        return float(self.memory[joins[:, KEEP] + GROWTH].max(initial=0.0))
 
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""

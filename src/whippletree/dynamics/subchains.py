@@ -45,6 +45,7 @@ from .refine_divided import GRADED, mass_grading, refined
 from .subchain_cut import Cut, cut_of
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
+from .subchain_kernels import growth
 from .subchain_loads import (
     ENDS,
     answer_pieces,
@@ -61,6 +62,7 @@ from .subchain_solver import Alone, CutSolver, Solved
 from .subchain_whole import Room, evaluate_whole
 
 SUPPORTS = {"trees"}
+MOST_GROWTH = 1e5
 _NO_WRENCH = np.zeros(0)
 
 
@@ -85,9 +87,8 @@ class Pieces:
         self.first, self.last = self.comm.first, self.comm.last
         self.layout = _Layout(cut, LANES if choice.lanes else 1, self.first, self.last)
         self.memory = self.layout.memory
-        self.blocks = np.array(
-            [(at, shape[3]) for at, shape in zip(self.layout.at, self.layout.shapes, strict=True)], np.int64
-        ).ravel()
+        widths = [shape[3] for shape in self.layout.shapes]
+        self.blocks = np.column_stack([self.layout.at, widths]).astype(np.int64).ravel()
         self.table, self.cuts, where = self._tables()
         self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
         strands, count, width = len(cut.strands), len(cut.joints), where.shape[1]
@@ -238,6 +239,10 @@ class Pieces:
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
         return evaluate_whole(self._room(), q, u, forces[:nu], wrench, udot, self.solver.width)
 
+    def growth(self) -> float:
+        """Of Gamma's pivots, in the last elimination by "thomas"."""
+        return float(growth(self.table, self.solver.rooms[0], self.solver.width))
+
     def _room(self) -> Room:
         if self.room is None:
             s, cut = self.solver, self.cut
@@ -298,7 +303,7 @@ class Subchains:
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])
                 if one == 0.0:
-                    self._refine(pieces, Q[s], U[s], F[s], out[s])
+                    self._refine(pieces, Q[s], U[s], F[s], out[s], pieces.growth() > MOST_GROWTH)
                     continue
             pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
@@ -311,8 +316,8 @@ class Subchains:
             total += float((0.0 * out[s]).sum())
         return total
 
-    def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray) -> None:
-        if mass_grading(pieces.cut.system)[0] >= GRADED and np.isfinite(udot).all():
+    def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray, lost: bool = False) -> None:
+        if (lost or mass_grading(pieces.cut.system)[0] >= GRADED) and np.isfinite(udot).all():
             refined(pieces.cut.system, "subchains", q, u, forces, udot)
 
 
