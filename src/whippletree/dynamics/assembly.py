@@ -41,6 +41,7 @@ AT, STEP, ON, ON_STEP, ON_R, ON_O, ON_V, ON_B, GOES_ON = range(9)
 JOIN = 8
 A_AT, A_STEP, B_AT, B_STEP, C_AT, KEEP, HAS_TIP = range(7)
 KEPT = 96  # six rows of [W, w, Y], 13 numbers padded to 16
+GROWTH = 15  # where among them the largest term of I_B L_A is: by so much 1 in 1 + I_B L_A may be lost
 WIDTH = 24  # columns that are eliminated together: 19, in whole registers
 # integers of a family: its node, the strand it starts with, where IA, pA and x of the carrying body are (-1: ground)
 FAMILY = 8
@@ -182,11 +183,15 @@ def join(memory, z, room):
         G[i * WIDTH + 12] += memory[b + (P_ + i) * sb]
         for j in range(6):
             G[i * WIDTH + 13 + j] = memory[b + (E_ + 6 * i + j) * sb]
+    growth = 0.0
+    for i in range(6):
+        growth = max(growth, IB[7 * i] * T[17 * i])
     solve6(G)
     keep = view(memory, z[KEEP], KEPT)
     for i in range(6):
         for j in range(0, 16, LANES):
             put_run(keep, 16 * i + j, get_run(G, i * WIDTH + 6 + j))  # [W, w, Y]
+    keep[GROWTH] = growth
     whole(memory, z, EA, T, keep, G)
 
 

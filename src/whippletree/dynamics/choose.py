@@ -19,6 +19,7 @@ from . import articulated, calibrate, composite, divide, multipliers, nullspace,
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
 from .predict import IN_LANES, ON_THREADS, PIVOTED, Use
+from .refine_divided import GRADED, mass_grading
 from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {
@@ -123,7 +124,7 @@ def _predicted(system: System, names: list[str], use: Use, rates: predict.Rates)
     found = {name: predict.seconds(system, name, use, rates) for name in names}
     if "divide" in found:
         divided = predict.divided_for(system, use)
-        if divided is None or not divided.blunt:
+        if divided is None or not divided.blunt or mass_grading(system)[0] >= GRADED:
             del found["divide"]
     return {name: took for name, took in found.items() if took is not None}
 

@@ -27,13 +27,15 @@ from ..kernels.layout import DIVISION
 from ..kernels.outside import STRAND_CALL, address_of
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
-from . import articulated, divided_loops
+from . import articulated, divided_loops, shared_rows
 from .crew import MOST_HELPERS, crew_of
-from .division import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, MEMBERS_NOW, SOLVER, Plan
+from .division import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, LOST, MEMBERS_NOW, SOLVER, Plan
 from .division_options import Division, division, threads_of
 from .division_steps import solve
 from .evaluate import evaluate, thread_count
 from .live_rows import live_rows
+from .refine_divided import GRADED, LOSSY, mass_grading, refined
+from .refine_loops import refined_loops, room
 from .strand_loops import knotted
 
 SUPPORTS = {"trees", "loops", "couplings", "constraints"}
@@ -77,7 +79,7 @@ def solve_loops(memory, q, u, forces, signals, udot):
         return np.nan
     buffer = scratch(memory, end, memory)
     k, n = take_kinematics(m, buffer)
-    w, n = divided_loops.take_work(m, E, buffer, n)
+    w, n = shared_rows.take_work(m, E, buffer, n)
     place_and_move(m, q, u, k)
     _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
     return well + checksum(udot)
@@ -99,6 +101,7 @@ class Planned:
         if self.plan.strands and self.plan.inside:
             self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
         self._loops: np.ndarray | None = None
+        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # accelerations are always refined
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -116,11 +119,20 @@ class Planned:
                 crew.free.release()
 
     def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
-        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well."""
+        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well. It is refined
+        if digits may be lost."""
         if self._loops is None:
             self._loops = loops_memory(self.plan.system, self)
         with self.at_work():
-            return compiled_loops()(self._loops, q, u, forces, signals, udot)
+            well = compiled_loops()(self._loops, q, u, forces, signals, udot)
+            if well >= LOST or (self.graded and well == 0.0):
+                refined_loops(self.plan.system, self._loops, q, u, forces, signals, udot, self.plan.lent)
+                return 0.0
+            return well
+
+    def growth(self) -> float:
+        """The largest term of I_B L_A in all joins of the last state: times a rounding, what may be lost."""
+        return self.plan.growth()
 
     def solve(self, q: Any, u: Any, forces: Any, udot: Any) -> float:
         """udot of one state; 0 if all is well. Where another job has the crew, this thread works alone."""
@@ -136,7 +148,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + divided_loops.work_rows(system, planned.memory)
+    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory) + room(system)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory
@@ -170,6 +182,9 @@ class Divided:
                 one = planned.solve_loops(Q[s], U[s], F[s], S[s], out[s])
             else:
                 one = planned.solve(Q[s], U[s], F[s], out[s])
+                if one == LOST or (planned.graded and one == 0.0):
+                    refined(planned.plan.system, "divide", Q[s], U[s], F[s], out[s])
+                    one = 0.0
             if one != 0.0:
                 _explain_subchain(planned.plan, Q[s], U[s], F[s])
             total += one
@@ -201,14 +216,30 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
     """The algorithm as its name and options say, and threads. They share one state; of a batch each has its own."""
     count = thread_count(threads_of(algorithm, threads))
     found = _divided(division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
-    if one_state and not live_rows(system).count:  # where quick() finds it
+    if one_state and not live_rows(system).count and mass_grading(system)[0] < GRADED:  # where quick() finds it
         system.ready[algorithm, threads] = system.ready.setdefault(found.accelerations, [])
     return found, count
 
 
 def planned_run(system: System, algorithm: str) -> Planned:
-    """A division for a run, with threads as its name says."""
-    return divided(system, algorithm, None, True)[0].workspace(system)
+    """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
+    planned = divided(system, algorithm, None, True)[0].workspace(system)
+    if planned.plan.lent:
+        raise ModelError(
+            f"a run of '{system.name}' by '{algorithm}' is refused: a loop holds a body without mass",
+            where=system.mechanical(planned.plan.lent[0]),
+            hint="algorithm='reduction' solves it; single states are refined",
+        )
+    ratio, body = mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
+    if ratio >= LOSSY:
+        raise ModelError(
+            f"a run of '{system.name}' by '{algorithm}' would lose digits: a light body carries a heavy one",
+            where=system.mechanical(body),
+            got=f"one {ratio:.1e} times as heavy as itself",
+            expected=f"less than {LOSSY:g}",
+            hint="algorithm='articulated', or 'reduction' with loops, cuts nothing; other pieces may have heavy tips",
+        )
+    return planned
 
 
 def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str, threads: int | None) -> np.ndarray | None:

@@ -4,141 +4,43 @@ those that several strands share are found from what each does to all joints, by
 Paper    [critchley2007] leaves loops to [featherstone1999b]: cut joints are loads that keep the loop's ends together.
          Of m shared rows, C u' = gamma, these are multipliers as [kelly1987] has them:
          u' = u'_0 + M^-1 C' lam,  C M^-1 C' lam = gamma - C u'_0.
-Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its strands. C = R' Q by Gram-Schmidt with
-         pivoting, as multipliers.py does with half solved rows; X = M^-1 Q', one divided sweep for each row that is
-         kept; K = Q X; K mu = R'^-1 (gamma - C u'), R lam = mu.
+Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its strands: M^-1 B' = 0 for their rows B.
+         C D^-1/2 = P B D^-1/2 + R' Q: Q is orthogonal to all rows inside strands and to itself, by Gram-Schmidt with
+         pivoting, as multipliers.py does with half solved rows; X = M^-1 D^1/2 Q', one divided pass for each row that
+         is kept; K = Q D^1/2 X; K mu = R'^-1 (gamma - C u'), R lam = mu. D are the pivots of the strands.
 Differs  C itself is made orthogonal, not D^-1/2 L^-1 C': a divided mass matrix has no such factors. So K is as well
-         conditioned as M, whatever the rows are, and a second round takes away what rounding left. Redundant rows are
-         left out by rank. O((n / p + log p) m + n m^2 + m^3) for m shared rows.
+         conditioned as M, whatever the rows are, and a second round takes away what rounding left. A row is redundant
+         if the rows inside strands and the shared rows before it determine it: M^-1 alone does not show that, since K
+         has the square of what is left of a row. O((n / p + log p) m + n m^2 + m^3) for m shared rows.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from ..kernels.constraint_layout import ROW_NUMBERS, Rows
-from ..kernels.constraints import constrain, ends_of_row
-from ..kernels.dense import factorize, solve_factors
-from ..kernels.force_layout import MOTION
+from ..kernels.constraints import constrain
 from ..kernels.forces import spread_given
-from ..kernels.lanes import get, inline, kernel, put, take, view
-from ..kernels.layout import DIVISION
-from ..kernels.outside import call_division
-from ..kernels.shared import doubles_at, integers_at
+from ..kernels.lanes import get, kernel, put
 from ..kernels.spatial import dot, load6
-from ..kernels.unpack import take_integers, take_rows
-from ..system.system import System
-from .crew import BOARD
 from .division import (
-    BOARD_AT,
-    FORCES_ALONE,
-    HEADER,
-    LOCAL_AT,
-    LOCAL_COUNT,
-    LOCAL_ROWS_AT,
-    MEMBERS_NOW,
-    SHARED_COUNT,
-    SHARED_ROWS_AT,
-    SIZE,
-    SOLVER,
-    TOLERANCE,
+    ALL_ACTS,
+    FORCES_ACT,
+    LOST,
 )
-from .live_rows import live_rows
-from .multipliers import PER_GAP, RANK, gap, length, orthogonalize
+from .multipliers import PER_GAP, RANK, gap
+from .shared_rows import (
+    along,
+    back,
+    correct,
+    divided,
+    fill,
+    missing,
+    share_loads,
+    shortfall,
+    split_rows,
+)
 from .strand_layout import GAMMA, LAMBDA, LOCAL
 
 ROUNDS = 2
-
-
-class Split(NamedTuple):
-    """Rows inside strands, and rows that they share: which of all they are."""
-
-    local: Any  # (nl, LOCAL)  as strands see them
-    tolerance: Any  # (1)
-    nl: Any
-    inside: Any  # (nl)
-    ns: Any
-    shared: Any  # (ns)
-
-
-class Work(NamedTuple):
-    rows: Rows
-    C: Any  # (ns, nu)
-    Y: Any  # (ns, nu)  C against its scale, then Q
-    X: Any  # (ns, nu)  M^-1 Q'
-    Xl: Any  # (ns, nl) multipliers of rows inside strands for each of X
-    R: Any  # (ns, ns)  row i: products of direction i with the rows
-    K: Any  # (ns, ns)  Q M^-1 Q', factored
-    pivot: Any  # (ns)
-    scale: Any  # (ns)  size of each row without cancellation
-    norm: Any  # (ns)   squared, of what is left of each row
-    order: Any  # (ns)  rows in the order of their pivots
-    part: Any  # (ns)   how far to go along each direction, then what a round adds to lam
-    mu: Any  # (ns)     loads along the directions
-    left: Any  # (ns)   what each shared row lacks
-    lam: Any  # (nr)    multipliers: those of rows left out are zero
-    move: Any  # (nu)
-    none: Any  # (nu)   zeros
-    given: Any  # (nb, 6)  acceleration by given motions
-
-
-def work_rows(system: System, division: np.ndarray) -> int:
-    """Numbers that the Work of one state takes, with the memory of its division."""
-    nu, nr, header = system.nu, live_rows(system).count, division[:HEADER].view(np.int64)
-    nl, ns = int(header[LOCAL_COUNT]), int(header[SHARED_COUNT])
-    return (ROW_NUMBERS + 1) * nr + ns * (3 * nu + nl + 2 * ns + 7) + 2 * nu + 6 * system.nb
-
-
-@inline
-def split_rows(m):
-    """Which rows are whose"""
-    memory = doubles_at(m.header[DIVISION], HEADER)
-    header, _ = take_integers(memory, 0, HEADER)
-    nl, ns = header[LOCAL_COUNT], header[SHARED_COUNT]
-    whole = doubles_at(m.header[DIVISION], header[SIZE])
-    inside, _ = take_integers(whole, header[LOCAL_ROWS_AT], nl)
-    shared, _ = take_integers(whole, header[SHARED_ROWS_AT], ns)
-    return Split(view(whole, header[LOCAL_AT], LOCAL * nl), view(whole, TOLERANCE, 1), nl, inside, ns, shared), ns
-
-
-@inline
-def take_work(m, E, buffer, n):
-    split, ns = split_rows(m)
-    rows, n = take_rows(E, buffer, n)
-    C, n = take(buffer, n, ns * m.nu)
-    Y, n = take(buffer, n, ns * m.nu)
-    X, n = take(buffer, n, ns * m.nu)
-    Xl, n = take(buffer, n, ns * split.nl)
-    R, n = take(buffer, n, ns * ns)
-    K, n = take(buffer, n, ns * ns)
-    pivot, n = take(buffer, n, ns)
-    scale, n = take(buffer, n, ns)
-    norm, n = take(buffer, n, ns)
-    order, n = take(buffer, n, ns)
-    part, n = take(buffer, n, ns)
-    mu, n = take(buffer, n, ns)
-    left, n = take(buffer, n, ns)
-    lam, n = take(buffer, n, E.nr)
-    move, n = take(buffer, n, m.nu)
-    none, n = take(buffer, n, m.nu)
-    given, n = take(buffer, n, 6 * m.nb)
-    w = Work(rows, C, Y, X, Xl, R, K, pivot, scale, norm, order, part, mu, left, lam, move, none, given)
-    return w, n
-
-
-@kernel
-def divided(m, forces_alone, q, u, forces, udot):
-    """u' by the division that the System's memory tells of; under all there is, or joint forces and gamma alone"""
-    place = m.header[DIVISION]
-    memory = doubles_at(place, HEADER)
-    header, _ = take_integers(memory, 0, HEADER)
-    memory = doubles_at(place, header[SIZE])
-    header[FORCES_ALONE] = forces_alone
-    board = integers_at(header[BOARD_AT], BOARD)
-    return call_division(header[SOLVER], memory, q, u, forces, udot, board, 0, header[MEMBERS_NOW])
+MOST_SHORT = 1e-11  # of the terms of a shared row, what its sum may lack
 
 
 # ---------------------------------------------------------------- rows inside strands
@@ -174,133 +76,23 @@ def lacking(m, E, F, signals, k, w):
         split.local[LOCAL * s + GAMMA] = left
 
 
-@inline
-def back(E, w, r):
-    """integrate/stabilize.py; else zero"""
-    return 2.0 * E.alpha * get(w.rows.rate, r) + E.beta * E.beta * get(w.rows.g, r)
-
-
-# ---------------------------------------------------------------- rows that strands share
-
-
-@kernel
-def fill_rows(m, E, k, w):
-    """C, from the two bodies of each row to where they meet; its scale; and Y, where given motions have no part"""
-    split, ns = split_rows(m)
-    for n in range(ns * m.nu):
-        put(w.C, n, 0.0)
-    for s in range(ns):
-        r = split.shared[s]
-        a, b, i, first, j, second = ends_of_row(E, r)
-        wa, wb = load6(w.rows.w, 2 * r), load6(w.rows.w, 2 * r + 1)
-        size, at = max(abs(first), abs(second)), s * m.nu
-        while a != b:
-            if b > a:
-                a, b, wa, wb = b, a, wb, wa
-            for l in range(m.dof[a], m.dof[a + 1]):
-                S = load6(k.S, l)
-                put(w.C, at + l, dot(S, wa))
-                if m.resist[l] != math.inf:
-                    size = max(size, length(S) * length(wa))
-            a = m.parent[a]
-        put(w.C, at + i, get(w.C, at + i) + first)
-        put(w.C, at + j, get(w.C, at + j) + second)
-        put(w.scale, s, size)
-        for l in range(m.nu):
-            put(w.Y, at + l, 0.0 if m.resist[l] == math.inf else get(w.C, at + l))
-
-
-@kernel
-def fill(m, E, k, q, u, w, tolerance):
-    """All that belongs to shared rows at the pose that was solved last; returns their rank"""
-    fill_rows(m, E, k, w)
-    split, ns = split_rows(m)
-    rank, nu = orthogonalize(m.nu, ns, w, tolerance), m.nu
-    for n in range(split.nl):
-        split.local[LOCAL * n + GAMMA] = 0.0
-    for n in range(rank):
-        r = int(get(w.order, n))
-        divided(m, 1, q, u, view(w.Y, r * nu, nu), view(w.X, r * nu, nu))
-        for s in range(split.nl):
-            put(w.Xl, r * split.nl + s, split.local[LOCAL * s + LAMBDA])
-        for s in range(rank):
-            other = int(get(w.order, s))
-            total = 0.0
-            for l in range(nu):
-                total += get(w.Y, other * nu + l) * get(w.X, r * nu + l)
-            put(w.K, s * rank + n, total)
-    factorize(rank, w.K, w.pivot)
-    return rank
-
-
-@kernel
-def correct(m, w, rank, move):
-    """move += M^-1 C' more, such that C times this is what the shared rows lack; lam grows by it"""
-    split, ns = split_rows(m)
-    nu = m.nu
-    for n in range(rank):  # R' part = what the rows lack
-        r = int(get(w.order, n))
-        total = get(w.left, r) / get(w.scale, r)
-        for s in range(n):
-            other = int(get(w.order, s))
-            total -= get(w.R, other * ns + r) * get(w.part, other)
-        put(w.part, r, total / get(w.R, r * ns + r))
-        put(w.mu, n, get(w.part, r))
-    solve_factors(rank, w.K, w.pivot, w.mu)
-    for n in range(rank - 1, -1, -1):  # R more = mu
-        r, mu = int(get(w.order, n)), get(w.mu, n)
-        for l in range(nu):
-            put(move, l, get(move, l) + mu * get(w.X, r * nu + l))
-        for s in range(split.nl):
-            i = split.inside[s]
-            put(w.lam, i, get(w.lam, i) + mu * get(w.Xl, r * split.nl + s))
-        total = mu
-        for s in range(n + 1, rank):
-            other = int(get(w.order, s))
-            total -= get(w.R, r * ns + other) * get(w.part, other)
-        put(w.part, r, total / get(w.R, r * ns + r))
-        i = split.shared[r]
-        put(w.lam, i, get(w.lam, i) + get(w.part, r) / get(w.scale, r))
-
-
-@inline
-def along(w, nu, s, move):
-    """C move, of one shared row"""
-    total = 0.0
-    for l in range(nu):
-        total += get(w.C, s * nu + l) * get(move, l)
-    return total
-
-
-@kernel
-def missing(m, E, F, signals, w, udot):
-    """left = gamma - C u', with u' of given motions in its place"""
-    split, ns = split_rows(m)
-    for l in range(m.nu):
-        put(w.move, l, get(udot, l))
-    for n in range(F.nf):
-        if F.kind[n] == MOTION:
-            put(w.move, F.freedom[n], get(signals, 3 + 3 * F.signal[3 * n]))
-    for s in range(ns):
-        r = split.shared[s]
-        put(w.left, s, get(w.rows.gamma, r) - back(E, w, r) - along(w, m.nu, s, w.move))
-
-
 # ---------------------------------------------------------------- all of them
 
 
 @kernel
 def solve(m, F, E, k, signals, q, u, forces, w, udot):
-    """u' under joint forces and wrenches, and lam; u' of given motions is left at zero. k is that of q and u.
+    """u' under joint forces and wrenches, and lam, of rows inside strands only as far as power takes it.
 
-    Returns the power of constraints, and zero if the division is well.
+    u' of prescribed motions is left at zero. k is that of q and u.
+
+    Returns the power of constraints, and zero if the division is well, LOST if digits may be lost.
     """
     split, ns = split_rows(m)
     constrain(m, E, k, signals, q, u, w.rows)
     tolerance = RANK + PER_GAP * gap(E, w.rows)
     hand_over(m, E, w, tolerance)
     lacking(m, E, F, signals, k, w)
-    well = divided(m, 0, q, u, forces, udot)
+    well = divided(m, ALL_ACTS, q, u, forces, udot)
     for r in range(E.nr):
         put(w.lam, r, 0.0)
     for s in range(split.nl):
@@ -309,7 +101,17 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
         rank = fill(m, E, k, q, u, w, tolerance)
         for _ in range(ROUNDS):
             missing(m, E, F, signals, w, udot)
-            correct(m, w, rank, udot)
+            correct(m, w, rank, udot, w.lam)
+        missing(m, E, F, signals, w, udot)
+        if shortfall(m, w, rank) > MOST_SHORT:
+            well += LOST
+        put(w.rank, 0, float(rank))
+        put(w.rank, 1, 0.0)
+        for s in range(split.nl):
+            if get(w.rows.given, split.inside[s]) != 0.0:  # its power takes the whole load
+                put(w.rank, 1, 1.0)
+        if get(w.rank, 1) > 0.0:
+            share_loads(m, q, u, w, rank, w.lam)
     power = 0.0
     for r in range(E.nr):
         power += get(w.lam, r) * get(w.rows.given, r)
@@ -320,7 +122,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
 def refill(m, E, k, q, u, w):
     """What :func:`meet` needs, at a pose whose rows are there; returns the rank of shared rows"""
     hand_over(m, E, w, RANK)
-    divided(m, 0, q, u, w.none, w.move)
+    divided(m, ALL_ACTS, q, u, w.none, w.move)
     return fill(m, E, k, q, u, w, RANK)
 
 
@@ -330,7 +132,7 @@ def meet(m, q, u, w, rank, lacks):
     split, ns = split_rows(m)
     for s in range(split.nl):
         split.local[LOCAL * s + GAMMA] = -get(lacks, split.inside[s])
-    divided(m, 1, q, u, w.none, w.move)
+    divided(m, FORCES_ACT, q, u, w.none, w.move)
     for s in range(ns):
         put(w.left, s, -get(lacks, split.shared[s]) - along(w, m.nu, s, w.move))
-    correct(m, w, rank, w.move)
+    correct(m, w, rank, w.move, w.lam)

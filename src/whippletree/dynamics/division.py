@@ -9,12 +9,12 @@ import numpy as np
 
 from ..kernels.lanes import LANES, LINE, aligned
 from ..system.system import System
-from .assembly import JOIN, KEPT, ROOM
+from .assembly import GROWTH, JOIN, KEEP, KEPT, ROOM
 from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
 from .knots import lay_out, tie_loops
-from .partition import Strand, blocks, partition
+from .partition import Strand, blocks, carried_over_own, partition
 from .strand_layout import (
     BODIES,
     FREE_TIP,
@@ -40,15 +40,20 @@ HEADER = 32
     STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
     ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
 ) = range(14)  # fmt: skip
-# behind gravity: whether forces alone act; then for calls from compiled loops the address of the solver, the board, how
+# behind gravity: what is to be computed; then for calls from compiled loops the address of the solver, the board, how
 # many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
-# the others; below what directions of rows are redundant; and the address of what solves strands with loops
+# the others; below what directions of rows are redundant; the address of what solves strands with loops; how many joins
 FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
-LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED = range(21, 28)
+LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED, JOINS_COUNT = range(21, 29)
 TASK = 5
 PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
 READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
+PIVOTS = 9  # instead of ANSWER: 1 / D of every DOF
+PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows inside a strand
+ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
+LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+LENT = 1e-6  # of the largest mass and moment: what bodies without mass get where loops hold them; refinement returns it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
@@ -61,7 +66,7 @@ class Plan:
         if system.nb == 1:  # nothing moves
             self.strands: list[Strand] = []
             self.blocks: list[list[Strand]] = []
-            self.memory = _nothing(system)
+            self.memory, self.lent = _nothing(system), []
             return
         pieces = self._pieces(lanes)
         share = SHARE if lanes == 1 else 1.0
@@ -70,6 +75,7 @@ class Plan:
             # no two strands are alike: lanes would stay empty
             self._divide(self._pieces(1), SHARE, lanes)
         self.strands = [s for f in self.families for s in f.strands]
+        self.lent = without_mass(system) if self.inside or self.shared else []
         self._lay_out()
 
     def _divide(self, pieces: int, share: float, lanes: int) -> None:
@@ -80,6 +86,20 @@ class Plan:
     def _pieces(self, lanes: int) -> int:
         bodies = self.system.nb - 1
         return self.choice.pieces or max(1, min(lanes * self.choice.threads, bodies // 2))
+
+    def tip_grading(self) -> tuple[float, int]:
+        """The largest mass that the last body of a subchain carries over its own mass, and which body it is."""
+        ratio = carried_over_own(self.system)
+        tips = [s.path[-1] for s in self.strands if s.has_next]
+        worst = max(tips, key=lambda b: ratio[b], default=0)
+        return float(ratio[worst]), worst
+
+    def growth(self) -> float:
+        """What health() of division_steps.py looks at, when last solved."""
+        header = self.memory[:HEADER].view(np.int64)
+        at, count = int(header[JOINS_AT]), int(header[JOINS_COUNT])
+        joins = self.memory[at : at + JOIN * count].view(np.int64).reshape(-1, JOIN)
+        return float(self.memory[joins[:, KEEP] + GROWTH].max(initial=0.0))
 
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""
@@ -125,6 +145,7 @@ class Plan:
         header[[STANDS_COUNT, BLOCKS_COUNT, STEPS_COUNT, ROOM_AT]] = (
             len(self.strands), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
+        header[JOINS_COUNT] = len(joins)
         header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
         header[[SIZE, LOCAL_AT, LOCAL_COUNT, SHARED_COUNT]] = (
             self.memory.size, local, len(self.inside), len(self.shared),
@@ -281,6 +302,11 @@ class Plan:
         for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("pitch", 1)):
             table = part[name].reshape(-1, size, width)
             table[here, :, lane] = a[name][bodies].reshape(-1, size)
+        for body in set(self.lent) & set(strand.bodies):
+            i = 1 + strand.bodies.index(body)
+            typical = LENT * np.array([a["mass"][1:].max(), a["inertia"].max()])
+            part["mass"][i, lane] = typical[0]
+            part["inertia"].reshape(-1, 6, width)[i, [0, 3, 5], lane] = typical[1]
         part["pt"].reshape(-1, 3, width)[1, :, lane] = 0.0
         root = int(bodies[0])
         on_ground = strand.carried_by is None
@@ -293,6 +319,12 @@ class Plan:
         for i, b in enumerate(bodies.tolist(), start=1):
             if b in strand.holds:
                 ints["side"][i] = 1
+
+
+def without_mass(system: System) -> list[int]:
+    """Bodies without mass that carry none: alone they move at no cost, and a loop may hold them."""
+    a = system.arrays
+    return [i for i in range(1, system.nb) if a["mass"][i] == 0.0 and i not in a["parent"]]
 
 
 def _nothing(system: System) -> np.ndarray:

@@ -8,7 +8,7 @@ from ..kernels.layout import UNIT
 from ..kernels.outside import call_strand, read_lane
 from ..kernels.shared import doubles_at, fence, pause, read_shared, write_shared
 from ..kernels.unpack import take_integers
-from .assembly import FAMILY, JOIN, ROOM, carry, compose, join, part, stand_on
+from .assembly import FAMILY, GROWTH, JOIN, KEEP, ROOM, carry, compose, join, part, stand_on
 from .crew import (
     APART,
     AWAKE,
@@ -30,13 +30,18 @@ from .division import (
     COMPOSE,
     FAMILIES_AT,
     FIRST_AT,
+    FORCES_ACT,
     FORCES_ALONE,
     GRAVITY,
     HEADER,
     JOINS_AT,
+    JOINS_COUNT,
     KNOTTED,
+    LOST,
     MIDDLE,
     OPENING,
+    PIVOTS,
+    PIVOTS_ONLY,
     PLACE,
     PRESS,
     READY,
@@ -51,9 +56,11 @@ from .division import (
     TASK,
     TASKS_AT,
 )
-from .handles import answer_strands, place_strands, sweep_strands
+from .handles import answer_strands, pivots_of_strands, place_strands, sweep_strands
 from .strand_layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
 from .strand_responses import press_strands, ready_strands
+
+MOST_GROWTH = 1e5
 
 
 @inline
@@ -71,6 +78,8 @@ def each_block(memory, kind, block, q, u, forces, udot, like):
         ready_strands(memory, start, forces, like)
     elif kind == PRESS:
         press_strands(memory, start, like)
+    elif kind == PIVOTS:
+        pivots_of_strands(memory, start, udot, like)
     else:
         answer_strands(memory, start, udot, like)
 
@@ -97,16 +106,20 @@ def do_task(memory, task, q, u, forces, udot):
     header, _ = take_integers(memory, 0, HEADER)
     z, _ = take_integers(memory, header[TASKS_AT] + TASK * task, TASK)
     kind = z[0]
-    if header[FORCES_ALONE] == 1:
+    if header[FORCES_ALONE] == PIVOTS_ONLY:
+        if kind != ANSWER:
+            return
+        kind = PIVOTS
+    if header[FORCES_ALONE] == FORCES_ACT:
         if kind == COMPOSE:
             return
         kind = READY if kind == PLACE else PRESS if kind == SWEEP else kind
     if kind == COMPOSE:
         compose(memory, header[STANDS_AT], header[STANDS_COUNT], view(memory, GRAVITY, 3))
-    elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS):
+    elif kind in (PLACE, SWEEP, ANSWER, READY, PRESS, PIVOTS):
         for block in range(z[1], z[2]):
             b, _ = take_integers(memory, header[BLOCKS_AT] + 2 * block, 2)
-            if b[1] == 1 and kind not in (PLACE, READY) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
+            if b[1] == 1 and kind not in (PLACE, READY, PIVOTS) and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0:
                 call_strand(header[KNOTTED], memory, kind, b[0], forces, udot)
             elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
@@ -168,7 +181,7 @@ def block_health(memory, at, width, like):
 
 @kernel
 def health(memory):
-    """Zero if all accelerations are finite and all quaternions unit, else not a number"""
+    """Zero if all accelerations are finite and all quaternions unit, LOST if digits may be, else not a number"""
     header, _ = take_integers(memory, 0, HEADER)
     total = 0.0
     for block in range(header[BLOCKS_COUNT]):
@@ -177,15 +190,30 @@ def health(memory):
             total += block_health(memory, z[0], 1, memory)
         else:
             total += block_health(memory, z[0], z[1], registers(memory, 0, 0))
+    if growth(memory) > MOST_GROWTH:
+        total += LOST
     return total
+
+
+@kernel
+def growth(memory):
+    """The largest term of I_B L_A in all joins: times a rounding, what may be lost"""
+    header, _ = take_integers(memory, 0, HEADER)
+    most = 0.0
+    for n in range(header[JOINS_COUNT]):
+        z, _ = take_integers(memory, header[JOINS_AT] + JOIN * n, JOIN)
+        most = max(most, memory[z[KEEP] + GROWTH])
+    return most
 
 
 @entry
 def solve(memory, q, u, forces, udot, board, member, members):
-    """udot of one state, by this thread alone or with the others that look at the board. Returns 0 if all is well.
+    """udot of one state, by this thread alone or with the others that look at the board. Returns 0 if all is well,
+    LOST if digits may be lost, else not a number.
 
-    With FORCES_ALONE in the header it is udot of joint forces alone, at the pose of the state that was solved last: no
-    gravity, no velocity, no wrenches. A helper, ``member`` > 0, serves instead.
+    With FORCES_ACT in the header it is udot of joint forces alone, at the pose of the state that was solved last: no
+    gravity, no velocity, no wrenches. With PIVOTS_ONLY it is 1 / D of that pose. A helper, ``member`` > 0, serves
+    instead.
     """
     if member > 0:
         serve(board, member)

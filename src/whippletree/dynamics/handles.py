@@ -275,6 +275,13 @@ def answer_body(g, i, x, f):
 
 
 @kernel
+def pivots_of_strands(memory, at, out, like):
+    """1 / D of all DOF, each strand with a free tip"""
+    g = take_strands(memory, at, like)
+    scatter_rows(g.d, g.u_row, g.u_full, g.used, out)
+
+
+@kernel
 def answer_strands(memory, at, udot, like):
     """Accelerations of all freedoms from those of the carrying bodies and the forces at the tips"""
     g = take_strands(memory, at, like)

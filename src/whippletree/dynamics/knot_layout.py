@@ -24,6 +24,7 @@ class Knot(NamedTuple):
     nf: Any
     bodies: Any
     Y: Any  # (rows, nf)
+    C: Any  # (rows, nf)  rows of the Jacobian times D^-1/2, then an orthonormal basis of those that are kept
     R: Any  # (rows, rows)
     scale: Any  # (rows)
     norm: Any  # (rows)
@@ -58,7 +59,9 @@ def take_knot(memory, K, c):
     part, nu, kappa = view(memory, n, rows), view(memory, n + rows, rows), view(memory, n + 2 * rows, rows)
     n += 3 * rows
     zeta, eta = view(memory, n, 6 * rows), view(memory, n + 6 * rows, 6 * rows)
-    return Knot(rows, nf, bodies, Y, R, scale, norm, order, part, nu, zeta, eta, kappa), n
+    n += 12 * rows
+    C = view(memory, n, rows * nf)
+    return Knot(rows, nf, bodies, Y, C, R, scale, norm, order, part, nu, zeta, eta, kappa), n
 
 
 @inline

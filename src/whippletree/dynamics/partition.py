@@ -71,6 +71,23 @@ def tips(system: System) -> np.ndarray:
     return np.where(a["mass"] > 0.0, np.where(solid, 2, 1), 0)
 
 
+def carried_over_own(system: System) -> np.ndarray:
+    """For every body the heaviest one that it carries, however far out, over its own mass; infinite if it has none."""
+    mass, parent = system.arrays["mass"], system.arrays["parent"]
+    carried = np.zeros(system.nb)
+    for i in range(system.nb - 1, 0, -1):
+        p = parent[i]
+        carried[p] = max(carried[p], carried[i], mass[i])
+    carried[0] = 0.0  # ground holds anything
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(carried > 0.0, carried / mass, 0.0)
+
+
+def lightness(system: System) -> np.ndarray:
+    """For every body: 0, or by how many thousands it is lighter than the heaviest one that it carries."""
+    return np.floor(np.log10(np.clip(carried_over_own(system), 1.0, 1e15)) / 3.0).astype(int)
+
+
 def partition(system: System, choice: Division, pieces: int, share: float) -> list[Family]:
     """Families in the order from ground outward. The last strand of a family weighs ``share`` times an ordinary one."""
     parent, nb = system.arrays["parent"].tolist(), system.nb
@@ -82,7 +99,7 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
         weight[parent[i]] += weight[i]
         children[parent[i]].append(i)
     grain = 0.0 if choice.leaves == "bodies" else weight[0] / max(1, pieces)
-    fit, crossed = tips(system), crossings(system)
+    fit, crossed, light = tips(system), crossings(system), lightness(system)
     families: list[Family] = []
     held: dict[int, Strand] = {}  # which strand a body is in
     waiting = list(children[0])
@@ -95,7 +112,7 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
             path.append(first)
         heavy = {c for c in sides if weight[c] > grain}
         load = _folded(path, children, heavy, own)
-        strands = _cut(path, load, fit, crossed, choice, grain, share)
+        strands = _cut(path, load, fit, crossed, light, choice, grain, share)
         if choice.leaves != "subchains":
             _require_mass(system, strands[:-1], fit)
         _settle(strands, root, parent, children, heavy, held, len(families))
@@ -123,6 +140,7 @@ def _cut(
     load: np.ndarray,
     fit: np.ndarray,
     crossed: np.ndarray,
+    light: np.ndarray,
     choice: Division,
     grain: float,
     share: float,
@@ -141,7 +159,7 @@ def _cut(
         wanted = done[-1] / (count - 1 + share) * np.arange(1, count)
         reach = max(1, len(path) // (4 * count))
         near = np.searchsorted(done, wanted * (1.0 - 1e-9)) + 1
-        ends = [nearest_fit(path, fit, crossed, int(e), reach) for e in near]
+        ends = [nearest_fit(path, fit, crossed, light, int(e), reach) for e in near]
     cuts = sorted({e for e in ends if e is not None and 0 < e < len(path)})
     return [Strand(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
 
@@ -157,11 +175,16 @@ def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> Non
             )
 
 
-def nearest_fit(path: list[int], fit: np.ndarray, crossed: np.ndarray, end: int, reach: int) -> int | None:
-    """A number of bodies near ``end`` whose last one is fit to be a tip, and a cut behind it crosses few loops."""
+def nearest_fit(
+    path: list[int], fit: np.ndarray, crossed: np.ndarray, light: np.ndarray, end: int, reach: int
+) -> int | None:
+    """A number of bodies near ``end`` whose last one is fit to be a tip, and a cut behind it crosses few loops.
+
+    A force at a light tip that carries heavy bodies moves it far, and digits are lost: heavy ones are taken first.
+    """
     near = [e for away in range(reach + 1) for e in (end - away, end + away) if 0 < e < len(path)]
     able = [e for e in near if fit[path[e - 1]]]
-    return min(able, key=lambda e: (crossed[path[e]], -fit[path[e - 1]]), default=None)
+    return min(able, key=lambda e: (crossed[path[e]], light[path[e - 1]], -fit[path[e - 1]]), default=None)
 
 
 def crossings(system: System) -> np.ndarray:

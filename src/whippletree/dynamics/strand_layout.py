@@ -94,7 +94,7 @@ def integer_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
 
 def knot_numbers(rows: int, freedoms: int) -> int:
     """Numbers that a knot takes."""
-    return rows * freedoms + rows * rows + 18 * rows
+    return 2 * rows * freedoms + rows * rows + 18 * rows
 
 
 def places(nb: int, nq: int, nu: int, width: int) -> tuple[dict[str, int], int]:

@@ -31,8 +31,9 @@ from ..kernels.spatial import (
     sub_outer,
 )
 from ..kernels.unpack import take_integers
-from .division import HEADER, LOCAL_AT, PRESS, SWEEP, TOLERANCE
+from .division import HEADER, LOCAL_AT, PRESS, PROJECT, SHARED_COUNT, SWEEP, TOLERANCE
 from .handles import gather_wrench, own_force, release, scatter_rows
+from .knot_basis import make_basis, project_knotted
 from .knot_layout import take_knot, take_knots, tops_at
 from .multipliers import length, orthogonalize, scale_by_minus
 from .strand_layout import (
@@ -76,18 +77,21 @@ def half_solve(g, K, k, r, a, b, wa, wb, top):
     za, zb, at = scale_by_minus(wa), scale_by_minus(wb), r * k.nf
     for l in range(k.nf):
         put(k.Y, at + l, 0.0)
-    load, size = length(za) + length(zb), 0.0
+        put(k.C, at + l, 0.0)
+    load, size, apart = length(za) + length(zb), 0.0, True
     while a > top or b > top:
         if a == b:
-            za, zb, b = add(za, zb), load6(g.zero, 0), top
+            za, zb, b, apart = add(za, zb), load6(g.zero, 0), top, False
         if b > a:
-            a, b, za, zb = b, a, zb, za
+            a, b, za, zb, wa, wb = b, a, zb, za, wb, wa
         first = g.m.dof[a]
         for l in range(g.m.dof[a + 1] - 1, first - 1, -1):
             S, d = load6(g.k.S, l), get(g.d, l)
             epsilon, root = -dot(S, za), math.sqrt(d)
             size = max(size, root * length(S) * (load + length(za)))
             put(k.Y, at + K.place[a] + l - first, root * epsilon)
+            if apart:  # beyond, both ends move alike
+                put(k.C, at + K.place[a] + l - first, root * dot(S, wa))
             za = axpy(d * epsilon, load6(g.U, l), za)
         a = g.m.parent[a]
     put(k.scale, r, size)
@@ -107,6 +111,8 @@ def fill_knot(memory, g, K, c, tolerance):
         half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + TOP])
     rank = orthogonalize(k.nf, k.rows, k, tolerance)
     K.table[t + KNOT_RANK] = rank
+    if header[SHARED_COUNT] > 0:
+        make_basis(k, rank)
     for n in range(rank):
         r = int(get(k.order, n))
         zeta = scale(1.0 / get(k.scale, r), load6(k.zeta, r))
@@ -319,6 +325,8 @@ def knotted(memory, size, kind, start, forces, count, udot, nu):
         sweep_knotted(whole, start, view(given, nu, count - nu), given)
     elif kind == PRESS:
         press_knotted(whole, start, given)
+    elif kind == PROJECT:
+        project_knotted(whole, start, given, given)
     else:
         answer_knotted(whole, start, numbers_at(udot, nu), given)
     return 0.0

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels.lanes import LANES
 from ..kernels.layout import KIND, pack
 from ..model import JOINT_KINDS
 from ..system.system import NO_FLEXIBLE, System
 from .partition import BLUNT, Strand, nearest_fit, tips
+from .subchain_options import Cutting
 
 FREE = KIND["free"]
 GROWTH, TRIES = 1.15, 20  # of the least weight of a branch that is cut, to come near the number of subchains asked for
@@ -109,7 +111,8 @@ def _pieces_of(
     near = np.searchsorted(done, done[-1] / count * np.arange(1, count) * (1.0 - 1e-9)) + 1
     both = np.minimum(fit[path[:-1]], fit[path[1:]])
     reach, places = max(1, len(path) // (4 * count)), list(range(len(path)))
-    ends = {nearest_fit(places, both, np.zeros(len(path), int), int(e), reach) for e in near}
+    none = np.zeros(len(path), int)  # a light body is either the tip of one or the base of the other
+    ends = {nearest_fit(places, both, none, none, int(e), reach) for e in near}
     cuts = sorted(e for e in ends if e is not None)
     found = []
     for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True):
@@ -262,3 +265,16 @@ class Cut:
         first = np.array([s.path[0] for s in self.strands], int)
         self.base_q = np.where(floats, f["position"][first], -1)
         self.base_u = np.where(floats, f["dof"][first], -1)
+
+
+def cut_of(system: System, choice: Cutting) -> Cut:
+    """A System cut as asked for; refuses what cannot be."""
+    pieces = choice.pieces or max(1, min(1 + LANES, (system.nb - 1) // 2))
+    found = Cut(system, pieces)
+    if choice.solver == "cyclic" and not found.is_chain:
+        raise ModelError(
+            f"solver 'cyclic' is for chains, and subchains of '{system.name}' branch",
+            where=system.mechanical(found.joints[next(c[0] for c in found.tip_cuts if len(c) > 1)].body),
+            hint="solver='thomas' eliminates trees without fill",
+        )
+    return found

@@ -84,28 +84,26 @@ def tip_of(memory, table, s):
 
 
 @inline
-def face_tip(memory, table, cuts, centre, c, faces):
+def face_tip(memory, table, cuts, origin, c, faces):
     """The inner side of a cut"""
     s = cuts[c * CUT + INNER]
     at, step = table[s * STRAND + AT], table[s * STRAND + STEP]
     R, o, v, b = tip_of(memory, table, s)
     turn, V = peek9(memory, at + TURN * step, step), peek6(memory, at + BASE_V * step, step)
     B = peek6(memory, at + BASE_B * step, step)
-    there = add3(peek3(memory, at + OFFSET * step, step), mul33(turn, o))
     poke(faces, 2 * c * FACE, 1, matmul(turn, R))
-    poke(faces, 2 * c * FACE + 9, 1, add3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)))
+    poke(faces, 2 * c * FACE + 9, 1, add3(peek3(origin, 3 * s, 1), mul33(turn, o)))
     poke(faces, 2 * c * FACE + 12, 1, motion_in(R, o, add(V, v)))
     poke(faces, 2 * c * FACE + 18, 1, motion_in(R, o, add(add(B, b), cross_motion(V, v))))
 
 
 @inline
-def face_base(memory, table, cuts, centre, c, faces):
+def face_base(memory, table, cuts, origin, c, faces):
     """The outer side of a cut"""
     s = cuts[c * CUT + OUTER]
     at, step = table[s * STRAND + AT], table[s * STRAND + STEP]
-    there = peek3(memory, at + OFFSET * step, step)
     poke(faces, (2 * c + 1) * FACE, 1, peek9(memory, at + TURN * step, step))
-    poke(faces, (2 * c + 1) * FACE + 9, 1, add3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)))
+    poke(faces, (2 * c + 1) * FACE + 9, 1, peek3(origin, 3 * s, 1))
     poke(faces, (2 * c + 1) * FACE + 12, 1, peek6(memory, at + BASE_V * step, step))
     poke(faces, (2 * c + 1) * FACE + 18, 1, peek6(memory, at + BASE_B * step, step))
 
@@ -158,35 +156,42 @@ def turn_of(R):
 
 
 @entry
-def compose_bases(memory, table, cuts, tree, centre, q, u, faces, own_q, own_u):
+def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q, own_u):
     """Poses and velocities of all bases from coordinates of the System, from ground outward"""
     m, k = open_system(tree, q)
     for s in range(table.shape[0] // STRAND):
         c = table[s * STRAND + BASE_CUT]
         if c < 0:
             stand_on_ground(memory, table, s, m.gravity)
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
             continue
-        face_tip(memory, table, cuts, centre, c, faces)
+        face_tip(memory, table, cuts, origin, c, faces)
         i = place_cut(m, k, q, u, faces, cuts, c)
         R, o, tip = load9(k.R, i), load3(k.o, i), 2 * c * FACE
         turn = matmul(peek9(faces, tip, 1), R)
         there = add3(peek3(faces, tip + 9, 1), mul33(peek9(faces, tip, 1), o))
         V = motion_in(R, o, load6(k.v, i))
         stand(memory, table, s, turn, sub3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)), V, m.gravity)
+        poke(origin, 3 * s, 1, there)
         poke(own_q, table[s * STRAND + IN_Q], 1, there)
         poke(own_q, table[s * STRAND + IN_Q] + 3, 1, turn_of(turn))
         poke(own_u, table[s * STRAND + IN_U], 1, V)
 
 
 @entry
-def stand_bases(memory, table, tree, centre, own_q, own_u, first, last):
-    """The same from a subchain's own state"""
+def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
+    """The same from a subchain's own state.
+
+    A rank that has no subchain on ground does not have its point, ``centre``: wrenches alone are about it.
+    """
     m, _ = unpack(tree)
     for s in range(first, last):
         n = table[s * STRAND + IN_Q]
         if n < 0:
             stand_on_ground(memory, table, s, m.gravity)
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
             continue
+        poke(origin, 3 * s, 1, peek3(own_q, n, 1))
         a = load_quaternion(own_q, n + 3)
         there = sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
         V = peek6(own_u, table[s * STRAND + IN_U], 1)
@@ -194,10 +199,10 @@ def stand_bases(memory, table, tree, centre, own_q, own_u, first, last):
 
 
 @entry
-def show_faces(memory, table, cuts, centre, faces, first, last):
+def show_faces(memory, table, cuts, origin, faces, first, last):
     """The sides of cuts that belong to the subchains first to last"""
     for s in range(first, last):
         if table[s * STRAND + BASE_CUT] >= 0:
-            face_base(memory, table, cuts, centre, table[s * STRAND + BASE_CUT], faces)
+            face_base(memory, table, cuts, origin, table[s * STRAND + BASE_CUT], faces)
         for n in range(table[s * STRAND + TIP_COUNT]):
-            face_tip(memory, table, cuts, centre, table[s * STRAND + TIP_FIRST] + n, faces)
+            face_tip(memory, table, cuts, origin, table[s * STRAND + TIP_FIRST] + n, faces)

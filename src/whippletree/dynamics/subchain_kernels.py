@@ -233,6 +233,16 @@ def eliminate(table, cuts, where, K, g, work, X, y, f, width):
     return 0
 
 
+@entry
+def growth(table, work, width):
+    """One over the least pivot of the last elimination; Gamma's diagonal is 1. Times a rounding, what may be lost"""
+    most = 0.0
+    for s in range(table.shape[0] // STRAND):
+        for i in range(table[s * STRAND + LOADS] - table[s * STRAND + BASE_LOADS]):
+            most = max(most, 1.0 / abs(work[(s * width + i) * width + i]))
+    return most
+
+
 @kernel
 def push_inward(table, cuts, s, c, K, g, work, X, y, nb, nt, width):
     """What is left of a subchain at its base, into the block of the tip that it hangs on"""

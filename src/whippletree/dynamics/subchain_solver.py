@@ -174,6 +174,11 @@ class CutSolver:
         self.begun = self.begun or not other
         return solved
 
+    def forget(self) -> None:
+        """Iterations begin from no loads: the solution does not depend on states that were solved before."""
+        self.loads[:] = 0.0
+        self.begun = True
+
     def _iterate(self, solver: str) -> Solved:
         most, taken = self.choice.iterations or 4 * self.cut.rows + 20, 0
         definite = self._factor_diagonal()

@@ -30,6 +30,7 @@ class Room(NamedTuple):
     tree: Any
     lending: Any
     centre: Any
+    origin: Any
     faces: Any
     moves: Any
     joints: Any
@@ -68,8 +69,8 @@ def evaluate_whole(a, q, u, tau, wrench, udot, width):
     copy_rows(u, a.u_rows, a.u, a.u_here)
     copy_rows(tau, a.u_rows, a.tau, a.u_here)
     place_pieces(a.memory, a.table, a.blocks, a.q, a.u, a.tau, a.centre)  # III, IV
-    compose_bases(a.memory, a.table, a.cuts, a.tree, a.centre, q, u, a.faces, a.own_q, a.own_u)  # II
-    show_faces(a.memory, a.table, a.cuts, a.centre, a.faces, 0, strands)
+    compose_bases(a.memory, a.table, a.cuts, a.tree, a.centre, a.origin, q, u, a.faces, a.own_q, a.own_u)  # II
+    show_faces(a.memory, a.table, a.cuts, a.origin, a.faces, 0, strands)
     connect(a.cuts, a.tree, a.lending, q, u, tau, a.faces, a.joints, a.mine)  # VII
     sweep_pieces(a.memory, a.blocks, wrench)  # V
     make_elements(a.memory, a.table, a.cuts, a.joints, a.ends, a.Y, a.K, a.g, a.weight, width, 0, strands)  # VI

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, SimulationError
+from ..errors import SimulationError
 from ..kernels.blocks import make_memory
 from ..kernels.kinematics import kinematics_rows
 from ..kernels.lanes import LANES
@@ -41,9 +41,11 @@ from .division import Plan
 from .division_options import Division
 from .evaluate import evaluate
 from .partition import Family, blocks
-from .subchain_cut import Cut
+from .refine_divided import GRADED, mass_grading, refined
+from .subchain_cut import Cut, cut_of
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
+from .subchain_kernels import growth
 from .subchain_loads import (
     ENDS,
     answer_pieces,
@@ -60,6 +62,7 @@ from .subchain_solver import Alone, CutSolver, Solved
 from .subchain_whole import Room, evaluate_whole
 
 SUPPORTS = {"trees"}
+MOST_GROWTH = 1e5
 _NO_WRENCH = np.zeros(0)
 
 
@@ -71,7 +74,7 @@ class _Layout(Plan):
         # others may lay out the same strands at the same time
         self.families = [Family([replace(s, family=n)]) for n, s in enumerate(cut.strands[first:last])]
         self.blocks, self.inside, self.shared = blocks(self.system, self.families, lanes), [], []  # no loops
-        self.strands = [f.strands[0] for f in self.families]
+        self.strands, self.lent = [f.strands[0] for f in self.families], []
         self._lay_out()
 
 
@@ -84,9 +87,8 @@ class Pieces:
         self.first, self.last = self.comm.first, self.comm.last
         self.layout = _Layout(cut, LANES if choice.lanes else 1, self.first, self.last)
         self.memory = self.layout.memory
-        self.blocks = np.array(
-            [(at, shape[3]) for at, shape in zip(self.layout.at, self.layout.shapes, strict=True)], np.int64
-        ).ravel()
+        widths = [shape[3] for shape in self.layout.shapes]
+        self.blocks = np.column_stack([self.layout.at, widths]).astype(np.int64).ravel()
         self.table, self.cuts, where = self._tables()
         self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
         strands, count, width = len(cut.strands), len(cut.joints), where.shape[1]
@@ -96,7 +98,7 @@ class Pieces:
                 lending[c, n] = lent.inertia, *lent.along
         self.lending = lending.ravel()
         self.tree = make_memory(system, kinematics_rows(system))
-        self.centre = np.zeros(3 * system.nc)
+        self.centre, self.origin = np.zeros(3 * system.nc), np.zeros(3 * strands)  # of frames, in the world
         self.faces, self.moves = np.zeros(count * 2 * FACE), np.zeros(count * 2 * 6)
         self.joints, self.ends = np.zeros(count * JOINT), np.zeros(strands * ENDS)
         self.Y = np.zeros(strands * width * 6)
@@ -152,8 +154,8 @@ class Pieces:
             copy_rows(u, cut.u_rows, target, cut.u_here)
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
-            self.memory, self.table, self.cuts, self.tree, self.centre, self.tree_q, self.tree_u, self.faces,
-            self.own_q, self.own_u,
+            self.memory, self.table, self.cuts, self.tree, self.centre, self.origin, self.tree_q, self.tree_u,
+            self.faces, self.own_q, self.own_u,
         )  # fmt: skip
         return self.own_q, self.own_u
 
@@ -166,12 +168,12 @@ class Pieces:
         copy_rows(q, cut.q_here, self.q, cut.q_here)
         copy_rows(u, cut.u_here, self.u, cut.u_here)
         place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
-        stand_bases(self.memory, self.table, self.tree, self.centre, q, u, self.first, self.last)
+        stand_bases(self.memory, self.table, self.tree, self.centre, self.origin, q, u, self.first, self.last)
         self._show()
         derive_cuts(self.cuts, self.tree, self.faces, self.joints, self.tree_q, self.tree_u, self.solver.mine)
 
     def _show(self) -> None:
-        show_faces(self.memory, self.table, self.cuts, self.centre, self.faces, self.first, self.last)
+        show_faces(self.memory, self.table, self.cuts, self.origin, self.faces, self.first, self.last)
         self.comm.step = "II"
         self.comm.exchange(self.faces.reshape(-1, 2, FACE))
 
@@ -237,6 +239,10 @@ class Pieces:
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
         return evaluate_whole(self._room(), q, u, forces[:nu], wrench, udot, self.solver.width)
 
+    def growth(self) -> float:
+        """Of Gamma's pivots, in the last elimination by "thomas"."""
+        return float(growth(self.table, self.solver.rooms[0], self.solver.width))
+
     def _room(self) -> Room:
         if self.room is None:
             s, cut = self.solver, self.cut
@@ -297,28 +303,22 @@ class Subchains:
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])
                 if one == 0.0:
+                    self._refine(pieces, Q[s], U[s], F[s], out[s], pieces.growth() > MOST_GROWTH)
                     continue
             pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
                 _explain(pieces, Q[s], U[s], F[s])
                 return np.nan
+            pieces.solver.forget()
             pieces.solve()
             pieces.answer_tree(out[s])
+            self._refine(pieces, Q[s], U[s], F[s], out[s])
             total += float((0.0 * out[s]).sum())
         return total
 
-
-def cut_of(system: System, choice: Cutting) -> Cut:
-    """A System cut as asked for; refuses what cannot be."""
-    pieces = choice.pieces or max(1, min(1 + LANES, (system.nb - 1) // 2))
-    found = Cut(system, pieces)
-    if choice.solver == "cyclic" and not found.is_chain:
-        raise ModelError(
-            f"solver 'cyclic' is for chains, and subchains of '{system.name}' branch",
-            where=system.mechanical(found.joints[next(c[0] for c in found.tip_cuts if len(c) > 1)].body),
-            hint="solver='thomas' eliminates trees without fill",
-        )
-    return found
+    def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray, lost: bool = False) -> None:
+        if (lost or mass_grading(pieces.cut.system)[0] >= GRADED) and np.isfinite(udot).all():
+            refined(pieces.cut.system, "subchains", q, u, forces, udot)
 
 
 def _explain(pieces: Pieces, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, composite, divided_loops, multipliers, reduction
+from ..dynamics import articulated, composite, multipliers, reduction, shared_rows
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
@@ -87,7 +87,7 @@ def mechanism_memory(
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
     elif division is not None:
-        work = divided_loops.work_rows(system, division)
+        work = shared_rows.work_rows(system, division)
     else:
         trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics import articulated, divided_loops, multipliers, reduction, reduction_loads
+from ..dynamics import articulated, divided_loops, multipliers, reduction, reduction_loads, shared_rows
 from ..dynamics.division_options import is_division
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.kinematics import place_and_move
@@ -106,7 +106,7 @@ def move_onto_divided(x, t, q, u):
     m, F, E, _ = open_all(x.memory)
     if E.closes == 0.0:
         return 0.0
-    w, _ = divided_loops.take_work(m, E, x.buffer, n)
+    w, _ = shared_rows.take_work(m, E, x.buffer, n)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
     rank, left = -1, 0.0
@@ -183,7 +183,7 @@ def solve_divided_loops(x, t, q, u, udot):
     """u' of a divided tree with loops; returns the power of constraints"""
     p, n = open_parts(x)
     m, F, E, _ = open_all(x.memory)
-    w, _ = divided_loops.take_work(m, E, x.buffer, n)
+    w, _ = shared_rows.take_work(m, E, x.buffer, n)
     if F.nf + F.nj == 0:  # else they are there
         place_and_move(m, q, u, p.k)
     if F.ns > 0:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.refine_divided import LOSSY, mass_grading
 from ..errors import ModelError
 from . import dopri5, motion
 from .fixed_step import steps_between
@@ -296,6 +297,15 @@ def check(task: Task) -> None:
         raise ModelError(
             f"integrator '{task.integrator}' does not run subchains",
             hint="take one of " + ", ".join(METHODS) + ", or algorithm='articulated'",
+        )
+    ratio, body = mass_grading(task.system)
+    if ratio >= LOSSY:
+        raise ModelError(
+            f"a run of '{task.system.name}' in subchains would lose digits: a light body carries a heavy one",
+            where=task.system.mechanical(body),
+            got=f"one {ratio:.1e} times as heavy as itself",
+            expected=f"less than {LOSSY:g}",
+            hint="algorithm='articulated' cuts nothing; single states are refined",
         )
     if task.system.forces.motions:
         row = next(iter(task.system.forces.motions))
