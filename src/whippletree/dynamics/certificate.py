@@ -40,6 +40,7 @@ from .rounding import ROUNDING, Probe, diagonal_terms, probes_of
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # right-hand sides of the size of a rounding
 MARGIN = 10.0  # of what the worst probe does: roundings accumulate
+SPILL = 0.05  # of the worst rounding, which any acceleration may have
 REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 4  # refinements
@@ -155,7 +156,7 @@ def _solve_positive(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
-    """By the factors of reduction, O(n + m): multipliers take what they can of the first residual before it is solved."""
+    """By the factors of reduction, O(n + m): multipliers first take what they can of the first residual."""
     lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)
     rest = np.column_stack([-left, r[:, 1:]])
     return Errors(corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam, -left, 0.0 * s[:, 0], 0.0)
@@ -188,6 +189,7 @@ def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, C
         if off <= max(REPAIR * largest, noise.max(initial=0.0)) or refined == MOST or not off < 0.5 * before:
             break
         udot, before = udot + e, off
+    noise = np.maximum(noise, SPILL * noise.max(initial=0.0))
     error = 2.0 * np.abs(e) + noise + ROUNDING * (4.0 * np.abs(udot) + largest)
     residual = max(_share(found.rest, probes.motion), _share(lacks, probes.rows))
     worst = error.max(initial=0.0)

@@ -114,7 +114,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
 
 @kernel
 def exchange(w, at, m, store, rows, maps, first, pivots, used, count, var):
-    """Give rows what a variable moves them by through others, the pivots: z_p = y_p - m_p z_var, with m the least-squares
+    """Express a variable in others, the pivots, as far as open rows go: z_p = y_p - m_p z_var, with m the least-squares
     solution of sum_p c_p m_p = c_var over the rows. Rows then have y alone, and z_var may be released.
 
     Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular.

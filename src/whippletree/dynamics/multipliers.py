@@ -303,8 +303,10 @@ def missing(m, E, F, signals, w, udot):
 
 @kernel
 def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
-    """u' under tau and wrenches, and lam; u' of prescribed motions is left at zero. Returns the power of constraints and
-    the loss of digits."""
+    """u' under tau and wrenches, and lam; u' of prescribed motions is left at zero.
+
+    Returns the power of constraints and the loss of digits.
+    """
     m.header[FACTORS] = 1  # modes one by one
     loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
     power = 0.0

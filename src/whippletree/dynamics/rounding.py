@@ -275,7 +275,7 @@ def probes_of(
     lam: np.ndarray,
     count: int,
 ) -> Probe:
-    """Of one state under ``forces`` (tau, then wrenches if any) and multipliers. Of flexible bodies by their matrices."""
+    """Of one state under ``forces`` (tau, then wrenches if any) and multipliers; flexible bodies by their matrices."""
     nu, nr, rng = system.nu, system.constraints.count, np.random.default_rng(count)
     if system.flexible:
         return _by_matrices(system, q, u, forces, signals, udot, lam, rng.choice([-1.0, 1.0], (nu + nr, count)))

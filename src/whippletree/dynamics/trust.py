@@ -18,12 +18,14 @@ import numpy as np
 from ..errors import ModelWarning
 from ..system.system import System
 from . import reduction
-from .certificate import Certificate, Problem, Unreliable, certify
+from .certificate import DENSE, Certificate, Problem, Unreliable, certify
+from .multipliers import BEYOND
 
 LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
 FINE = 1e-8  # bound of a certificate below which a larger loss is believed from then on
 POOR = 1e-6  # bound above which the caller is warned
 RISE = 4.0  # of a loss that was fine
+BEGUN = 2.0 * LIMIT  # a loss that is looked at once
 
 
 class Solved(NamedTuple):
@@ -90,11 +92,14 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     system, name = solved.system, solved.algorithm
     if name == "reduction":
         return _by_trusted_plan(solved, auto)
+    if name == "divide" and system.constraints.count:  # its passes do not measure what loops lose
+        small = system.nu + system.constraints.count <= DENSE
+        loss = max(loss, BEYOND if small else BEGUN)
     if loss <= loss_limit(system, name):
         return solved.udot
     udot, proof = certified(solved, auto)
     bound, refined = np.max(proof.bound, initial=0.0), np.max(proof.refinements, initial=0)
-    if refined == 0 and bound < FINE:
+    if refined == 0 and bound < FINE and loss < BEYOND:
         system.found["loss", name] = RISE * loss
     _warn(system, proof.algorithm, bound)
     return udot
