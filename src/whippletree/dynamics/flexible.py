@@ -35,7 +35,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
-from ..kernels.unpack import constants_of
+from ..kernels.unpack import constants_of, modal_mass
 from .fronts import places
 
 
@@ -82,8 +82,11 @@ def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
         store6(w.U, j + a, load_at6(P, x.column[f] + skip + 6 * a))
         for b in range(a + 1):
             ab = a * n + b
-            mass = x.numbers[C.M + ab] if skip == 0 else (1.0 if a == b else 0.0)
-            put(E, at + a * size + b, mass + stiff * x.numbers[C.K + ab] + damp * x.numbers[C.D + ab])
+            added = stiff * x.numbers[C.K + ab] + damp * x.numbers[C.D + ab]
+            if skip == 0:
+                put(E, at + a * size + b, modal_mass(x, P, f, n, C.M, a, b) + added)
+            else:
+                put(E, at + a * size + b, (1.0 if a == b else 0.0) + added)
     for node in range(f + 1, last_node(x, f)):
         if x.flags[node] & LOADED:
             first = x.column[node] + skip
@@ -208,7 +211,7 @@ def gather_in(m, x, P, udot, f, force, xs, tau):
     for a in range(n):
         e = get(P, forces + a) + dot(load_at6(P, x.column[f] + 6 * a), xi)
         for b in range(n):
-            e = e + x.numbers[M + a * n + b] * get(udot, j + b)
+            e = e + modal_mass(x, P, f, n, M, a, b) * get(udot, j + b)
         put(tau, j + a, e)
     push_nodes(m, x, P, force, tau, f)
 
@@ -259,7 +262,7 @@ def add_modes(m, x, P, w, slots, tau, bias, f):
         for b in range(a + 1):
             high, low = max(var, slots[1 + b]), min(var, slots[1 + b])
             at = C + high * (high + 1) // 2 + low
-            put(w, at, get(w, at) + x.numbers[M + a * n + b])
+            put(w, at, get(w, at) + modal_mass(x, P, f, n, M, a, b))
 
 
 @kernel

@@ -7,12 +7,15 @@ with weights as masses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from . import check
+from .cross import LEVI, moment
+from .field import LUMPS, MassField, mass_field
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +45,28 @@ class Points:
         inertia, psi, Q, psi2 = made
         return Points(r, mass, inertia, phi, psi, Q, psi2)
 
-    def integrals(self) -> dict[str, Any]:
-        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`."""
-        m, r, phi, Q = self.mass, self.r, self.phi, self.Q
+    def energy(self, strain: np.ndarray, lumped: bool) -> dict[str, Any]:
+        """The integrals, and ``field``, what the energy takes besides: a :class:`MassField` or None.
+
+        Rotary inertia turns with its node if it is ``lumped``; if it is distributed, as that of a beam's sections, it is
+        in the polynomial, to second order.
+        """
+        got = self.integrals()
+        polynomial, lumps, turned = self.integrals(linear=True), None, self.inertia.any(axis=(1, 2))
+        if lumped and 0 < turned.sum() <= LUMPS:
+            polynomial = replace(self, inertia=0.0 * self.inertia).integrals(linear=True)
+            lumps = rotors(self.inertia[turned], self.psi[turned], self.psi2[turned])
+        return got | {"field": self.field(polynomial, strain, np.diag(got["Mff"]), lumps)}
+
+    def field(
+        self, polynomial: dict[str, Any], strain: np.ndarray, mass: np.ndarray, lumps: dict[str, np.ndarray] | None
+    ) -> MassField | None:
+        """See :func:`mass_field`."""
+        return mass_field(polynomial, scipy.sparse.diags_array(self.mass), self.r, self.phi, self.Q, strain, mass, lumps)
+
+    def integrals(self, linear: bool = False) -> dict[str, Any]:
+        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`; ``linear``: of points without Q."""
+        m, r, phi, Q = self.mass, self.r, self.phi, 0.0 * self.Q if linear else self.Q
         h1, h2 = np.einsum("n,nia->ia", m, phi), np.einsum("n,niab->iab", m, Q)
         # second moments int rho rho dm, and their derivatives: J = tr(P) 1 - P
         P0 = np.einsum("n,ni,nj->ij", m, r, r)
@@ -95,11 +117,9 @@ class Points:
         }
 
 
-LEVI = np.zeros((3, 3, 3))
-for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    LEVI[_i, _j, _k], LEVI[_i, _k, _j] = 1.0, -1.0
-
-
-def moment(P: np.ndarray) -> np.ndarray:
-    """Moments of inertia from second moments: tr(P) 1 - P, over leading axes."""
-    return np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - P
+def rotors(inertia: np.ndarray, psi: np.ndarray, psi2: np.ndarray) -> dict[str, np.ndarray]:
+    """Lumps that turn, and whose mass is elsewhere."""
+    count, nm = len(inertia), psi.shape[2]
+    still, second = np.zeros((count, 3)), np.zeros((count, 3, nm, nm))
+    made = {"lump_mass": np.zeros(count), "lump_com": still, "lump_r": still, "lump_phi": 0.0 * psi, "lump_Q": second}
+    return made | {"lump_inertia": inertia, "lump_psi": psi, "lump_psi2": psi2}
