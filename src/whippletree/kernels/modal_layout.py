@@ -4,8 +4,9 @@ Of a flexible body f (kind "modes"), with n modes eta: at ``data[f]`` its consta
 about the origin of it. Behind it come its nodes f + 1, f + 2, ... (kind "node"), each with its own: place (3), phi and
 psi (n, 3), T (r, 6) of interface modes, and, to second order, Q and psi2 (n, n, 3).
 
-Of a body whose modal mass varies follow: of its G generalized points ``one`` (G), r (3, G), phi (3, n, G), of E
-coefficients Q_ab the row (c n + a) G of component c, and a, and b (E, 3), and their values (E, G); of each lump mass,
+Of a body whose modal mass varies follow: of its G generalized points, if it has any, ``one`` (G), r (3, G), phi (3, n,
+G), where the coefficients Q_ab of component c begin and end (3 n + 1), by c and then a, and of each of E coefficients b
+and its values (G); of each lump mass,
 place of its centre of mass from the node (3) and moments of inertia about it (6), and the node as above, without T; and
 the node that carries the frame, if it moves. Its room in what Kinematics keeps: columns (n + r, 6), bias forces (n), the
 wrench (6); modal mass (n, n), moments h and J (9), and columns of the carrier (n, 6) if it has one.
@@ -33,7 +34,7 @@ class Modal(NamedTuple):
     nodes: Any  # (nb)    number of nodes
     rank: Any  # (nb)     number of interface modes of (B3); 0 where modes are eliminated one by one
     mass: Any  # (nb)     where its modal mass starts in what Kinematics keeps, if it VARIES
-    points: Any  # (nb)   number of generalized points, a multiple of 4
+    points: Any  # (nb)   number of generalized points, a multiple of MANY (lanes.py)
     entries: Any  # (nb)  number of their second-order coefficients
     lumps: Any  # (nb)    number of rigid bodies at nodes
     numbers: Any  # constants
@@ -61,7 +62,7 @@ class Constants(NamedTuple):
 
 def scratch(n: int, points: int, lumps: int, carried: bool) -> int:
     """Numbers that a body needs at the end of what Kinematics keeps, while its mass is computed."""
-    return max(3 * n * points + 9 * points, 6 * n if lumps or carried else 0)
+    return max(3 * n * points + 6 * points, 6 * n if lumps or carried else 0)
 
 
 def pack_modal(integers: dict[str, np.ndarray], numbers: list[np.ndarray]) -> np.ndarray:

@@ -9,7 +9,7 @@ Symbols   D derivative of a place by eta; W where the scratch of a body starts, 
 """
 
 from .kinematics import turn_inertia
-from .lanes import get, inline, kernel, put
+from .lanes import at_once, get, get_constants, get_some, inline, kernel, put, put_some, sum_some
 from .spatial import (
     add,
     add3,
@@ -95,66 +95,70 @@ def node_column(N, at, n, Q, second, q, j, a, zero):
 # ---------------------------------------------------------------- generalized points
 
 
-@kernel
-def move_points(x, F, f, n, P, W, q, u, j, l):
-    """D (3, n, points) of the points, then places, velocities and accelerations at eta'' = 0 in the frame, (3, points)"""
-    N, G, E = x.numbers, x.points[f], x.entries[f]
-    r, phi = F + G, F + 4 * G
-    entry = phi + 3 * n * G
-    value = entry + 3 * E
-    rho = W + 3 * n * G
-    speed, late = rho + 3 * G, rho + 6 * G
-    for i in range(3 * n * G):
-        put(P, W + i, N[phi + i])
-    for e in range(E):
-        row, y, at = W + int(N[entry + 3 * e]), get(q, j + int(N[entry + 3 * e + 2])), value + e * G
-        for g in range(G):
-            put(P, row + g, get(P, row + g) + y * N[at + g])
-    for i in range(3 * G):
-        put(P, rho + i, N[r + i])
-        put(P, speed + i, 0.0)
-        put(P, late + i, 0.0)
+@inline
+def move_row(N, F, G, n, g, c, P, W, q, u, j, l, moving, zero):
+    """Component c of some points from g on: place, velocity and acceleration at eta'' = 0, in the frame; D is stored"""
+    r, phi, rows = F + (1 + c) * G, F + (4 + c * n) * G, F + (4 + 3 * n) * G + c * n
+    entries = F + (4 + 3 * n) * G + 3 * n + 1
+    some = get_constants(N, r + g, P)
+    rho, speed, late = some, zero * some, zero * some
     for a in range(n):
-        half = 0.5 * get(q, j + a)
-        for c in range(3):
-            row, to, first = W + (c * n + a) * G, rho + c * G, phi + (c * n + a) * G
-            for g in range(G):
-                put(P, to + g, get(P, to + g) + half * (get(P, row + g) + N[first + g]))
-    if u.shape[0] > 0:
-        for a in range(n):
-            y = get(u, l + a)
-            for c in range(3):
-                row, to = W + (c * n + a) * G, speed + c * G
-                for g in range(G):
-                    put(P, to + g, get(P, to + g) + y * get(P, row + g))
-        for e in range(E):
-            y = get(u, l + int(N[entry + 3 * e + 1])) * get(u, l + int(N[entry + 3 * e + 2]))
-            to, at = late + (int(N[entry + 3 * e]) // (n * G)) * G, value + e * G
-            for g in range(G):
-                put(P, to + g, get(P, to + g) + y * N[at + g])
+        first, eta = get_constants(N, phi + a * G + g, P), get(q, j + a)
+        D, more = first, zero * first
+        for e in range(int(N[rows + a]), int(N[rows + a + 1])):
+            at = entries + e * (1 + G)
+            b, value = int(N[at]), get_constants(N, at + 1 + g, P)
+            D = D + get(q, j + b) * value
+            if moving:
+                more = more + get(u, l + b) * value
+        put_some(P, W + (c * n + a) * G + g, D)
+        rho = rho + (0.5 * eta) * (first + D)
+        if moving:
+            rate = get(u, l + a)
+            speed, late = speed + rate * D, late + rate * more
+    return rho, speed, late
+
+
+@kernel
+def move_points(x, F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull):
+    """D (3, n, points) of the points into W, then places and accelerations at eta'' = 0 (6, points); first and second
+    moments with theirs, and the wrench of their motion in the frame"""
+    N, G, moving, zero = x.numbers, x.points[f], u.shape[0] > 0, 0.0 * w[0]
+    rho = W + 3 * n * G
+    none = zero * get_constants(N, F, P)
+    h0, turned, pulled = (none, none, none), (none, none, none), (none, none, none)
+    J0 = (none, none, none, none, none, none)
+    for g in range(0, G, at_once(P)):
+        one = get_constants(N, F + g, P)
+        px, vx, ax = move_row(N, F, G, n, g, 0, P, W, q, u, j, l, moving, zero)
+        py, vy, ay = move_row(N, F, G, n, g, 1, P, W, q, u, j, l, moving, zero)
+        pz, vz, az = move_row(N, F, G, n, g, 2, P, W, q, u, j, l, moving, zero)
+        p = (px, py, pz)
+        h0, J0 = axpy3(one, p, h0), add(J0, about(1.0, p))
+        e = axpy3(2.0, cross(w, (vx, vy, vz)), (ax, ay, az))
+        pulled, turned = axpy3(one, e, pulled), add3(turned, cross(p, e))
+        full = add3(axpy3(one, acceleration, e), add3(cross(alpha, p), cross(w, cross(w, p))))
+        put_three(P, rho + g, G, p)
+        put_three(P, rho + 3 * G + g, G, full)
+    h, J = add3(h, sum3(h0, P)), add(J, sum3(J0[0:3], P) + sum3(J0[3:6], P))
+    return h, J, add3(turn, sum3(turned, P)), add3(pull, sum3(pulled, P))
 
 
 @inline
-def load_across(P, at, step):
-    return get(P, at), get(P, at + step), get(P, at + 2 * step)
+def put_three(P, at, step, x):
+    put_some(P, at, x[0])
+    put_some(P, at + step, x[1])
+    put_some(P, at + 2 * step, x[2])
 
 
-@kernel
-def press_points(x, F, f, n, P, W, w, alpha, acceleration, moving, h, J, turn, pull):
-    """First and second moments with those of the points, and the wrench of their motion in the frame; their accelerations
-    take the place of those in the frame"""
-    N, G = x.numbers, x.points[f]
-    rho = W + 3 * n * G
-    for g in range(G):
-        one, p = N[F + g], load_across(P, rho + g, G)
-        h, J = axpy3(one, p, h), add(J, about(1.0, p))
-        if moving:
-            e = axpy3(2.0, cross(w, load_across(P, rho + 3 * G + g, G)), load_across(P, rho + 6 * G + g, G))
-            pull, turn = axpy3(one, e, pull), add3(turn, cross(p, e))
-            full = add3(axpy3(one, acceleration, e), add3(cross(alpha, p), cross(w, cross(w, p))))
-            for c in range(3):
-                put(P, rho + (6 + c) * G + g, full[c])
-    return h, J, turn, pull
+@inline
+def get_three(P, at, step):
+    return get_some(P, at), get_some(P, at + step), get_some(P, at + 2 * step)
+
+
+@inline
+def sum3(x, P):
+    return sum_some(x[0], P), sum_some(x[1], P), sum_some(x[2], P)
 
 
 @inline
@@ -170,29 +174,27 @@ def along_points(x, F, f, n, P, W, a, Ct, Cr, force):
     """Ct, Cr and the bias force of mode a with those of the points"""
     N, G = x.numbers, x.points[f]
     rho, D = W + 3 * n * G, W + a * G
-    for g in range(G):
-        d, p = load_across(P, D + g, n * G), load_across(P, rho + g, G)
-        Ct, Cr = axpy3(N[F + g], d, Ct), add3(Cr, cross(p, d))
-        force = force + dot3(d, load_across(P, rho + 6 * G + g, G))
-    return Ct, Cr, force
+    none = 0.0 * get_constants(N, F, P)
+    t, r, s = (none, none, none), (none, none, none), none
+    for g in range(0, G, at_once(P)):
+        d = get_three(P, D + g, n * G)
+        t, r = axpy3(get_constants(N, F + g, P), d, t), add3(r, cross(get_three(P, rho + g, G), d))
+        s = s + dot3(d, get_three(P, rho + 3 * G + g, G))
+    return add3(Ct, sum3(t, P)), add3(Cr, sum3(r, P)), force + sum_some(s, P)
 
 
 @kernel
 def mass_of_points(x, f, n, P, W, M, mass):
-    """Mff (n, n), its lower half, with D' D of the points; G is a multiple of 4"""
-    N, G = x.numbers, x.points[f]
+    """Mff (n, n), its lower half, with D' D of the points"""
+    N, G, step = x.numbers, x.points[f], n * x.points[f]
     for a in range(n):
         for b in range(a + 1):
-            zero = 0.0 * get(P, W)
-            s0, s1, s2, s3 = zero, zero, zero, zero
-            for c in range(3):
-                left, right = W + (c * n + a) * G, W + (c * n + b) * G
-                for g in range(0, G, 4):
-                    s0 = s0 + get(P, left + g) * get(P, right + g)
-                    s1 = s1 + get(P, left + g + 1) * get(P, right + g + 1)
-                    s2 = s2 + get(P, left + g + 2) * get(P, right + g + 2)
-                    s3 = s3 + get(P, left + g + 3) * get(P, right + g + 3)
-            put(P, M + a * n + b, N[mass + a * n + b] + ((s0 + s1) + (s2 + s3)))
+            left, right = W + a * G, W + b * G
+            s = (0.0 * get_some(P, left), 0.0 * get_some(P, left), 0.0 * get_some(P, left))
+            for g in range(0, G, at_once(P)):
+                y, z = get_three(P, left + g, step), get_three(P, right + g, step)
+                s = (s[0] + y[0] * z[0], s[1] + y[1] * z[1], s[2] + y[2] * z[2])
+            put(P, M + a * n + b, N[mass + a * n + b] + sum_some(s[0] + s[1] + s[2], P))
 
 
 # ---------------------------------------------------------------- rigid bodies at nodes

@@ -14,7 +14,7 @@ from .kinematics import place_inertia, turn_inertia
 from .lanes import get, inline, kernel, put
 from .matrix6 import force_from
 from .layout import MODAL_MOTION
-from .modal_layout import CARRIED, RUTHLESS, SECOND, VARIES
+from .modal_layout import CARRIED, RUTHLESS, SECOND
 from .modal_mass import (
     add_lumps,
     along_points,
@@ -28,7 +28,6 @@ from .modal_mass import (
     move_points,
     node_column,
     node_place,
-    press_points,
     turn_rate,
 )
 from .spatial import (
@@ -82,9 +81,9 @@ def about_point(J, mass, h, o):
     )
 
 
-@kernel
-def place_flexible(m, x, k, P, q, u, f):
-    """A flexible body and its nodes; positions alone where u is empty"""
+@inline
+def carried_by(m, k, u, f):
+    """Frame, velocity and bias acceleration of a flexible body, from those of the body that carries it"""
     p = m.parent[f]
     Rp = load9(k.R, p)
     R = matmul(Rp, load9(m.Rt, f))
@@ -97,22 +96,35 @@ def place_flexible(m, x, k, P, q, u, f):
         v, b = load6(k.v, p), load6(k.b, p)
         store6(k.v, f, v)
         store6(k.b, f, b)
-    if x.flags[f] & VARIES:
-        R, o, v, b = deform_beyond(m, x, k, P, q, u, f, R, o, v, b)
-    else:
-        deform(m, x, k, P, q, u, f, R, o, v, b)
+    return R, o, v, b
+
+
+@kernel
+def place_flexible(m, x, k, P, q, u, f):
+    """A flexible body of constant modal mass and its nodes; positions alone where u is empty"""
+    R, o, v, b = carried_by(m, k, u, f)
+    deform(m, x, k, P, q, u, f, R, o, v, b)
     for node in range(f + 1, f + 1 + x.nodes[f]):
-        place_node(m, x, k, P, q, u, f, node, R, o, v, b)
+        place_node(m, x, k, P, q, u, f, node, False, R, o, v, b)
+
+
+@kernel
+def place_varying(m, x, k, P, q, u, f):
+    """The same of a body whose modal mass varies"""
+    R, o, v, b = carried_by(m, k, u, f)
+    R, o, v, b = deform_beyond(m, x, k, P, q, u, f, R, o, v, b)
+    for node in range(f + 1, f + 1 + x.nodes[f]):
+        place_node(m, x, k, P, q, u, f, node, x.flags[f] & CARRIED > 0, R, o, v, b)
 
 
 @inline
-def polynomial(m, x, C, q, u, f, a, w, alpha, acceleration, h, J, turn, pull, loss):
+def polynomial(m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss):
     """Ct, Cr and the bias force of mode a; first and second moments, and the wrench of motion in the frame, with its
     share"""
     n, j, l, N = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.numbers
     zero = 0.0 * w[0]
     none = (zero, zero, zero)
-    ruthless, eta = x.flags[f] & RUTHLESS > 0, get(q, j + a)
+    eta = get(q, j + a)
     Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
     dJ, force = add(none + none, load_at6(N, C.J1 + 6 * a)), zero
     if not ruthless:
@@ -176,9 +188,10 @@ def deform(m, x, k, P, q, u, f, R, o, v, b):
     w, alpha, acceleration = local_motion(R, o, v, b, moving)
     h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
     turn, pull, loss = none, none, zero
+    ruthless = x.flags[f] & RUTHLESS > 0
     for a in range(n):
         Ct, Cr, force, h, J, turn, pull, loss = polynomial(
-            m, x, C, q, u, f, a, w, alpha, acceleration, h, J, turn, pull, loss
+            m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss
         )
         put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
         if moving:
@@ -193,8 +206,8 @@ def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
     C, M, G, moving, zero = constants_of(x, f, n), x.mass[f], x.points[f], u.shape[0] > 0, 0.0 * R[0]
     none, forces, S = (zero, zero, zero), at + 6 * n, M + n * n + 9
     second, carried = x.flags[f] & SECOND > 0, x.flags[f] & CARRIED > 0
-    W = m.header[MODAL_MOTION] - max(3 * n * G + 9 * G, 6 * n if x.lumps[f] > 0 or carried else 0)
-    lumps = C.F + 4 * G + 3 * n * G + x.entries[f] * (3 + G)
+    W = m.header[MODAL_MOTION] - max(3 * n * G + 6 * G, 6 * n if x.lumps[f] > 0 or carried else 0)
+    lumps = C.F if G == 0 else C.F + (4 + 3 * n) * G + 3 * n + 1 + x.entries[f] * (1 + G)
     if carried:
         node = lumps + x.lumps[f] * (13 + 6 * n + (6 * n * n if second else 0))
         R, o, v, b = carried_frame(x, node, n, second, P, S, q, u, j, l, R, o, v, b)
@@ -202,15 +215,16 @@ def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
     h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
     turn, pull, loss = none, none, zero
     if G > 0:
-        move_points(x, C.F, f, n, P, W, q, u, j, l)
-        h, J, turn, pull = press_points(x, C.F, f, n, P, W, w, alpha, acceleration, moving, h, J, turn, pull)
+        h, J, turn, pull = move_points(
+            x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull
+        )
         mass_of_points(x, f, n, P, W, M, C.M)
     else:
         for ab in range(n * n):
             put(P, M + ab, x.numbers[C.M + ab])
     for a in range(n):
         Ct, Cr, force, h, J, turn, pull, loss = polynomial(
-            m, x, C, q, u, f, a, w, alpha, acceleration, h, J, turn, pull, loss
+            m, x, C, q, u, f, a, False, w, alpha, acceleration, h, J, turn, pull, loss
         )
         if G > 0:
             Ct, Cr, force = along_points(x, C.F, f, n, P, W, a, Ct, Cr, force)
@@ -237,14 +251,14 @@ def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
 
 
 @kernel
-def place_node(m, x, k, P, q, u, f, node, R, o, v, b):
+def place_node(m, x, k, P, q, u, f, node, carried, R, o, v, b):
     """Frame, columns, velocity and bias acceleration of a node, and the inertia of what is welded to it"""
     n, j, l, r = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.rank[f]
     N, at = x.numbers, x.data[node]
     T = at + 3 + 6 * n
     Q = T + 6 * r
     ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
-    carried, S = x.flags[f] & CARRIED > 0, x.mass[f] + n * n + 9
+    S = x.mass[f] + n * n + 9
     zero = 0.0 * R[0]
     none = (zero, zero, zero)
     rho, theta = node_place(N, at, n, Q, second, q, j, none)

@@ -149,4 +149,5 @@ def unpack_modal(memory, m, end):
 @inline
 def modal_mass(x, P, f, n, M, a, b):
     """Mff of a flexible body: constant, or of the deformation; M is where the constants start"""
-    return get(P, x.mass[f] + a * n + b) if x.flags[f] & VARIES else x.numbers[M + a * n + b]
+    zero = 0.0 * get(P, x.column[f])
+    return get(P, x.mass[f] + a * n + b) if x.flags[f] & VARIES else x.numbers[M + a * n + b] + zero

@@ -106,7 +106,7 @@ def mass_field(
     r: np.ndarray,
     phi: np.ndarray,
     Q: np.ndarray | None,
-    strain: np.ndarray,
+    strain: np.ndarray | None,
     mass: np.ndarray,
     lumps: dict[str, np.ndarray] | None = None,
 ) -> MassField | None:
@@ -118,7 +118,7 @@ def mass_field(
     n = phi.shape[2]
     made: dict[str, Any] = {name: polynomial[name] for name in POLYNOMIAL} | nothing(n) | (lumps or {})
     if Q is not None and n and Q.any():
-        U = _basis(weight, Q, np.asarray(strain), np.asarray(mass))
+        U = _basis(weight, Q, np.zeros(n) if strain is None else strain, mass)
         across = weight @ U  # coefficients of a field x are U' W x
         points = {"one": across.sum(axis=0)}
         points |= {name: np.tensordot(across.T, x, axes=1) for name, x in (("r", r), ("phi", phi), ("Q", Q))}

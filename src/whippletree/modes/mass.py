@@ -38,7 +38,7 @@ class NodalMass:
     inertia: np.ndarray
 
     def integrals(
-        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
     ) -> dict[str, Any]:
         phi, psi, c = shapes[:, :3], shapes[:, 3:], self.offset
         at = phi + np.einsum("ijk,nja,nk->nia", LEVI, psi, c)
@@ -74,7 +74,7 @@ class PointMass:
     T: np.ndarray
 
     def integrals(
-        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
     ) -> dict[str, Any]:
         phi, psi = self.N @ V, self.T @ V
         Q, psi2 = (None, None) if second is None or second.points is None else second.points
@@ -95,7 +95,7 @@ class MatrixMass:
     M: Any  # sparse
 
     def integrals(
-        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
     ) -> dict[str, Any]:
         got = self._first_order(shapes)
         if second is None or not second.Q.any():

@@ -45,7 +45,7 @@ class Points:
         inertia, psi, Q, psi2 = made
         return Points(r, mass, inertia, phi, psi, Q, psi2)
 
-    def energy(self, strain: np.ndarray, lumped: bool) -> dict[str, Any]:
+    def energy(self, strain: np.ndarray | None, lumped: bool) -> dict[str, Any]:
         """The integrals, and ``field``, what the energy takes besides: a :class:`MassField` or None.
 
         Rotary inertia turns with its node if it is ``lumped``; if it is distributed, as that of a beam's sections, it is
@@ -59,7 +59,11 @@ class Points:
         return got | {"field": self.field(polynomial, strain, np.diag(got["Mff"]), lumps)}
 
     def field(
-        self, polynomial: dict[str, Any], strain: np.ndarray, mass: np.ndarray, lumps: dict[str, np.ndarray] | None
+        self,
+        polynomial: dict[str, Any],
+        strain: np.ndarray | None,
+        mass: np.ndarray,
+        lumps: dict[str, np.ndarray] | None,
     ) -> MassField | None:
         """See :func:`mass_field`."""
         return mass_field(polynomial, scipy.sparse.diags_array(self.mass), self.r, self.phi, self.Q, strain, mass, lumps)

@@ -102,11 +102,17 @@ class SystemFlexible:
         self.column: list[int] = integers["column"].tolist()
         self.packed = pack_modal(integers, numbers)
 
-    def address(self, lanes: int) -> int:
-        """Of the compiled function that solves flexible bodies, for one state or in lanes."""
+    @property
+    def varies(self) -> bool:
+        """Whether the modal mass of some body depends on its deformation."""
+        return any(body.modes.field is not None for body in self.bodies.values())
+
+    def address(self, lanes: int, varying: bool = False) -> int:
+        """Of the compiled function that solves flexible bodies, for one state or in lanes; ``varying``: that places
+        those whose modal mass varies."""
         from ..dynamics.flexible_calls import address
 
-        return address(lanes)
+        return address(lanes, varying)
 
 
 def _six(J: np.ndarray) -> np.ndarray:
@@ -184,14 +190,15 @@ def _second_order(modes: Modes, nodes: list[str]) -> bool:
 def _beyond(modes: Modes, field: MassField, second: bool) -> tuple[list[np.ndarray], int, int]:
     """What makes the modal mass vary, as kernels take it; numbers of points, and of second-order coefficients."""
     n, count = modes.count, len(field.one)
-    G = -(-count // 4) * 4
+    G = -(-count // 8) * 8  # whole registers
     one, r, phi, Q = (
         np.concatenate([x, np.zeros((G - count, *x.shape[1:]))]) for x in (field.one, field.r, field.phi, field.Q)
     )
     size = np.abs(Q).max(axis=0, initial=0.0)
     entries = np.argwhere(size > NONE * size.max(initial=0.0))
-    rows = np.column_stack([(entries[:, 0] * n + entries[:, 1]) * G, entries[:, 1], entries[:, 2]])
-    parts = [one, r.T, phi.transpose(1, 2, 0), rows, Q[:, entries[:, 0], entries[:, 1], entries[:, 2]].T]
+    starts = np.searchsorted(entries[:, 0] * n + entries[:, 1], np.arange(3 * n + 1))
+    values = np.column_stack([entries[:, 2], Q[:, entries[:, 0], entries[:, 1], entries[:, 2]].T])
+    parts = [one, r.T, phi.transpose(1, 2, 0), starts, values] if count else []
     for k, mass in enumerate(field.lump_mass):
         parts += [np.array([mass]), field.lump_com[k], _six(field.lump_inertia[k])]
         moves = (field.lump_phi[k], field.lump_psi[k], field.lump_Q[k], field.lump_psi2[k])
