@@ -48,12 +48,13 @@ class Points:
     def energy(self, strain: np.ndarray | None, lumped: bool) -> dict[str, Any]:
         """The integrals, and ``field``, what the energy takes besides: a :class:`MassField` or None.
 
-        Rotary inertia turns with its node if it is ``lumped``; if it is distributed, as that of a beam's sections, it is
-        in the polynomial, to second order.
+        Rotary inertia rotates with its node if it is ``lumped``; if it is distributed, as that of a beam's sections, its
+        material points move to first order.
         """
-        got = self.integrals()
-        polynomial, lumps, turned = self.integrals(linear=True), None, self.inertia.any(axis=(1, 2))
-        if lumped and 0 < turned.sum() <= LUMPS:
+        turned, lumps = self.inertia.any(axis=(1, 2)), None
+        distributed = not lumped or int(turned.sum()) > LUMPS
+        got, polynomial = self.integrals(sections=distributed), self.integrals(linear=True, sections=True)
+        if not distributed and turned.any():
             polynomial = replace(self, inertia=0.0 * self.inertia).integrals(linear=True)
             lumps = rotors(self.inertia[turned], self.psi[turned], self.psi2[turned])
         return got | {"field": self.field(polynomial, strain, np.diag(got["Mff"]), lumps)}
@@ -68,8 +69,11 @@ class Points:
         """See :func:`mass_field`."""
         return mass_field(polynomial, scipy.sparse.diags_array(self.mass), self.r, self.phi, self.Q, strain, mass, lumps)
 
-    def integrals(self, linear: bool = False) -> dict[str, Any]:
-        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`; ``linear``: of points without Q."""
+    def integrals(self, linear: bool = False, sections: bool = False) -> dict[str, Any]:
+        """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`.
+
+        ``linear``: of points without Q; ``sections``: the inertia is that of sections.
+        """
         m, r, phi, Q = self.mass, self.r, self.phi, 0.0 * self.Q if linear else self.Q
         h1, h2 = np.einsum("n,nia->ia", m, phi), np.einsum("n,niab->iab", m, Q)
         # second moments int rho rho dm, and their derivatives: J = tr(P) 1 - P
@@ -94,7 +98,7 @@ class Points:
             "Mff": np.einsum("n,nia,nib->ab", m, phi, phi),
         }
         got["J2"] = 0.5 * (got["J2"] + got["J2"].swapaxes(0, 1))
-        for name, value in self._rotary().items():
+        for name, value in (self._sections() if sections else self._rotary()).items():
             got[name] = got[name] + value
         return got
 
@@ -115,6 +119,32 @@ class Points:
             "J0": I.sum(axis=0),
             "J1": turned.sum(axis=0),
             "J2": J2 + half + half.swapaxes(-1, -2),
+            "Cr0": np.einsum("nij,nja->ia", I, psi),
+            "Cr1": Cr1,
+            "Mff": np.einsum("nia,nij,njb->ab", psi, I, psi, optimize=True),
+        }
+
+    def _sections(self) -> dict[str, np.ndarray]:
+        """The same for material points d of a section that move by theta × d, theta = psi eta: a sum of squares.
+
+        Their second moments are S = tr(I) / 2 - I. An inertia that no body has, such as that about the axis of a beam
+        alone, has negative ones: its angular velocity in the section, (1 - theta~) omega + theta', is squared instead.
+        """
+        I, psi = self.inertia, self.psi
+        S = 0.5 * np.trace(I, axis1=1, axis2=2)[:, None, None] * np.eye(3) - I
+        body = np.linalg.eigvalsh(S)[:, 0] >= -1e-9 * np.trace(I, axis1=1, axis2=2)
+        T = np.einsum("ijk,nka->naji", LEVI, psi)
+        of_body, other = (np.where(x[:, None, None], y, 0.0) for x, y in ((body, S), (~body, I)))
+        P1 = np.einsum("naij,njk->aik", T, of_body)
+        P2 = np.einsum("naij,njk,nblk->abil", T, of_body, T, optimize=True)
+        TI = np.einsum("naij,njk->aik", T, other)
+        TIT = np.einsum("naij,njk,nblk->abil", T, other, T, optimize=True)
+        J2 = moment(P2 + P2.swapaxes(-1, -2)) + TIT + TIT.swapaxes(-1, -2)
+        Cr1 = np.einsum("ijk,abjk->aib", LEVI, P2) + np.einsum("naij,njk,nkb->aib", T, other, psi, optimize=True)
+        return {
+            "J0": I.sum(axis=0),
+            "J1": moment(P1 + P1.swapaxes(-1, -2)) + TI + TI.swapaxes(-1, -2),
+            "J2": 0.5 * (J2 + J2.swapaxes(0, 1)),
             "Cr0": np.einsum("nij,nja->ia", I, psi),
             "Cr1": Cr1,
             "Mff": np.einsum("nia,nij,njb->ab", psi, I, psi, optimize=True),
