@@ -43,8 +43,8 @@ def seen_from(R, p, V):
 
 
 class Nodal:
-    """Rigid bodies at nodes, at r + phi eta + eta Q eta / 2, rotated by the Cayley rotation of psi eta + eta psi2 eta / 2,
-    and seen from the frame that one of them carries."""
+    """Rigid bodies at nodes, at r + phi eta + eta Q eta / 2, rotated by the Cayley rotation of psi eta +
+    eta psi2 eta / 2, and seen from the frame that one of them carries."""
 
     def __init__(self, r, mass, inertia, phi, psi, Q, psi2, inboard=0):
         self.r, self.m, self.I, self.phi, self.psi, self.Q, self.psi2 = r, mass, inertia, phi, psi, Q, psi2

@@ -15,8 +15,8 @@ CLOSE = 1e-10  # of the largest: some 1e5 roundings, for random bodies whose mas
 
 
 def random_modes(rng, modes, fidelity, nodes=3, kind="cantilever"):
-    """A cloud of points that moves in any way, but not at the first unless they are free, of which the last two are used;
-    its data are kept for the reference"""
+    """A cloud of points that moves in any way, but not at the first unless they are free, of which the last two are
+    used; its data are kept for the reference"""
     r = rng.uniform(-0.5, 0.5, (nodes, 3))
     shapes = [0.3 * rng.normal(size=(nodes, 3, modes)) for _ in range(2)]
     Q = 0.2 * rng.normal(size=(nodes, 3, modes, modes)) / modes if fidelity == "stiffened" else None

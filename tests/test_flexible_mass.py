@@ -1,4 +1,4 @@
-"""The mass of deformed flexible bodies: positive at any deformation, and that of the points at their deformed places."""
+"""The mass of deformed flexible bodies: positive at any deformation, and that of points at their deformed places."""
 
 import os
 
@@ -60,7 +60,9 @@ def bodies(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = draw(st.sampled_from(("cantilever", "free", "craig-bampton")))
     fidelity = draw(st.sampled_from(("ruthless", "full", "stiffened")))
-    ways = draw(st.sampled_from((["bending_z"], ["bending_y", "bending_z"], ["axial", "torsion", "bending_y", "bending_z"])))
+    ways = draw(
+        st.sampled_from((["bending_z"], ["bending_y", "bending_z"], ["axial", "torsion", "bending_y", "bending_z"]))
+    )
     thick, wide = 10 ** rng.uniform(-3, -1.3, 2)
     beam = wt.beam(1.0, section="rectangle", height=thick, width=wide, E=7e10, rho=2700.0, deforms=ways, elements=4)
     modes = beam.modes(kind, count=draw(st.integers(1, 20)), fidelity=fidelity)
@@ -128,9 +130,6 @@ def test_energy_is_that_of_the_deformed_nodes(kind, fidelity):
         q = system.q0.copy()
         q[system.q_index("body")] = eta = random_eta(rng, 4, size)
         want = nodal.mass(eta)
-        shift = np.eye(10)
-        shift[3:6, :3] = 0.0 * skew(body.r[1])  # the frame of the body is that of its structure
-        want = shift.T @ want @ shift
         M = wt.mass_matrix(system, q)
         np.testing.assert_allclose(M, want, atol=1e-12 * abs(want).max())
         u = rng.normal(size=system.nu)
@@ -172,30 +171,31 @@ def test_energy_of_a_stiffened_beam_is_that_of_its_mass_points(kind, ways):
     assert len(modes.field.one) < len(m)
 
 
-def test_forces_are_the_derivatives_of_that_energy():
-    """Lagrange's equations of a stiffened body on a hinge, by differences of its energy of fourth order."""
-    rng = np.random.default_rng(4)
-    modes = wt.beam(1.0, **STRIP).modes("free", count=4).referenced("n3")
-    for modes in (modes, wt.beam(1.0, **STRIP).modes(count=4, fidelity="stiffened").referenced("tip")):
-        system = on_base(modes, "hinge along", gravity=(0, 0, 0))
-        n = system.nu
-        q, u, a = np.append(0.3, at_strain(rng, modes)), rng.normal(size=n), rng.normal(size=n)
-        u[1:] *= 20 * abs(q[1:])
-        step = np.append(1e-3, 1e-3 * abs(q[1:]).max() * np.ones(n - 1))
+def slope(f, x, d):
+    """Fourth-order difference"""
+    return (8 * (f(x + d) - f(x - d)) - (f(x + 2 * d) - f(x - 2 * d))) / 12
 
-        def slope(f, x, d):
-            return (8 * (f(x + d) - f(x - d)) - (f(x + 2 * d) - f(x - 2 * d))) / 12
 
-        M = wt.mass_matrix(system, q)
-        rate = slope(lambda t: wt.mass_matrix(system, q + t * u), 0.0, 1e-3 / 20) / (1e-3 / 20)
-        steps = np.diag(step)
-        kinetic = [slope(lambda x: wt.energy(system, x, u).kinetic, q, d) / d.max() for d in steps]
-        want = M @ a + rate @ u - np.array(kinetic)
-        want[1:] += modes.K @ q[1:] + modes.D @ u[1:]
-        tau = wt.inverse_dynamics(system, q, u, a)
-        size = np.sqrt(np.diag(M)) * np.sqrt(u @ M @ u + a @ M @ a)
-        size[1:] += abs(modes.K @ q[1:])
-        assert (abs(tau - want) < 1e-7 * size.max()).all()
+@pytest.mark.parametrize("carried", ["free", "stiffened"])
+def test_forces_are_the_derivatives_of_that_energy(carried):
+    """Lagrange's equations of a body on a hinge, by differences of its energy."""
+    rng, beam = np.random.default_rng(4), wt.beam(1.0, **STRIP)
+    modes = beam.modes("free", count=4) if carried == "free" else beam.modes(count=4, fidelity="stiffened")
+    modes = modes.referenced("n3" if carried == "free" else "tip")
+    system = on_base(modes, "hinge along", gravity=(0, 0, 0))
+    n = system.nu
+    q, u, a = np.append(0.3, at_strain(rng, modes)), rng.normal(size=n), rng.normal(size=n)
+    u[1:] *= 20 * abs(q[1:])
+    steps = np.diag(np.append(1e-3, 1e-3 * abs(q[1:]).max() * np.ones(n - 1)))
+    M, h = wt.mass_matrix(system, q), 5e-5
+    rate = slope(lambda t: wt.mass_matrix(system, q + t * u), 0.0, h) / h
+    kinetic = [slope(lambda x: wt.energy(system, x, u).kinetic, q, d) / d.max() for d in steps]
+    want = M @ a + rate @ u - np.array(kinetic)
+    want[1:] += modes.K @ q[1:] + modes.D @ u[1:]
+    tau = wt.inverse_dynamics(system, q, u, a)
+    size = np.sqrt(np.diag(M)) * np.sqrt(u @ M @ u + a @ M @ a)
+    size[1:] += abs(modes.K @ q[1:])
+    assert (abs(tau - want) < 1e-7 * size.max()).all()
 
 
 # ---------------------------------------------------------------- runs
@@ -211,7 +211,7 @@ def test_a_strip_let_go_from_a_deflection_of_five_percent_keeps_its_energy():
     system = on_base(modes)
     q = system.q0.copy()
     q[1] = 0.05 / modes.phi[-1, 2, 0]
-    run = wt.simulate(system, 10.0 if CASES > 40 else 1.0, q=q)
+    run = wt.simulate(system, 10.0 if CASES > 40 else 0.05, q=q, rtol=1e-11, atol=1e-13)
     assert energy_drift(run) < 1e-7
 
 
@@ -228,5 +228,5 @@ def test_a_double_pendulum_of_tubes_keeps_its_energy():
         eta = np.zeros(modes.count)
         eta[:2] = 0.05 / np.abs(modes.phi[-1, 1:, :2]).max()
         q[system.q_index(name)] = eta
-    run = wt.simulate(system, 10.0 if CASES > 40 else 1.0, q=q)
+    run = wt.simulate(system, 10.0 if CASES > 40 else 0.5, q=q, rtol=1e-10, atol=1e-12)
     assert energy_drift(run) < 1e-7

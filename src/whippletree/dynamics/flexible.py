@@ -95,7 +95,7 @@ def start_modes(m, x, P, E, stiff, damp, f):
 def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
     """(63): P_R of the frame, once all modes move freely. To the mass of modes one by one is added so much of their
     stiffness and damping"""
-    size, skip, n = modes_taken(m, x, f)
+    size, skip, _ = modes_taken(m, x, f)
     j, at = m.dof[f], x.work[f]
     start_modes(m, x, P, E, stiff, damp, f)
     zero = 0.0 * get(k.R, 0)

@@ -6,10 +6,10 @@ psi (n, 3), T (r, 6) of interface modes, and, to second order, Q and psi2 (n, n,
 
 Of a body whose modal mass varies follow: of its G generalized points, if it has any, ``one`` (G), r (3, G), phi (3, n,
 G), where the coefficients Q_ab of component c begin and end (3 n + 1), by c and then a, and of each of E coefficients b
-and its values (G); of each lump mass,
-place of its centre of mass from the node (3) and moments of inertia about it (6), and the node as above, without T; and
-the node that carries the frame, if it moves. Its room in what Kinematics keeps: columns (n + r, 6), bias forces (n), the
-wrench (6); modal mass (n, n), moments h and J (9), and columns of the carrier (n, 6) if it has one.
+and its values (G); of each lump mass, place of its centre of mass from the node (3) and moments of inertia about it
+(6), and the node as above, without T; and the node that carries the frame, if it moves. Its room in what Kinematics
+keeps: columns (n + r, 6), bias forces (n), the wrench (6); modal mass (n, n), moments h and J (9), and columns of the
+carrier (n, 6) if it has one.
 """
 
 from __future__ import annotations

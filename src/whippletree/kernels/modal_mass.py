@@ -1,11 +1,11 @@
 """Mass and bias forces of a deformed body beyond the polynomial of first-order motion; see modes/field.py.
 
 All of it is d'Alembert's principle: what moves with velocity D eta' in the frame, seen from it, takes the force of its
-acceleration along D. *Points* move to second order and have unit mass; a translation of the frame moves them by ``one``.
-*Lumps* are rigid bodies at nodes. The *carrier* is the node that the body's frame B is fixed to, where it moves in the
-frame A in which the modes are given: A moves against B by its columns, with a minus.
+acceleration along D. *Points* move to second order and have unit mass; a translation of the frame moves them by
+``one``. *Lumps* are rigid bodies at nodes. The *carrier* is the node that the body's frame B is fixed to, where it moves
+in the frame A in which the modes are given: A moves against B by its columns, with a minus.
 
-Symbols   D derivative of a place by eta; W where the scratch of a body starts, in what Kinematics keeps of flexible bodies
+Symbols   D derivative of a place by eta; W where the scratch of a body starts, in what Kinematics keeps
 """
 
 from .kinematics import turn_inertia
@@ -14,7 +14,6 @@ from .spatial import (
     add,
     add3,
     angular,
-    axpy,
     axpy3,
     cross,
     cross_motion,

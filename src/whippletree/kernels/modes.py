@@ -12,8 +12,8 @@ nodes move by columns that are constant in B, about where the node is.
 
 from .kinematics import place_inertia, turn_inertia
 from .lanes import get, inline, kernel, put
-from .matrix6 import force_from
 from .layout import MODAL_MOTION
+from .matrix6 import force_from
 from .modal_layout import CARRIED, RUTHLESS, SECOND
 from .modal_mass import (
     add_lumps,
@@ -51,7 +51,6 @@ from .spatial import (
     mul33t,
     mulsym,
     put_at6,
-    scale3,
     store3,
     store6,
     store9,
@@ -215,9 +214,7 @@ def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
     h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
     turn, pull, loss = none, none, zero
     if G > 0:
-        h, J, turn, pull = move_points(
-            x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull
-        )
+        h, J, turn, pull = move_points(x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull)
         mass_of_points(x, f, n, P, W, M, C.M)
     else:
         for ab in range(n * n):

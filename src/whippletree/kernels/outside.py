@@ -264,7 +264,7 @@ def _call_at(slot: int, signature: Any) -> Any:
 def call_flexible(
     typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
-    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; of ``b`` the length is passed too."""
+    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; ``b`` passes its length."""
     return _call_at(ADDRESS, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))
 
 
@@ -272,5 +272,5 @@ def call_flexible(
 def call_varying(
     typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
-    """Place a flexible body whose modal mass varies: compiled apart, since its frame would slow down every other call."""
+    """Place a flexible body whose modal mass varies: compiled apart, since its stack would slow down other calls."""
     return _call_at(VARYING, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))

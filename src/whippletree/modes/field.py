@@ -1,14 +1,14 @@
 """The kinetic energy of a deformed body as a sum of squares, at any deformation.
 
 Mass points move by ``r + phi eta + eta Q eta / 2``. Where Q is zero the energy is the polynomial of :class:`Modes`, and
-exact. Where it is not, the points are replaced by a few *generalized points*: with the mass matrix W between points and a
-basis U of all second-order fields, U' W U = 1, the coefficients U' W [1, r, phi, Q] move as points of unit mass do, and
-what is left of r and phi, which no second-order field sees, is a body of first order. Both are exact, so the mass
-matrix is a Gram matrix, M = J' J.
+exact. Where it is not, the points are replaced by a few *generalized points*: with the mass matrix W between points
+and a basis U of all second-order fields, U' W U = 1, the coefficients U' W [1, r, phi, Q] move as points of unit mass
+do, and what is left of r and phi, which no second-order field sees, is a body of first order. Both are exact, so the
+mass matrix is a Gram matrix, M = J' J.
 
 Lumps are rigid bodies at nodes, which turn by the Cayley rotation of ``psi eta + eta psi2 eta / 2``.
-The *carrier* is the node that the body's frame is fixed to, if it moves in the frame in which the modes are given, as in
-free modes: the energy there is transformed exactly, by the velocity of that node.
+The *carrier* is the node that the body's frame is fixed to, if it moves in the frame in which the modes are given, as
+in free modes: the energy there is transformed exactly, by the velocity of that node.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .cross import LEVI, moment
 
 LUMPS = 50  # rigid bodies at nodes that keep their own rotation; more of them are distributed mass
 LOST = 1e-12  # of a mode's own root mass at the limit of strain: fields below it are rounding
+SECTION = 1e-6  # the same of sections' material points, whose second order is itself to rotations cubed
 LIMIT = 0.01  # strain up to which modes are meant
 POLYNOMIAL = ("h0", "h1", "J0", "J1", "J2", "Cr0", "Cr1", "Mff")
 LUMP = ("lump_mass", "lump_com", "lump_inertia", "lump_r", "lump_phi", "lump_psi", "lump_Q", "lump_psi2")
@@ -32,8 +33,8 @@ NODES = ("node_phi", "node_psi", "node_Q", "node_psi2")
 class MassField:
     """Constants of the energy beside those of :class:`Modes`, in the frame in which the modes were made.
 
-    The polynomial ``h0 ... Mff`` is that of first-order motion, without lumps. Arrays ``node_...`` are the motion of the
-    nodes in that frame, and empty where it is the frame of the body.
+    The polynomial ``h0 ... Mff`` is that of first-order motion, without lumps. Arrays ``node_...`` are the motion of
+    the nodes in that frame, and empty where it is the frame of the body.
     """
 
     h0: np.ndarray
@@ -109,18 +110,22 @@ def mass_field(
     strain: np.ndarray | None,
     mass: np.ndarray,
     lumps: dict[str, np.ndarray] | None = None,
+    one: np.ndarray | None = None,
 ) -> MassField | None:
     """The energy of points with the mass matrix ``weight`` between them and of lumps; None if the polynomial is all.
 
     ``polynomial`` is that of the points to first order and of what is left besides, such as the inertia of sections;
-    ``strain`` and ``mass`` of every mode tell how far it is meant to go.
+    ``strain`` and ``mass`` of every mode give its range; a translation moves points by ``one``.
     """
     n = phi.shape[2]
     made: dict[str, Any] = {name: polynomial[name] for name in POLYNOMIAL} | nothing(n) | (lumps or {})
     if Q is not None and n and Q.any():
-        U = _basis(weight, Q, np.zeros(n) if strain is None else strain, mass)
+        size = _sizes(np.zeros(n) if strain is None else strain, mass)
+        moved = np.ones(len(r), bool) if one is None else one != 0.0
+        parts = [_basis(weight, Q, size, moved, LOST), _basis(weight, Q, size, ~moved, SECTION)]
+        U = np.concatenate(parts, axis=1)
         across = weight @ U  # coefficients of a field x are U' W x
-        points = {"one": across.sum(axis=0)}
+        points = {"one": across.sum(axis=0) if one is None else one @ across}
         points |= {name: np.tensordot(across.T, x, axes=1) for name, x in (("r", r), ("phi", phi), ("Q", Q))}
         made |= points
         for name, value in first_order(points["one"], points["r"], points["phi"]).items():
@@ -129,18 +134,25 @@ def mass_field(
     return None if field.trivial else field
 
 
-def _basis(weight: Any, Q: np.ndarray, strain: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """U with U' W U = 1 that spans all second-order fields, each measured by what it adds to a mode's root mass."""
-    n = Q.shape[-1]
-    a, b = np.triu_indices(n)
+def _sizes(strain: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """What a unit of Q_ab adds to the root mass of a mode, in parts of it, at the limit of strain: (nm, nm)."""
     reach = LIMIT / np.where(strain > 0.0, strain, np.inf)
     reach = np.where(reach > 0.0, reach, reach.max(initial=0.0) or 1.0)
-    size = np.maximum(reach[a] / np.sqrt(mass[b]), reach[b] / np.sqrt(mass[a]))
-    X = (Q[..., a, b] * size).transpose(0, 2, 1).reshape(len(Q), -1)
+    one = reach[:, None] / np.sqrt(mass)
+    return np.maximum(one, one.T)
+
+
+def _basis(weight: Any, Q: np.ndarray, size: np.ndarray, which: np.ndarray, lost: float) -> np.ndarray:
+    """U with U' W U = 1 that spans the second-order fields of some points, but for those of less than ``lost``."""
+    if not which.any():
+        return np.zeros((len(Q), 0))
+    a, b = np.triu_indices(Q.shape[-1])
+    X = (Q[..., a, b] * size[a, b]).transpose(0, 2, 1).reshape(len(Q), -1)
+    X = np.where(which[:, None], X, 0.0)
     own = weight.diagonal()
-    root = np.sqrt(np.maximum(own, 1e-30 * own.max()))
+    root = np.sqrt(np.maximum(own, 1e-24 * own.max()))
     left, s, _ = np.linalg.svd(root[:, None] * X, full_matrices=False)
-    U = left[:, s > LOST * max(1.0, s.max(initial=0.0))] / root[:, None]
+    U = left[:, s > lost * max(1.0, s.max(initial=0.0))] / root[:, None]
     L = np.linalg.cholesky(U.T @ (weight @ U))
     return np.linalg.solve(L, U.T).T
 

@@ -37,8 +37,8 @@ class Modes:
     - ``Ct = Ct0 + sum eta_a Ct1_a`` between the origin's velocity and eta', ``Cr = Cr0 + sum eta_a Cr1_a`` between
       omega and eta', and ``Mff`` between eta' and eta'.
 
-    Where these orders are not all of it, ``field`` has the rest (:class:`whippletree.modes.field.MassField`): the energy
-    is then exactly that of the mass points and rigid bodies at their deformed places, seen from the inboard node.
+    Where these orders are not all of it, ``field`` has the rest (:class:`whippletree.modes.field.MassField`): the
+    energy is then exactly that of mass points and rigid bodies at their deformed places, seen from the inboard node.
 
     ``K`` and ``D`` are stiffness and damping of eta. ``frequencies`` (rad/s) are those of the structure as the modes
     were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``

@@ -48,14 +48,18 @@ class Points:
     def energy(self, strain: np.ndarray | None, lumped: bool) -> dict[str, Any]:
         """The integrals, and ``field``, what the energy takes besides: a :class:`MassField` or None.
 
-        Rotary inertia rotates with its node if it is ``lumped``; if it is distributed, as that of a beam's sections, its
-        material points move to first order.
+        Rotary inertia rotates with its node if it is ``lumped``; if it is distributed, as that of a beam's sections,
+        its material points move to the order that the points have.
         """
         turned, lumps = self.inertia.any(axis=(1, 2)), None
         distributed = not lumped or int(turned.sum()) > LUMPS
-        got, polynomial = self.integrals(sections=distributed), self.integrals(linear=True, sections=True)
+        second = bool(self.Q.any() or self.psi2.any())
+        got, polynomial = self.integrals(sections=distributed and not second), self.integrals(True, sections=True)
+        if distributed and second and turned.any():
+            field = self._with_sections().field(polynomial, strain, np.diag(got["Mff"]), None, len(self.mass))
+            return got | {"field": field}
         if not distributed and turned.any():
-            polynomial = replace(self, inertia=0.0 * self.inertia).integrals(linear=True)
+            polynomial = replace(self, inertia=0.0 * self.inertia).integrals(True)
             lumps = rotors(self.inertia[turned], self.psi[turned], self.psi2[turned])
         return got | {"field": self.field(polynomial, strain, np.diag(got["Mff"]), lumps)}
 
@@ -65,9 +69,34 @@ class Points:
         strain: np.ndarray | None,
         mass: np.ndarray,
         lumps: dict[str, np.ndarray] | None,
+        moved: int | None = None,
     ) -> MassField | None:
-        """See :func:`mass_field`."""
-        return mass_field(polynomial, scipy.sparse.diags_array(self.mass), self.r, self.phi, self.Q, strain, mass, lumps)
+        """See :func:`mass_field`; a translation moves the first ``moved`` points, or all."""
+        weight, one = scipy.sparse.diags_array(self.mass), np.ones(len(self.mass))
+        one[len(one) if moved is None else moved :] = 0.0
+        return mass_field(polynomial, weight, self.r, self.phi, self.Q, strain, mass, lumps, one)
+
+    def _with_sections(self) -> Points:
+        """With what rotates each section, as points that no translation moves: its directions d, at d + theta × d +
+        theta × (theta × d) / 2, with the second moments along them as masses."""
+        S = 0.5 * np.trace(self.inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - self.inertia
+        moments, axes = np.linalg.eigh(S)
+        used = (moments > 1e-12 * moments.max(initial=0.0)) & self._of_bodies()[:, None]
+        node, which = np.nonzero(used)
+        d, psi, psi2 = axes[node, :, which], self.psi[node], self.psi2[node]
+        T = np.einsum("ijk,nka->naji", LEVI, psi)
+        twice = 0.5 * np.einsum("naij,nbjk,nk->niab", T, T, d, optimize=True)
+        Q = twice + twice.swapaxes(-1, -2) + np.einsum("ijk,njab,nk->niab", LEVI, psi2, d)
+        phi = np.einsum("naij,nj->nia", T, d)
+        arrays = ((self.r, d), (self.mass, moments[used]), (self.phi, phi), (self.psi, 0 * psi), (self.Q, Q))
+        r, mass, phi, psi, Q = (np.concatenate(pair) for pair in arrays)
+        return Points(r, mass, np.zeros((len(r), 3, 3)), phi, psi, Q, 0.0 * Q)
+
+    def _of_bodies(self) -> np.ndarray:
+        """Which inertias a body can have: no moment is more than the sum of the others."""
+        most = np.linalg.eigvalsh(self.inertia)[:, -1]
+        trace = np.trace(self.inertia, axis1=1, axis2=2)
+        return np.asarray(0.5 * trace - most >= -1e-9 * trace)
 
     def integrals(self, linear: bool = False, sections: bool = False) -> dict[str, Any]:
         """mass, h0, h1, h2, J0, J1, J2, Ct0, Ct1, Cr0, Cr1, Mff of :class:`Modes`.
@@ -132,7 +161,7 @@ class Points:
         """
         I, psi = self.inertia, self.psi
         S = 0.5 * np.trace(I, axis1=1, axis2=2)[:, None, None] * np.eye(3) - I
-        body = np.linalg.eigvalsh(S)[:, 0] >= -1e-9 * np.trace(I, axis1=1, axis2=2)
+        body = self._of_bodies()
         T = np.einsum("ijk,nka->naji", LEVI, psi)
         of_body, other = (np.where(x[:, None, None], y, 0.0) for x, y in ((body, S), (~body, I)))
         P1 = np.einsum("naij,njk->aik", T, of_body)

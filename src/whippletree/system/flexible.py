@@ -153,10 +153,10 @@ def _span(V: np.ndarray) -> np.ndarray:
 
 def _node(modes: Modes, node: str, T: np.ndarray | None, second: bool) -> list[np.ndarray]:
     k = modes.node(node)
-    return _motion(modes.r[k], *(x[k] for x in _moves(modes)), second, np.zeros(0) if T is None else T)
+    return _motion(modes.r[k], [x[k] for x in _moves(modes)], second, np.zeros(0) if T is None else T)
 
 
-def _moves(modes: Modes) -> tuple[np.ndarray, ...]:
+def _moves(modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """phi, psi, Q and psi2 of the nodes, in the frame in which the energy is given."""
     field = modes.field
     if field is not None and field.carried:
@@ -164,15 +164,9 @@ def _moves(modes: Modes) -> tuple[np.ndarray, ...]:
     return modes.phi, modes.psi, modes.Q, modes.psi2
 
 
-def _motion(
-    r: np.ndarray,
-    phi: np.ndarray,
-    psi: np.ndarray,
-    Q: np.ndarray,
-    psi2: np.ndarray,
-    second: bool,
-    T: np.ndarray | None = None,
-) -> list[np.ndarray]:
+def _motion(r: np.ndarray, moves: list[np.ndarray], second: bool, T: np.ndarray | None = None) -> list[np.ndarray]:
+    """The constants of a node: its place, phi and psi, T of interface modes, Q and psi2."""
+    phi, psi, Q, psi2 = moves
     parts = [r, phi.T, psi.T, *([] if T is None else [T])]
     parts += [np.transpose(Q, (1, 2, 0)), np.transpose(psi2, (1, 2, 0))] if second else []
     return [np.ascontiguousarray(part, float) for part in parts]
@@ -201,9 +195,9 @@ def _beyond(modes: Modes, field: MassField, second: bool) -> tuple[list[np.ndarr
     parts = [one, r.T, phi.transpose(1, 2, 0), starts, values] if count else []
     for k, mass in enumerate(field.lump_mass):
         parts += [np.array([mass]), field.lump_com[k], _six(field.lump_inertia[k])]
-        moves = (field.lump_phi[k], field.lump_psi[k], field.lump_Q[k], field.lump_psi2[k])
-        parts += _motion(field.lump_r[k], *moves, second)
+        moves = [field.lump_phi[k], field.lump_psi[k], field.lump_Q[k], field.lump_psi2[k]]
+        parts += _motion(field.lump_r[k], moves, second)
     if field.carried:
         k = modes.node(modes.inboard)
-        parts += _motion(modes.r[k], *(x[k] for x in _moves(modes)), second)
+        parts += _motion(modes.r[k], [x[k] for x in _moves(modes)], second)
     return [np.ascontiguousarray(part, float) for part in parts], G, len(entries)
