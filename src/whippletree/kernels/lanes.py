@@ -160,7 +160,7 @@ _unary(math.sqrt, lambda context, builder, sig, args: llvm_call(builder, "sqrt",
 # ---------------------------------------------------------------- memory
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     """The address of element ``index`` of a 1-D array, or of row ``index`` of an (n, LANES) array."""
     data = context.make_array(array_type)(context, builder, array).data
     if array_type.ndim == 1:
@@ -174,7 +174,7 @@ def get(typing_context: Any, array: Any, index: Any) -> Any:
     """A float from a 1-D array, a register from an (n, LANES) array."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, sig.args[0], *args), align=8)
+        return builder.load(pointer_to(context, builder, sig.args[0], *args), align=8)
 
     return (types.float64 if array.ndim == 1 else lanes_type)(array, types.intp), generate
 
@@ -182,7 +182,7 @@ def get(typing_context: Any, array: Any, index: Any) -> Any:
 @intrinsic
 def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        builder.store(args[2], _pointer(context, builder, sig.args[0], args[0], args[1]), align=8)
+        builder.store(args[2], pointer_to(context, builder, sig.args[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.float64 if array.ndim == 1 else lanes_type), generate
@@ -193,7 +193,7 @@ def get_run(typing_context: Any, array: Any, index: Any) -> Any:
     """LANES neighbours of a 1-D array as one register."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], *args)
+        pointer = pointer_to(context, builder, sig.args[0], *args)
         return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
 
     return lanes_type(array, types.intp), generate
@@ -204,7 +204,7 @@ def put_run(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     """The way back of :func:`get_run`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        pointer = pointer_to(context, builder, sig.args[0], args[0], args[1])
         builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
         return context.get_dummy_value()
 
@@ -215,82 +215,6 @@ def put_run(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
 def put(array, index, value):
     """Store a float or a register; a float goes to all lanes."""
     _store(array, index, value)
-
-
-# Numbers of one kind that a kernel sums up, such as points of a body: LANES of them at once where the arrays hold one
-# state, one by one where a register is full of states. Arrays have a multiple of MANY of them.
-MANY = 8
-
-
-@intrinsic
-def at_once(typing_context: Any, array: Any) -> Any:
-    """How many of them :func:`get_some` takes: LANES from a 1-D array, 1 from an (n, LANES) array."""
-    count = LANES if array.ndim == 1 else 1
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return ir.Constant(ir.IntType(64), count)
-
-    return types.intp(array), generate
-
-
-@intrinsic
-def get_some(typing_context: Any, array: Any, index: Any) -> Any:
-    """A register of neighbours from a 1-D array, of one number of all states from an (n, LANES) array."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], *args)
-        return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
-
-    return lanes_type(array, types.intp), generate
-
-
-@intrinsic
-def put_some(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """The way back of :func:`get_some`."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
-        builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, lanes_type), generate
-
-
-@intrinsic
-def get_constants(typing_context: Any, numbers: Any, index: Any, array: Any) -> Any:
-    """Of a 1-D array of numbers those that belong to what :func:`get_some` takes from ``array``."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
-        if sig.args[2].ndim == 1:
-            return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
-        return splat(builder, builder.load(pointer, align=8))
-
-    return lanes_type(numbers, types.intp, array), generate
-
-
-@intrinsic
-def sum_some(typing_context: Any, value: Any, array: Any) -> Any:
-    """The sum of what :func:`get_some` takes at once: a float, or the register as it is."""
-    one = array.ndim == 1
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        total, count = args[0], LANES
-        if not one:
-            return total
-        while count > 1:
-            count //= 2
-            word = ir.IntType(32)
-            halves = [
-                builder.shuffle_vector(
-                    total, total, ir.Constant(ir.VectorType(word, count), list(range(first, first + count)))
-                )
-                for first in (0, count)
-            ]
-            total = builder.fadd(*halves)
-        return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-
-    return (types.float64 if one else lanes_type)(lanes_type, array), generate
 
 
 @intrinsic

@@ -34,7 +34,7 @@ class Modal(NamedTuple):
     nodes: Any  # (nb)    number of nodes
     rank: Any  # (nb)     number of interface modes of (B3); 0 where modes are eliminated one by one
     mass: Any  # (nb)     where its modal mass starts in what Kinematics keeps, if it VARIES
-    points: Any  # (nb)   number of generalized points, a multiple of MANY (lanes.py)
+    points: Any  # (nb)   number of generalized points, a multiple of MANY (several.py)
     entries: Any  # (nb)  number of their second-order coefficients
     lumps: Any  # (nb)    number of rigid bodies at nodes
     numbers: Any  # constants

@@ -2,14 +2,15 @@
 
 All of it is d'Alembert's principle: what moves with velocity D eta' in the frame, seen from it, takes the force of its
 acceleration along D. *Points* move to second order and have unit mass; a translation of the frame moves them by
-``one``. *Lumps* are rigid bodies at nodes. The *carrier* is the node that the body's frame B is fixed to, where it moves
-in the frame A in which the modes are given: A moves against B by its columns, with a minus.
+``one``. *Lumps* are rigid bodies at nodes. The *carrier* is the node that the body's frame B is fixed to, where it
+moves in the frame A in which the modes are given: A moves against B by its columns, with a minus.
 
 Symbols   D derivative of a place by eta; W where the scratch of a body starts, in what Kinematics keeps
 """
 
 from .kinematics import turn_inertia
-from .lanes import at_once, get, get_constants, get_some, inline, kernel, put, put_some, sum_some
+from .lanes import get, inline, kernel, put
+from .several import at_once, get_constants, get_some, put_some, sum_some
 from .spatial import (
     add,
     add3,
