@@ -1,5 +1,5 @@
-"""Trees of flexible and rigid bodies, slowly: twists by recursion, momenta of the polynomial kinetic energy, and their
-rates by complex steps. Plain NumPy; shares no line with the library.
+"""Trees of flexible and rigid bodies, slowly: twists by recursion, momenta of the kinetic energy, node by node as the
+body is deformed, and their rates by complex steps. Plain NumPy; shares no line with the library.
 
 Of every body in its own axes, p = dT/dv, F = p' + v x* p; of its modes d/dt dT/deta' - dT/deta + K eta + D eta'. Then
 tau = J' F, with the columns of J from unit speeds.
@@ -40,6 +40,43 @@ def cross_force(v, p):
 def seen_from(R, p, V):
     """A twist at a frame (R, p) of the body, in the axes of that frame"""
     return np.concatenate([R.T @ V[:3], R.T @ (V[3:] + np.cross(V[:3], p))])
+
+
+class Nodal:
+    """Rigid bodies at nodes, at r + phi eta + eta Q eta / 2, rotated by the Cayley rotation of psi eta +
+    eta psi2 eta / 2, and seen from the frame that one of them carries."""
+
+    def __init__(self, r, mass, inertia, phi, psi, Q, psi2, inboard=0):
+        self.r, self.m, self.I, self.phi, self.psi, self.Q, self.psi2 = r, mass, inertia, phi, psi, Q, psi2
+        self.inboard = inboard
+
+    def alone(self, k, eta):
+        """Place, its derivative, rotation, and angular velocity for a unit of each eta', in the frame of the data"""
+        rho = self.r[k] + self.phi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", self.Q[k], eta, eta)
+        t = self.psi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", self.psi2[k], eta, eta)
+        dt = self.psi[k] + np.einsum("iab,a->ib", self.psi2[k], eta)
+        spin = (dt + skew(t) @ dt / 2) / (1 + t @ t / 4)
+        return rho, self.phi[k] + np.einsum("iab,a->ib", self.Q[k], eta), cayley(t), spin
+
+    def node(self, k, eta):
+        """The same in the frame of the body"""
+        rho0, D0, R0, G = self.alone(self.inboard, eta)
+        arm = R0 @ self.r[self.inboard]
+        origin, moved = rho0 - arm, D0 + skew(arm) @ G
+        rho, D, R, spin = self.alone(k, eta)
+        x = rho - origin
+        return R0.T @ x, R0.T @ (D - moved + skew(x) @ G), R0.T @ R, R0.T @ (spin - G)
+
+    def mass(self, eta):
+        """M over [omega; velocity of the origin; eta']"""
+        n = len(eta)
+        M = np.zeros((6 + n, 6 + n), np.result_type(eta, float))
+        for k, m in enumerate(self.m):
+            x, D, R, spin = self.node(k, eta)
+            speed = np.concatenate([-skew(x), np.eye(3), D], axis=1)
+            turn = np.concatenate([np.eye(3), np.zeros((3, 3)), spin], axis=1)
+            M = M + m * speed.T @ speed + turn.T @ (R @ self.I[k] @ R.T) @ turn
+        return M
 
 
 class Frame:
@@ -109,7 +146,14 @@ class Reference:
     def nodes(self, name, found, q, u):
         modes, frame = self.model.flexibles[name].modes, found[name]
         eta, rate = q[self.system.q_index(name)], u[self.system.u_index(name)]
+        nodal = getattr(modes, "nodal", None) if modes.fidelity != "ruthless" else None
         for k, node in enumerate(modes.nodes):
+            if nodal is not None:
+                place, D, turn, spin = nodal.node(k, eta)
+                there = frame.at(np.eye(3), place)
+                there = Frame(there.R, there.p, there.V + np.concatenate([spin @ rate, D @ rate]))
+                found[f"{name}/{node}"] = there.at(turn, np.zeros(3))
+                continue
             place = modes.r[k] + modes.phi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", modes.Q[k], eta, eta)
             moved = modes.phi[k] @ rate + np.einsum("iab,a,b->i", modes.Q[k], eta, rate)
             t = modes.psi[k] @ eta + 0.5 * np.einsum("iab,a,b->i", modes.psi2[k], eta, eta)
@@ -132,8 +176,9 @@ class Reference:
             C, I = skew(np.array(b.com)), np.array(b.inertia)
             return np.block([[I - b.mass * C @ C, b.mass * C], [-b.mass * C, b.mass * np.eye(3)]])
         x = self.model.flexibles[name].modes
-        if x.fidelity == "ruthless":
-            eta = 0 * eta
+        if x.fidelity != "ruthless":
+            return x.nodal.mass(eta)
+        eta = 0 * eta
         h = x.h0 + x.h1 @ eta + 0.5 * np.einsum("iab,a,b->i", x.h2, eta, eta)
         J = x.J0 + np.einsum("aij,a->ij", x.J1, eta) + 0.5 * np.einsum("abij,a,b->ij", x.J2, eta, eta)
         Ct, Cr = x.Ct0 + np.einsum("aib,a->ib", x.Ct1, eta), x.Cr0 + np.einsum("aib,a->ib", x.Cr1, eta)

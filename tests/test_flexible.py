@@ -1,14 +1,12 @@
 """Flexible bodies in trees: every algorithm against a slow reference, against each other, and against the laws."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import whippletree as wt
-from reference_flexible import STEP, Reference
+from reference_flexible import STEP, Nodal, Reference
 from whippletree.modes import FIDELITIES, Modes
 from zoo import random_pose, random_solid, unit
 
@@ -16,14 +14,15 @@ TREES = ("articulated", "composite")
 CLOSE = 1e-10  # of the largest: some 1e5 roundings, for random bodies whose mass matrices have conditions of 1e4
 
 
-def random_modes(rng, modes, fidelity, nodes=3):
-    """A cloud of points that moves in any way but at the first, of which the last two are used"""
+def random_modes(rng, modes, fidelity, nodes=3, kind="cantilever"):
+    """A cloud of points that moves in any way, but not at the first unless they are free, of which the last two are
+    used; its data are kept for the reference"""
     r = rng.uniform(-0.5, 0.5, (nodes, 3))
     shapes = [0.3 * rng.normal(size=(nodes, 3, modes)) for _ in range(2)]
     Q = 0.2 * rng.normal(size=(nodes, 3, modes, modes)) / modes if fidelity == "stiffened" else None
     Q = None if Q is None else Q + Q.swapaxes(2, 3)
     for x in (*shapes, *([] if Q is None else [Q])):
-        x[0] = 0.0
+        x[0] *= 0.5 if kind == "free" else 0.0
     cloud = rng.normal(size=(nodes, 3, 5))
     inertia = np.einsum("nik,njk->nij", cloud, cloud) * 0.01
     inertia = np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
@@ -35,11 +34,16 @@ def random_modes(rng, modes, fidelity, nodes=3):
     r, masses = np.vstack([r, *(r + 0.1 for _ in more)]), np.tile(masses, 9)
     phi, psi = (np.concatenate([x, *(0.3 * s * more)]) for x, s in zip(shapes, (1, 0.5), strict=True))
     Q = None if Q is None else np.concatenate([Q, *([0.5 * Q] * 8)])
+    names, inertia = [*names, *(f"x{k}" for k in range(len(r) - nodes))], np.tile(inertia, (9, 1, 1))
+    psi2 = None if Q is None else 0.2 * Q[:, ::-1]
     made = Modes.from_nodes(
-        r, masses, phi, K, inertia=np.tile(inertia, (9, 1, 1)), psi=psi, Q=Q, D=0.02 * K,
-        nodes=[*names, *(f"x{k}" for k in range(len(r) - nodes))], inboard="base", kind="cantilever", fidelity=fidelity,
+        r, masses, phi, K, inertia=inertia, psi=psi, Q=Q, psi2=psi2, D=0.02 * K,
+        nodes=names, inboard="base", kind=kind, fidelity=fidelity,
     )  # fmt: skip
-    return made if Q is None else replace(made, psi2=0.2 * Q[:, ::-1])
+    none = np.zeros((len(r), 3, modes, modes))
+    nodal = Nodal(r, masses, inertia, phi, psi, none if Q is None else Q, none if psi2 is None else psi2)
+    object.__setattr__(made, "nodal", nodal)
+    return made
 
 
 def flexible_tree(rng, bodies, fidelities, most_modes, kinds=("revolute", "prismatic", "spherical", "free", "fixed")):
@@ -55,7 +59,8 @@ def flexible_tree(rng, bodies, fidelities, most_modes, kinds=("revolute", "prism
             places.append(name)
         else:
             count = int(rng.integers(1, most_modes + 1))
-            model.flexible(name, random_modes(rng, count, str(rng.choice(fidelities))))
+            of_modes = str(rng.choice(("cantilever", "free")))
+            model.flexible(name, random_modes(rng, count, str(rng.choice(fidelities)), kind=of_modes))
             places += [name, f"{name}/base", f"{name}/n1", f"{name}/tip"]
         poses = {"at": random_pose(rng), "child_at": random_pose(rng)}
         model.joint(f"j{i}", kind, near, name, **poses, **axis, armature=rng.uniform(0, 0.1))

@@ -9,7 +9,6 @@ from random_systems import compare, draw
 from whippletree.analysis.random_states import random_states
 from whippletree.dynamics.conditioning import conditioning
 from whippletree.dynamics.reduction import plan_at
-from whippletree.errors import SimulationError
 
 
 @pytest.mark.parametrize("seed", [0, 4, 7, 10, 12, 19, 23, 37])
@@ -57,13 +56,12 @@ def test_fronts_of_long_loops_stay_narrow(kind, bent):
     assert plans[1].size < 4 * plans[0].size
 
 
-def test_a_body_that_is_bent_too_far_is_named():
-    """Its mass matrix is no longer positive, which was told as numbers that are too large."""
+def test_a_body_that_is_deformed_far_keeps_a_positive_mass():
+    """Its mass matrix was not positive, and multipliers stopped."""
     system = arch(3, kind="craig-bampton", outboard="tip", count=0, fidelity="stiffened")
     q = system.q0.copy()
     q[system.q_index("link1")] = 0.02
-    with pytest.raises(SimulationError, match="the mass matrix of 'linkage' is not positive") as caught:
-        wt.forward_dynamics(system, wt.assemble(system, q).q, np.zeros(system.nu), algorithm="multipliers")
-    assert caught.value.where == "flexible body 'link1'"
-    assert "a strain of" in caught.value.got
-    assert "deform it less" in caught.value.hint
+    start = wt.assemble(system, q).q
+    assert np.linalg.eigvalsh(wt.mass_matrix(system, start))[0] > 0.0
+    found = [wt.forward_dynamics(system, start, np.zeros(system.nu), algorithm=a) for a in ("multipliers", "nullspace")]
+    np.testing.assert_allclose(*found, atol=1e-8 * abs(found[0]).max())

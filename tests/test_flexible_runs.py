@@ -51,7 +51,7 @@ def test_damping_of_modes_is_in_the_account():
     m = wt.Model("damped", gravity=(0, 0, -9.81))
     m.flexible("arm", wt.beam(1.0, **TUBE).modes(count=2, damping=0.05))
     m.joint("shoulder", "revolute", m.ground, "arm", axis="y")
-    run = wt.simulate(m.compile(), 0.5, u={"arm": [0.5, 0.0]}, output_step=0.05, rtol=1e-10)
+    run = wt.simulate(m.compile(), 0.5, u={"arm": [0.5, 0.5]}, output_step=0.05, rtol=1e-10)
     lost = -run["energy.work"][-1]
     assert lost > 1e-2 * run["energy.kinetic"].max()
     assert np.abs(run["energy.balance"]).max() < 1e-8 * lost  # a hundred steps of rtol 1e-10

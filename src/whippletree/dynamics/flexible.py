@@ -17,7 +17,7 @@ import math
 
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import FACTORS
-from ..kernels.modal_layout import LOADED
+from ..kernels.modal_layout import LOADED, VARIES
 from ..kernels.spatial import (
     add,
     add21,
@@ -35,7 +35,7 @@ from ..kernels.spatial import (
     sub,
     sub_outer,
 )
-from ..kernels.unpack import constants_of
+from ..kernels.unpack import constants_of, modal_mass
 from .fronts import places
 
 
@@ -70,20 +70,39 @@ def rigid_bias(m, k, wrench, i, x):
 
 
 @kernel
+def start_modes(m, x, P, E, stiff, damp, f):
+    """Mff, with so much of stiffness and damping, into the lower half of D_f; of interface modes it is 1"""
+    size, skip, n = modes_taken(m, x, f)
+    at, C, N = x.work[f], constants_of(x, f, n), x.numbers
+    if x.flags[f] & VARIES:
+        for a in range(n):
+            for b in range(a + 1):
+                ab = a * n + b
+                put(E, at + ab, get(P, x.mass[f] + ab) + stiff * N[C.K + ab] + damp * N[C.D + ab])
+    elif skip == 0:
+        for a in range(n):
+            for b in range(a + 1):
+                ab = a * n + b
+                put(E, at + ab, N[C.M + ab] + stiff * N[C.K + ab] + damp * N[C.D + ab])
+    else:
+        for a in range(size):
+            for b in range(a + 1):
+                ab = a * n + b
+                put(E, at + a * size + b, (1.0 if a == b else 0.0) + stiff * N[C.K + ab] + damp * N[C.D + ab])
+
+
+@kernel
 def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
     """(63): P_R of the frame, once all modes move freely. To the mass of modes one by one is added so much of their
     stiffness and damping"""
-    size, skip, n = modes_taken(m, x, f)
-    j, at, C = m.dof[f], x.work[f], constants_of(x, f, n)
+    size, skip, _ = modes_taken(m, x, f)
+    j, at = m.dof[f], x.work[f]
+    start_modes(m, x, P, E, stiff, damp, f)
     zero = 0.0 * get(k.R, 0)
     none = (zero, zero, zero, zero, zero, zero)
     R = add_rigid(none + none + none + (zero, zero, zero), m.mass[f], load3(k.h, f), load6(k.J, f))
     for a in range(size):
         store6(w.U, j + a, load_at6(P, x.column[f] + skip + 6 * a))
-        for b in range(a + 1):
-            ab = a * n + b
-            mass = x.numbers[C.M + ab] if skip == 0 else (1.0 if a == b else 0.0)
-            put(E, at + a * size + b, mass + stiff * x.numbers[C.K + ab] + damp * x.numbers[C.D + ab])
     for node in range(f + 1, last_node(x, f)):
         if x.flags[node] & LOADED:
             first = x.column[node] + skip
@@ -208,7 +227,7 @@ def gather_in(m, x, P, udot, f, force, xs, tau):
     for a in range(n):
         e = get(P, forces + a) + dot(load_at6(P, x.column[f] + 6 * a), xi)
         for b in range(n):
-            e = e + x.numbers[M + a * n + b] * get(udot, j + b)
+            e = e + modal_mass(x, P, f, n, M, a, b) * get(udot, j + b)
         put(tau, j + a, e)
     push_nodes(m, x, P, force, tau, f)
 
@@ -259,7 +278,7 @@ def add_modes(m, x, P, w, slots, tau, bias, f):
         for b in range(a + 1):
             high, low = max(var, slots[1 + b]), min(var, slots[1 + b])
             at = C + high * (high + 1) // 2 + low
-            put(w, at, get(w, at) + x.numbers[M + a * n + b])
+            put(w, at, get(w, at) + modal_mass(x, P, f, n, M, a, b))
 
 
 @kernel

@@ -10,7 +10,7 @@ import math
 from ..kernels.lanes import get, inline, kernel, put
 from ..kernels.layout import KIND
 from ..kernels.spatial import add, add3, axpy, dot, load3, load6, load_at6, mul_rigid, scale, store3, store6
-from ..kernels.unpack import constants_of
+from ..kernels.unpack import constants_of, modal_mass
 from .flexible import last_node
 
 MODES, NODE = KIND["modes"], KIND["node"]
@@ -75,9 +75,9 @@ def fill_mass_matrix(m, x, k, P, w, M):
         for j in range(m.dof[i], m.dof[i + 1]):
             if m.kind[i] == MODES:
                 a, n = j - m.dof[i], m.dof[i + 1] - m.dof[i]
-                F, mass_row = load_at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M + a * n
+                F, Mff = load_at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M
                 for b in range(a + 1):
-                    put(M, j * nu + m.dof[i] + b, x.numbers[mass_row + b] + 0.0 * F[0])
+                    put(M, j * nu + m.dof[i] + b, modal_mass(x, P, i, n, Mff, a, b) + 0.0 * F[0])
                 for node in range(i + 1, last_node(x, i)):
                     Fn = mul_rigid(
                         get(w.mass, node), load3(w.h, node), load6(w.J, node), load_at6(P, x.column[node] + 6 * a)
@@ -201,7 +201,7 @@ def survey_modes(m, x, k, P, q, u, f, origin, out):
         p = axpy(rate, column, p)
         kinetic = kinetic + rate * dot(column, v)
         for b in range(n):
-            kinetic = kinetic + 0.5 * rate * (N[C.M + a * n + b] * get(u, l + b))
+            kinetic = kinetic + 0.5 * rate * (modal_mass(x, P, f, n, C.M, a, b) * get(u, l + b))
             elastic = elastic + 0.5 * get(q, j + a) * (N[C.K + a * n + b] * get(q, j + b))
     angular, linear = moved_to(p, origin)
     for c in range(3):

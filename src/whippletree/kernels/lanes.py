@@ -160,7 +160,7 @@ _unary(math.sqrt, lambda context, builder, sig, args: llvm_call(builder, "sqrt",
 # ---------------------------------------------------------------- memory
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     """The address of element ``index`` of a 1-D array, or of row ``index`` of an (n, LANES) array."""
     data = context.make_array(array_type)(context, builder, array).data
     if array_type.ndim == 1:
@@ -174,7 +174,7 @@ def get(typing_context: Any, array: Any, index: Any) -> Any:
     """A float from a 1-D array, a register from an (n, LANES) array."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, sig.args[0], *args), align=8)
+        return builder.load(pointer_to(context, builder, sig.args[0], *args), align=8)
 
     return (types.float64 if array.ndim == 1 else lanes_type)(array, types.intp), generate
 
@@ -182,7 +182,7 @@ def get(typing_context: Any, array: Any, index: Any) -> Any:
 @intrinsic
 def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        builder.store(args[2], _pointer(context, builder, sig.args[0], args[0], args[1]), align=8)
+        builder.store(args[2], pointer_to(context, builder, sig.args[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.float64 if array.ndim == 1 else lanes_type), generate
@@ -193,7 +193,7 @@ def get_run(typing_context: Any, array: Any, index: Any) -> Any:
     """LANES neighbours of a 1-D array as one register."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], *args)
+        pointer = pointer_to(context, builder, sig.args[0], *args)
         return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
 
     return lanes_type(array, types.intp), generate
@@ -204,7 +204,7 @@ def put_run(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     """The way back of :func:`get_run`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        pointer = pointer_to(context, builder, sig.args[0], args[0], args[1])
         builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
         return context.get_dummy_value()
 

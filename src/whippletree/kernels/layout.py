@@ -24,8 +24,8 @@ KIND = {
     "modes": -2,  # the flexible body itself, whose freedoms are its modes
 }
 # counts and the like at the start of a System: see Arrays; those of flexible bodies are zero where there are none
-COUNTS = 10
-ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION = range(4, COUNTS)
+COUNTS = 11
+ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION, VARYING = range(4, COUNTS)
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
@@ -58,7 +58,8 @@ class Arrays(NamedTuple):
         Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
     )
     # how many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one;
-    # then the address of the memory of a division, where a run is divided
+    # then the address of the memory of a division, where a run is divided, and that of what places bodies whose modal
+    # mass varies
 
 
 def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
@@ -78,7 +79,7 @@ def pack(
     counts = lengths(nb, nu, nc)
     more, motion, work = flexible
     packed = np.concatenate([np.empty(COUNTS + sum(counts.values())), more])
-    packed[:COUNTS].view(np.int64)[:] = nb, nu, nq, nc, 0, more.size, motion, work, 0, 0
+    packed[:COUNTS].view(np.int64)[:] = nb, nu, nq, nc, 0, more.size, motion, work, 0, 0, 0
     views, n = {}, COUNTS
     for name, count in counts.items():
         array = np.asarray(arrays[name])

@@ -12,8 +12,24 @@ nodes move by columns that are constant in B, about where the node is.
 
 from .kinematics import place_inertia, turn_inertia
 from .lanes import get, inline, kernel, put
+from .layout import MODAL_MOTION
 from .matrix6 import force_from
-from .modal_layout import RUTHLESS, SECOND
+from .modal_layout import CARRIED, RUTHLESS, SECOND
+from .modal_mass import (
+    add_lumps,
+    along_points,
+    carried_frame,
+    carry_forces,
+    carry_mass,
+    cayley,
+    deflected,
+    mass_of_points,
+    motion_column,
+    move_points,
+    node_column,
+    node_place,
+    turn_rate,
+)
 from .spatial import (
     add,
     add3,
@@ -35,19 +51,11 @@ from .spatial import (
     mul33t,
     mulsym,
     put_at6,
-    scale3,
     store3,
     store6,
     store9,
 )
 from .unpack import constants_of
-
-
-@inline
-def motion_column(R, o, turn, shift):
-    """A motion in the axes of B, at a place o, as one about the component's point"""
-    w = mul33(R, turn)
-    return join(w, add3(mul33(R, shift), cross(o, w)))
 
 
 @inline
@@ -72,152 +80,211 @@ def about_point(J, mass, h, o):
     )
 
 
-@kernel
-def place_flexible(m, x, k, P, q, u, f):
-    """A flexible body and its nodes; positions alone where u is empty"""
+@inline
+def carried_by(m, k, u, f):
+    """Frame, velocity and bias acceleration of a flexible body, from those of the body that carries it"""
     p = m.parent[f]
     Rp = load9(k.R, p)
     R = matmul(Rp, load9(m.Rt, f))
     o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, f)))
     store9(k.R, f, R)
     store3(k.o, f, o)
+    zero = 0.0 * R[0]
+    v, b = (zero, zero, zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
     if u.shape[0] > 0:
-        store6(k.v, f, load6(k.v, p))
-        store6(k.b, f, load6(k.b, p))
-    deform(m, x, k, P, q, u, f, R, o)
-    for node in range(f + 1, f + 1 + x.nodes[f]):
-        place_node(m, x, k, P, q, u, f, node, R, o)
+        v, b = load6(k.v, p), load6(k.b, p)
+        store6(k.v, f, v)
+        store6(k.b, f, b)
+    return R, o, v, b
 
 
 @kernel
-def deform(m, x, k, P, q, u, f, R, o):
-    """Moments, columns and bias forces of a body as it is deformed"""
-    n, j, l = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f]
-    N, C, at = x.numbers, constants_of(x, f, n), x.column[f]
-    forces = at + 6 * n + 6 * x.rank[f]
-    zero = 0.0 * R[0]
+def place_flexible(m, x, k, P, q, u, f):
+    """A flexible body of constant modal mass and its nodes; positions alone where u is empty"""
+    R, o, v, b = carried_by(m, k, u, f)
+    deform(m, x, k, P, q, u, f, R, o, v, b)
+    for node in range(f + 1, f + 1 + x.nodes[f]):
+        place_node(m, x, k, P, q, u, f, node, False, R, o, v, b)
+
+
+@kernel
+def place_varying(m, x, k, P, q, u, f):
+    """The same of a body whose modal mass varies"""
+    R, o, v, b = carried_by(m, k, u, f)
+    R, o, v, b = deform_beyond(m, x, k, P, q, u, f, R, o, v, b)
+    for node in range(f + 1, f + 1 + x.nodes[f]):
+        place_node(m, x, k, P, q, u, f, node, x.flags[f] & CARRIED > 0, R, o, v, b)
+
+
+@inline
+def polynomial(m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss):
+    """Ct, Cr and the bias force of mode a; first and second moments, and the wrench of motion in the frame, with its
+    share"""
+    n, j, l, N = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.numbers
+    zero = 0.0 * w[0]
     none = (zero, zero, zero)
-    ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
-    h, J = add3(none, load_at3(N, C.h)), add(none + none, load_at6(N, C.J))
-    w, alpha, pull, turn, acceleration, loss = none, none, none, none, none, zero
-    if moving:
-        v, b = load6(k.v, f), load6(k.b, f)
-        w, alpha = mul33t(R, angular(v)), mul33t(R, angular(b))
-        acceleration = mul33t(R, ordinary(b, v, o))
-    for a in range(n):
-        eta = get(q, j + a)
-        Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
-        dJ = add(none + none, load_at6(N, C.J1 + 6 * a))
+    eta = get(q, j + a)
+    Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
+    dJ, force = add(none + none, load_at6(N, C.J1 + 6 * a)), zero
+    if not ruthless:
+        for b in range(n):
+            y, ab = get(q, j + b), a * n + b
+            dJ = axpy(y, load_at6(N, C.J2 + 6 * ab), dJ)
+            Cr = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr)
+        h = axpy3(eta, Ct, h)
+        J = axpy(0.5 * eta, add(dJ, load_at6(N, C.J1 + 6 * a)), J)
+    if u.shape[0] > 0:
+        rate = get(u, l + a)
+        force = dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, mulsym(dJ, w))
+        damping = zero
+        for b in range(n):
+            force = force + N[C.K + a * n + b] * get(q, j + b)
+            damping = damping + N[C.D + a * n + b] * get(u, l + b)
+        loss = loss + rate * damping
         if not ruthless:
+            Cr_rate, gyro = none, none
             for b in range(n):
-                y, ab = get(q, j + b), a * n + b
-                dJ = axpy(y, load_at6(N, C.J2 + 6 * ab), dJ)
-                Cr = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr)
-            if second:
-                for b in range(n):
-                    Ct = axpy3(get(q, j + b), load_at3(N, C.Ct1 + 3 * (a * n + b)), Ct)
-            h = axpy3(0.5 * eta, add3(Ct, load_at3(N, C.Ct + 3 * a)), h)
-            J = axpy(0.5 * eta, add(dJ, load_at6(N, C.J1 + 6 * a)), J)
-        put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
-        if moving:
-            rate = get(u, l + a)
-            force = dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, mulsym(dJ, w))
-            damping = zero
-            for b in range(n):
-                force = force + N[C.K + a * n + b] * get(q, j + b)
-                damping = damping + N[C.D + a * n + b] * get(u, l + b)
-            loss = loss + rate * damping
-            if not ruthless:
-                Cr_rate, gyro, Ct_rate = none, none, none
-                for b in range(n):
-                    y, ab = get(u, l + b), a * n + b
-                    Cr_rate = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr_rate)
-                    gyro = axpy3(y, load_at3(N, C.G2 + 3 * ab), gyro)
-                    if second:
-                        Ct_rate = axpy3(y, load_at3(N, C.Ct1 + 3 * ab), Ct_rate)
-                force = force + dot3(w, gyro)
-                pull = axpy3(rate, add3(scale3(2.0, cross(w, Ct)), Ct_rate), pull)
-                turn = axpy3(rate, add3(add3(mulsym(dJ, w), Cr_rate), cross(w, Cr)), turn)
-            put(P, forces + a, force + damping)
-    for c in range(x.rank[f]):
-        put_at6(P, at + 6 * (n + c), force_from(R, o, load_at6(N, C.Z + 6 * c)))
+                y, ab = get(u, l + b), a * n + b
+                Cr_rate = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr_rate)
+                gyro = axpy3(y, load_at3(N, C.G2 + 3 * ab), gyro)
+            force = force + dot3(w, gyro)
+            pull = axpy3(2.0 * rate, cross(w, Ct), pull)
+            turn = axpy3(rate, add3(add3(mulsym(dJ, w), Cr_rate), cross(w, Cr)), turn)
+        force = force + damping
+    return Ct, Cr, force, h, J, turn, pull, loss
+
+
+@inline
+def local_motion(R, o, v, b, moving):
+    """Angular velocity and acceleration, and the acceleration of the origin, in the axes of the frame"""
+    zero = 0.0 * R[0]
+    w, alpha, acceleration = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
     if moving:
-        put_at6(P, forces + n, force_from(R, o, join(turn, pull)))
+        w, alpha, acceleration = mul33t(R, angular(v)), mul33t(R, angular(b)), mul33t(R, ordinary(b, v, o))
+    return w, alpha, acceleration
+
+
+@inline
+def finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving):
+    """Interface columns, the wrench of motion in the frame, and the moments, in world axes"""
+    n, at = m.dof[f + 1] - m.dof[f], x.column[f]
+    for c in range(x.rank[f]):
+        put_at6(P, at + 6 * (n + c), force_from(R, o, load_at6(x.numbers, C.Z + 6 * c)))
+    if moving:
+        put_at6(P, at + 6 * n + 6 * x.rank[f] + n, force_from(R, o, join(turn, pull)))
         put(k.defect, 1, get(k.defect, 1) - loss)
     h = mul33(R, h)
     store6(k.J, f, about_point(turn_inertia(R, J), m.mass[f], h, o))
     store3(k.h, f, axpy3(m.mass[f], o, h))
 
 
-@inline
-def cayley(t, s):
-    """1 + s (t~ + t~ t~ / 2), with s = 1 / (1 + t.t / 4)"""
-    h = 0.5 * s
-    xx, yy, zz = h * t[0] * t[0], h * t[1] * t[1], h * t[2] * t[2]
-    xy, xz, yz = h * t[0] * t[1], h * t[0] * t[2], h * t[1] * t[2]
-    X, Y, Z = s * t[0], s * t[1], s * t[2]
-    return (1.0 - yy - zz, xy - Z, xz + Y, xy + Z, 1.0 - xx - zz, yz - X, xz - Y, yz + X, 1.0 - xx - yy)
-
-
-@inline
-def turn_rate(t, s, rate):
-    """omega = s (t' + t x t' / 2)"""
-    return scale3(s, axpy3(0.5, cross(t, rate), rate))
-
-
-@inline
-def bent(N, Q, n, a, y, first):
-    """Sum over b of Q_ab y_b"""
-    total = scale3(get(y, first), load_at3(N, Q + 3 * a * n))
-    for b in range(1, n):
-        total = axpy3(get(y, first + b), load_at3(N, Q + 3 * (a * n + b)), total)
-    return total
+@kernel
+def deform(m, x, k, P, q, u, f, R, o, v, b):
+    """Moments, columns and bias forces of a body as it is deformed, where the polynomial is all"""
+    n, at, C = m.dof[f + 1] - m.dof[f], x.column[f], constants_of(x, f, m.dof[f + 1] - m.dof[f])
+    forces, moving, zero = at + 6 * n + 6 * x.rank[f], u.shape[0] > 0, 0.0 * R[0]
+    none = (zero, zero, zero)
+    w, alpha, acceleration = local_motion(R, o, v, b, moving)
+    h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
+    turn, pull, loss = none, none, zero
+    ruthless = x.flags[f] & RUTHLESS > 0
+    for a in range(n):
+        Ct, Cr, force, h, J, turn, pull, loss = polynomial(
+            m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss
+        )
+        put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
+        if moving:
+            put(P, forces + a, force)
+    finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving)
 
 
 @kernel
-def place_node(m, x, k, P, q, u, f, node, R, o):
+def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
+    """The same and the modal mass, of a body whose modal mass varies; returns the frame in which its modes are given"""
+    n, j, l, at = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.column[f]
+    C, M, G, moving, zero = constants_of(x, f, n), x.mass[f], x.points[f], u.shape[0] > 0, 0.0 * R[0]
+    none, forces, S = (zero, zero, zero), at + 6 * n, M + n * n + 9
+    second, carried = x.flags[f] & SECOND > 0, x.flags[f] & CARRIED > 0
+    W = m.header[MODAL_MOTION] - max(3 * n * G + 6 * G, 6 * n if x.lumps[f] > 0 or carried else 0)
+    lumps = C.F if G == 0 else C.F + (4 + 3 * n) * G + 3 * n + 1 + x.entries[f] * (1 + G)
+    if carried:
+        node = lumps + x.lumps[f] * (13 + 6 * n + (6 * n * n if second else 0))
+        R, o, v, b = carried_frame(x, node, n, second, P, S, q, u, j, l, R, o, v, b)
+    w, alpha, acceleration = local_motion(R, o, v, b, moving)
+    h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
+    turn, pull, loss = none, none, zero
+    if G > 0:
+        h, J, turn, pull = move_points(x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull)
+        mass_of_points(x, f, n, P, W, M, C.M)
+    else:
+        for ab in range(n * n):
+            put(P, M + ab, x.numbers[C.M + ab])
+    for a in range(n):
+        Ct, Cr, force, h, J, turn, pull, loss = polynomial(
+            m, x, C, q, u, f, a, False, w, alpha, acceleration, h, J, turn, pull, loss
+        )
+        if G > 0:
+            Ct, Cr, force = along_points(x, C.F, f, n, P, W, a, Ct, Cr, force)
+        put_at6(P, at + 6 * a, join(Cr, Ct))
+        put(P, forces + a, force)
+    if x.lumps[f] > 0:
+        h, J, turn, pull = add_lumps(
+            x, lumps, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull
+        )
+    for a in range(n):
+        put_at6(P, at + 6 * a, force_from(R, o, load_at6(P, at + 6 * a)))
+    finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving)
+    if carried:
+        if moving:
+            carry_forces(m, k, f, n, P, forces, S, v, b)
+        carry_mass(m, k, f, n, P, at, M, S, W)
+    for a in range(n):
+        for c in range(a):
+            put(P, M + c * n + a, get(P, M + a * n + c))
+    for c in range(3):
+        put(P, M + n * n + c, get(k.h, 3 * f + c))
+    put_at6(P, M + n * n + 3, load6(k.J, f))
+    return R, o, v, b
+
+
+@kernel
+def place_node(m, x, k, P, q, u, f, node, carried, R, o, v, b):
     """Frame, columns, velocity and bias acceleration of a node, and the inertia of what is welded to it"""
     n, j, l, r = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.rank[f]
     N, at = x.numbers, x.data[node]
-    phi, psi, T = at + 3, at + 3 + 3 * n, at + 3 + 6 * n
+    T = at + 3 + 6 * n
     Q = T + 6 * r
-    psi2 = Q + 3 * n * n
     ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
+    S = x.mass[f] + n * n + 9
     zero = 0.0 * R[0]
     none = (zero, zero, zero)
-    rho, theta = add3(none, load_at3(N, at)), none
-    for a in range(n):
-        eta, shape = get(q, j + a), load_at3(N, phi + 3 * a)
-        rho, theta = axpy3(eta, shape, rho), axpy3(eta, load_at3(N, psi + 3 * a), theta)
-        if second:
-            rho = axpy3(0.5 * eta, bent(N, Q, n, a, q, j), rho)
-            theta = axpy3(0.5 * eta, bent(N, psi2, n, a, q, j), theta)
+    rho, theta = node_place(N, at, n, Q, second, q, j, none)
     s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
     here = add3(o, mul33(R, rho))
     store9(k.R, node, matmul(R, cayley(theta, s)))
     store3(k.o, node, here)
     turning, moved, bend, rate, curl = none, none, none, none, none
     for a in range(n):
-        turn, shift = add3(none, load_at3(N, psi + 3 * a)), add3(none, load_at3(N, phi + 3 * a))
+        turn, shift = node_column(N, at, n, Q, second, q, j, a, none)
         y = get(u, l + a) if moving else zero
-        if second:
-            turn, shift = add3(turn, bent(N, psi2, n, a, q, j)), add3(shift, bent(N, Q, n, a, q, j))
-            if moving:
-                bend, curl = axpy3(y, bent(N, Q, n, a, u, l), bend), axpy3(y, bent(N, psi2, n, a, u, l), curl)
+        if second and moving:
+            bend = axpy3(y, deflected(N, Q, n, a, u, l), bend)
+            curl = axpy3(y, deflected(N, Q + 3 * n * n, n, a, u, l), curl)
         rate = axpy3(y, turn, rate)
         if not ruthless:
             turn = turn_rate(theta, s, turn)
-        put_at6(P, x.column[node] + 6 * a, motion_column(R, here, turn, shift))
+        column = motion_column(R, here, turn, shift)
+        put_at6(P, x.column[node] + 6 * a, add(column, load_at6(P, S + 6 * a)) if carried else column)
         turning, moved = axpy3(y, turn, turning), axpy3(y, shift, moved)
     for c in range(r):
         put_at6(
             P, x.column[node] + 6 * (n + c), motion_column(R, here, load_at3(N, T + 6 * c), load_at3(N, T + 6 * c + 3))
         )
     if moving:
-        v, vJ = load6(k.v, f), motion_column(R, here, turning, moved)
+        vJ = motion_column(R, here, turning, moved)
         slow = zero if ruthless else -0.5 * s * dot3(theta, rate)
         curl = axpy3(slow, turning, turn_rate(theta, s, curl))  # omega' at eta'' = 0
         late = motion_column(R, here, curl, add3(bend, cross(moved, turning)))
         store6(k.v, node, add(v, vJ))
-        store6(k.b, node, add(add(load6(k.b, f), cross_motion(v, vJ)), late))
+        store6(k.b, node, add(add(b, cross_motion(v, vJ)), late))
     place_inertia(m, k, node, load9(k.R, node), here)

@@ -12,7 +12,7 @@ from numba.extending import intrinsic, overload
 from .blocks import ALWAYS
 from .disk import on_disk
 from .lanes import LANES, OPTIONS, borrow
-from .layout import ADDRESS
+from .layout import ADDRESS, VARYING
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -244,11 +244,8 @@ def rows_at(typing_context: Any, pointer: Any, count: Any) -> Any:
     return rows(pointer, types.intp), generate
 
 
-@intrinsic
-def call_flexible(
-    typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
-) -> Any:
-    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; of ``b`` the length is told too."""
+def _call_at(slot: int, signature: Any) -> Any:
+    """Call by the address in a slot of the header, the fourth argument; of the seventh the number of rows goes too."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         arrays = [context.make_array(sig.args[n])(context, builder, args[n]) for n in range(3, 10)]
@@ -256,8 +253,24 @@ def call_flexible(
         data = [builder.bitcast(x.data, numbers) for x in arrays]
         rows = builder.extract_value(arrays[3].shape, 0)
         shape = ir.FunctionType(ir.DoubleType(), [word, word, word, *[numbers] * 4, word, *[numbers] * 3])
-        there = builder.bitcast(builder.gep(arrays[0].data, [ir.Constant(word, ADDRESS)]), word.as_pointer())
+        there = builder.bitcast(builder.gep(arrays[0].data, [ir.Constant(word, slot)]), word.as_pointer())
         function = builder.inttoptr(builder.load(there), shape.as_pointer())
         return builder.call(function, [*args[:3], *data[:4], rows, *data[4:]])
 
-    return types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e), generate
+    return signature, generate
+
+
+@intrinsic
+def call_flexible(
+    typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
+) -> Any:
+    """Do ``op`` of dynamics/flexible_calls.py at body i. Kinematics begin at ``k``; ``b`` passes its length."""
+    return _call_at(ADDRESS, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))
+
+
+@intrinsic
+def call_varying(
+    typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
+) -> Any:
+    """Place a flexible body whose modal mass varies: compiled apart, since its stack would slow down other calls."""
+    return _call_at(VARYING, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))

@@ -7,9 +7,9 @@ from .constraint_layout import NUMBERS as CONSTRAINT_NUMBERS
 from .constraint_layout import SLIDES, Constraints, Rows
 from .force_layout import NUMBERS as FORCE_NUMBERS
 from .force_layout import Forces
-from .lanes import inline, take, view_integers
+from .lanes import get, inline, take, view_integers
 from .layout import COUNTS, FLEXIBLE, Arrays
-from .modal_layout import Constants, Modal
+from .modal_layout import VARIES, Constants, Modal
 
 
 @inline
@@ -124,7 +124,7 @@ def constants_of(x, f, n):
     G1 = J2 + 6 * n * n
     Y = J2 + n * n
     return Constants(
-        K, D, M, Ct, Cr, J1, h, J, J2, G1, G1 + 3 * n * n, G1 + 6 * n * n, J2, Y, Y + n * x.rank[f]
+        K, D, M, Ct, Cr, J1, h, J, J2, G1, G1 + 3 * n * n, G1 + 6 * n * n, J2, Y, Y + n * x.rank[f],
     )  # fmt: skip
 
 
@@ -138,5 +138,16 @@ def unpack_modal(memory, m, end):
     flags, n = take_integers(memory, n, m.nb)
     nodes, n = take_integers(memory, n, m.nb)
     rank, n = take_integers(memory, n, m.nb)
+    mass, n = take_integers(memory, n, m.nb)
+    points, n = take_integers(memory, n, m.nb)
+    entries, n = take_integers(memory, n, m.nb)
+    lumps, n = take_integers(memory, n, m.nb)
     numbers, n = take(memory, n, end - n)
-    return Modal(column, work, data, flags, nodes, rank, numbers)
+    return Modal(column, work, data, flags, nodes, rank, mass, points, entries, lumps, numbers)
+
+
+@inline
+def modal_mass(x, P, f, n, M, a, b):
+    """Mff of a flexible body: constant, or of the deformation; M is where the constants start"""
+    zero = 0.0 * get(P, x.column[f])
+    return get(P, x.mass[f] + a * n + b) if x.flags[f] & VARIES else x.numbers[M + a * n + b] + zero

@@ -38,7 +38,7 @@ def gather(structure: Structure, name: str, members: Sequence[str | int], at: An
     G = scipy.sparse.hstack([scipy.sparse.eye_array(n, format="csc")[:, others], member], format="csr")
     own = scipy.sparse.hstack([scipy.sparse.csr_array((6, len(others))), scipy.sparse.eye_array(6)])
     geometric = structure.geometric
-    strain = structure.strain
+    strain, loads = structure.strain, structure.second_loads
     return replace(
         structure,
         names=names,
@@ -51,12 +51,18 @@ def gather(structure: Structure, name: str, members: Sequence[str | int], at: An
         geometric=None if geometric is None else (lambda u: _between(geometric(G @ u), G)),
         line=None,
         strain=None if strain is None else (lambda V: strain(G @ V)),
+        second_loads=None if loads is None else (lambda V: _on_both(loads(G @ V), G)),
         recipe=None,
     )
 
 
 def _between(matrix: Any, G: Any) -> Any:
     return compact(G.T @ (scipy.sparse.csr_array(matrix) @ G))
+
+
+def _on_both(loads: np.ndarray, G: Any) -> np.ndarray:
+    """Loads on the coordinates that move the old ones by G."""
+    return np.asarray(G.T @ loads.reshape(len(loads), -1)).reshape(-1, *loads.shape[1:])
 
 
 def _mass(structure: Structure, point: np.ndarray, G: Any) -> NodalMass | PointMass | MatrixMass:

@@ -139,7 +139,7 @@ def _made(
     if kind == "free" and not floating:  # the second order is found in the frame of the inboard node
         V = V - held.rigid @ structure.shapes(V)[base]
     shapes = structure.shapes(V)
-    second = second_order(held, V, keep) if fidelity == "stiffened" else None
+    second = second_order(held, V) if fidelity == "stiffened" else None
     nm, frequencies = len(squares), check.sensible(np.sqrt(squares))
     strain = check.slopes(structure.r, shapes[:, :3]) if structure.strain is None else structure.strain(V)
     nothing = np.zeros((len(keep), 3, nm, nm))
@@ -148,7 +148,7 @@ def _made(
         kind=kind,
         fidelity=fidelity,
         frequencies=frequencies,
-        **structure.mass.integrals(V, shapes, second),
+        **structure.mass.integrals(V, shapes, second, strain),
         K=np.diag(squares),
         D=np.diag(2.0 * ratios * frequencies),
         nodes=tuple(structure.names[k] for k in keep),

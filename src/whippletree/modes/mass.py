@@ -1,7 +1,8 @@
 """Mass of a structure: what its modal integrals are made of.
 
-Each kind has ``integrals(V, shapes, second)``: of modes V in the structure's coordinates, which move its nodes by
-``shapes`` (nn, 6, nm), and of their second order, if there is one.
+Each kind has ``integrals(V, shapes, second, strain)``: of modes V in the structure's coordinates, which move its nodes
+by ``shapes`` (nn, 6, nm), of their second order, if there is one, and of the largest strain of each. They are those of
+:class:`Modes`, with ``field``, a :class:`MassField` or None.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ import numpy as np
 import scipy
 
 from ..errors import ModelError
-from .points import LEVI, Points, moment
+from .cross import LEVI, moment
+from .field import LUMPS, mass_field
+from .points import Points, rotors
 
 
 @dataclass(frozen=True, eq=False)
 class Second:
-    """Second order of the modes: Q and psi2 of nodes, Q of mass points, and the integrals of Q that a matrix needs."""
+    """Second order of the modes: Q and psi2 of nodes, and of mass points."""
 
     Q: np.ndarray  # (nn, 3, nm, nm)
     psi2: np.ndarray
     points: tuple[np.ndarray, np.ndarray] | None = None  # Q and psi2
-    moments: tuple[np.ndarray, np.ndarray] | None = None  # int Q (3, nm, nm); int r Q (3, 3, nm, nm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,9 @@ class NodalMass:
     offset: np.ndarray
     inertia: np.ndarray
 
-    def integrals(self, V: np.ndarray, shapes: np.ndarray, second: Second | None) -> dict[str, Any]:
+    def integrals(
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
+    ) -> dict[str, Any]:
         phi, psi, c = shapes[:, :3], shapes[:, 3:], self.offset
         at = phi + np.einsum("ijk,nja,nk->nia", LEVI, psi, c)
         T = np.einsum("ijk,nka->naji", LEVI, psi)
@@ -44,7 +48,19 @@ class NodalMass:
         if second is not None:
             Q = Q + second.Q + np.einsum("ijk,njab,nk->niab", LEVI, second.psi2, c)
         psi2 = np.zeros_like(Q) if second is None else second.psi2
-        return Points(self.r + c, self.mass, self.inertia, at, psi, Q, psi2).integrals()
+        all_points = Points(self.r + c, self.mass, self.inertia, at, psi, Q, psi2)
+        aside, turned = c.any(axis=1) & (self.mass > 0.0), self.inertia.any(axis=(1, 2))
+        if (aside | turned).sum() > LUMPS:
+            return all_points.energy(strain, lumped=False)
+        got = all_points.integrals()
+        plain = np.zeros_like(Q) if second is None else second.Q
+        rest = Points(self.r, np.where(aside, 0.0, self.mass), 0.0 * self.inertia, phi, psi, plain, psi2)
+        k = aside | turned
+        here = np.where(aside, 1.0, 0.0)[k, None, None]
+        lumps = rotors(self.inertia[k], psi[k], psi2[k])
+        lumps |= {"lump_mass": np.where(aside, self.mass, 0.0)[k], "lump_com": c[k] * here[:, 0]}
+        lumps |= {"lump_r": self.r[k] * here[:, 0], "lump_phi": phi[k] * here, "lump_Q": plain[k] * here[..., None]}
+        return got | {"field": rest.field(rest.integrals(linear=True), strain, np.diag(got["Mff"]), lumps)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +73,13 @@ class PointMass:
     N: np.ndarray
     T: np.ndarray
 
-    def integrals(self, V: np.ndarray, shapes: np.ndarray, second: Second | None) -> dict[str, Any]:
+    def integrals(
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
+    ) -> dict[str, Any]:
         phi, psi = self.N @ V, self.T @ V
         Q, psi2 = (None, None) if second is None or second.points is None else second.points
-        return Points.make(self.r, self.mass, phi, inertia=self.inertia, psi=psi, Q=Q, psi2=psi2).integrals()
+        points = Points.make(self.r, self.mass, phi, inertia=self.inertia, psi=psi, Q=Q, psi2=psi2)
+        return points.energy(strain, lumped=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +94,51 @@ class MatrixMass:
     r: np.ndarray
     M: Any  # sparse
 
-    def integrals(self, V: np.ndarray, shapes: np.ndarray, second: Second | None) -> dict[str, Any]:
+    def integrals(
+        self, V: np.ndarray, shapes: np.ndarray, second: Second | None, strain: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        got = self._first_order(shapes)
+        if second is None or not second.Q.any():
+            return got | {"field": None}
+        weight, share = self._between_points(shapes)
+        Q = second.Q / share
+        field = mass_field(got, weight, self.r, shapes[:, :3], Q, strain, np.diag(got["Mff"]))
+        WQ = np.tensordot((weight @ np.column_stack([np.ones(len(self.r)), self.r])).T, Q, axes=1)
+        h2, rQ = WQ[0], WQ[1:]  # int Q; int r_i Q_j
+        P = rQ.transpose(2, 3, 0, 1)
+        J2 = moment(P + P.swapaxes(-1, -2))
+        got["h2"], got["Ct1"] = h2, h2.transpose(1, 0, 2).copy()
+        got["J2"] = got["J2"] + 0.5 * (J2 + J2.swapaxes(0, 1))
+        got["Cr1"] = got["Cr1"] + np.einsum("dij,ijab->adb", LEVI, rQ)
+        return got | {"field": field}
+
+    def _between_points(self, shapes: np.ndarray) -> tuple[Any, float]:
+        """The mass matrix between points, and how much of the mass it holds.
+
+        That of solid elements is the same along x, y and z, and all there is. Of others, masses at the nodes take its
+        place for motion of second order, as much of them as leaves the mass of motions of first order positive.
+        """
+        nn, _, nm = shapes.shape
+        M = scipy.sparse.csr_array(self.M)
+        parts = [M[i::6, :][:, i::6] for i in range(3)]
+        alike = scipy.sparse.kron(parts[0], scipy.sparse.diags_array([1.0, 1, 1, 0, 0, 0]))
+        if abs(M - alike).max() <= 1e-12 * abs(M).max():
+            return parts[0], 1.0
+        even = sum(np.asarray(x.sum(axis=1)).ravel() for x in parts) / 3.0
+        nodal = scipy.sparse.diags_array(np.maximum(even, 0.0))
+        around = np.zeros((nn, 6, 3, nm))
+        around[:, :3] = np.einsum("idk,nka->nida", LEVI, shapes[:, :3])
+        moves = [rigid_motion(self.r, np.zeros(3)), shapes.reshape(6 * nn, nm), around.reshape(6 * nn, 3 * nm)]
+        F = np.concatenate(moves, axis=1)
+        F = F / np.sqrt(np.maximum(np.einsum("xa,xa->a", F, M @ F), np.finfo(float).tiny))
+        s, turn = np.linalg.eigh(F.T @ (M @ F))
+        F = F @ (turn[:, s > 1e-10 * s.max()] / np.sqrt(s[s > 1e-10 * s.max()]))
+        x = F.reshape(nn, 6, -1)[:, :3].reshape(3 * nn, -1)
+        most = np.linalg.eigvalsh(x.T @ (scipy.sparse.kron(nodal, scipy.sparse.eye_array(3)) @ x))[-1]
+        share = min(1.0, 1.0 / most)
+        return share * nodal, share
+
+    def _first_order(self, shapes: np.ndarray) -> dict[str, Any]:
         nn, _, nm = shapes.shape
         R = rigid_motion(self.r, np.zeros(3))  # (6 nn, 6): along, then about x, y, z
         MR = self.M @ R
@@ -91,11 +154,6 @@ class MatrixMass:
         Cr1 = np.einsum("xda,xb->adb", turned, MF, optimize=True)
         h2 = np.zeros((3, nm, nm))
         J2 = J2 + J2.swapaxes(-1, -2)
-        if second is not None and second.moments is not None:
-            h2, rQ = second.moments  # int r_i Q_j
-            P = rQ.transpose(2, 3, 0, 1)
-            J2 = J2 + moment(P + P.swapaxes(-1, -2))
-            Cr1 = Cr1 + np.einsum("dij,ijab->adb", LEVI, rQ)
         J2 = 0.5 * (J2 + J2.swapaxes(0, 1))
         return {
             "mass": float(whole[0, 0]),

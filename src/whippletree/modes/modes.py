@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from dataclasses import field as field_
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, nearest
 from . import check
+from .field import MassField
 from .points import Points
 from .recovery import BeamRecovery
 from .report import Report
@@ -26,19 +28,21 @@ class Modes:
     All is SI: lengths in m, masses in kg. Of nn nodes, ``r`` is (nn, 3), and ``phi`` (m) and ``psi`` (rad) for a unit
     of each eta are (nn, 3, nm); ``K``, ``D`` and ``Mff`` are (nm, nm).
 
-    A node k is at ``r + phi eta + eta Q eta / 2`` and turned by the Cayley rotation of ``psi eta``. The kinetic energy
-    is a polynomial in eta: with the frame's velocity ``v = [omega; of the origin]`` it is
-    ``[v; eta'] M [v; eta'] / 2``, where M holds
+    A node k is at ``r + phi eta + eta Q eta / 2`` and rotated by the Cayley rotation of ``psi eta + eta psi2 eta / 2``.
+    With the frame's velocity ``v = [omega; of the origin]`` the kinetic energy is ``[v; eta'] M [v; eta'] / 2``, where
+    M holds, to these orders in eta,
 
     - ``mass`` and the first moment ``h = h0 + h1 eta + eta h2 eta / 2``,
     - ``J = J0 + sum eta_a J1_a + sum eta_a eta_b J2_ab / 2`` about the origin,
     - ``Ct = Ct0 + sum eta_a Ct1_a`` between the origin's velocity and eta', ``Cr = Cr0 + sum eta_a Cr1_a`` between
       omega and eta', and ``Mff`` between eta' and eta'.
 
+    Where these orders are not all of it, ``field`` has the rest (:class:`whippletree.modes.field.MassField`): the
+    energy is then exactly that of mass points and rigid bodies at their deformed places, seen from the inboard node.
+
     ``K`` and ``D`` are stiffness and damping of eta. ``frequencies`` (rad/s) are those of the structure as the modes
     were taken: held at the inboard node, or free. ``strain`` is the largest strain of each mode for ``eta = 1``
     (where only nodes are known, the largest difference of displacements over the distance of successive nodes).
-    ``psi2`` is the second order of the turn, ``psi eta + eta psi2 eta / 2``, which :meth:`referenced` needs.
     ``report`` says what was left out, and ``beam`` recovers the loads and stresses of beams.
     """
 
@@ -67,9 +71,10 @@ class Modes:
     inboard: str
     psi2: np.ndarray  # (nn, 3, nm, nm)
     strain: np.ndarray  # (nm)
-    report: Report | None = field(default=None, compare=False)
-    beam: BeamRecovery | None = field(default=None, compare=False)
-    recipe: dict[str, Any] | None = field(default=None, compare=False)  # what a model file says to make the same
+    field: MassField | None = None
+    report: Report | None = field_(default=None, compare=False)
+    beam: BeamRecovery | None = field_(default=None, compare=False)
+    recipe: dict[str, Any] | None = field_(default=None, compare=False)  # what a model file says to make the same
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Modes):
@@ -98,6 +103,10 @@ class Modes:
     def displacements(self, eta: Any) -> np.ndarray:
         """What the nodes move by in the body's frame: (..., nn, 3) for eta (..., nm)."""
         eta = self._coordinates(eta)
+        if self.field is not None and self.field.carried:
+            from .reference import seen_from
+
+            return seen_from(self, self.node(self.inboard), eta)
         first = np.einsum("kia,...a->...ki", self.phi, eta)
         return first + 0.5 * np.einsum("kiab,...a,...b->...ki", self.Q, eta, eta)
 
@@ -122,7 +131,10 @@ class Modes:
         return abs(eta) @ self.strain if self.beam is None else self.beam.largest(eta)
 
     def referenced(self, to: str) -> Modes:
-        """The same motion seen from a frame fixed to another node, to second order in eta."""
+        """The same motion seen from a frame that is fixed to another node.
+
+        The arrays are those of the new frame to their orders in eta; systems take the exact motion, from ``field``.
+        """
         from .reference import referenced
 
         return referenced(self, to)
@@ -133,7 +145,8 @@ class Modes:
         ``J1`` stays for the pull that spin has on the modes of a body that is not bent, and ``h1`` to go with it.
         """
         names = ("h2", "J2", "Ct1", "Cr1", "Q", "psi2")
-        return replace(self, fidelity="ruthless", **{k: np.zeros_like(getattr(self, k)) for k in names})
+        zero: dict[str, Any] = {k: np.zeros_like(getattr(self, k)) for k in names}
+        return replace(self, fidelity="ruthless", field=None, **zero)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays as ``.npz``, for :meth:`load` and for ``file = "..."`` in a model file."""
@@ -158,6 +171,7 @@ class Modes:
         inertia: Any = None,
         psi: Any = None,
         Q: Any = None,
+        psi2: Any = None,
         D: Any = None,
         nodes: Sequence[str] | None = None,
         inboard: str | None = None,
@@ -166,19 +180,21 @@ class Modes:
     ) -> Modes:
         """Modes from nodal data: places (nn, 3), masses (nn), inertias (nn, 3, 3), ``phi`` and ``psi`` (nn, 3, nm).
 
-        ``Q`` (nn, 3, nm, nm) are second-order displacements, which "stiffened" needs. Modes of kind "free" are
-        re-referenced to the inboard node; in those of other kinds it must not move.
+        ``Q`` (nn, 3, nm, nm) are second-order displacements, which "stiffened" needs, and ``psi2`` second-order
+        rotations. Modes of kind "free" are re-referenced to the inboard node; in those of other kinds it must not move.
         """
         from .reference import finished
 
-        points, names = Points.make(r, mass, phi, inertia=inertia, psi=psi, Q=Q), check.node_names(nodes, len(r))
+        points = Points.make(r, mass, phi, inertia=inertia, psi=psi, Q=Q, psi2=psi2)
+        names = check.node_names(nodes, len(r))
         first = names[0] if inboard is None else check.known(inboard, names, "inboard node")
         check.known(kind, KINDS, "kind of modes")
         check.known(fidelity, FIDELITIES, "fidelity")
         if fidelity == "stiffened" and Q is None:
             raise check.no_second_order("the nodal data have no Q")
         check.masses(points.mass, points.inertia)
-        integrals = points.integrals()
+        strain = check.slopes(points.r, points.phi)
+        integrals = points.energy(strain, lumped=True)
         stiffness = check.stiffness(K, points.phi.shape[2])
         damping = np.zeros_like(stiffness) if D is None else check.symmetric(D, len(stiffness), "damping")
         frequencies = check.independent(integrals["Mff"], stiffness)
@@ -195,7 +211,7 @@ class Modes:
             psi=points.psi,
             Q=points.Q,
             inboard="",
-            psi2=np.zeros_like(points.Q),
-            strain=check.slopes(points.r, points.phi),
+            psi2=points.psi2,
+            strain=strain,
         )
         return finished(made, first)

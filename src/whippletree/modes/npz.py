@@ -17,13 +17,15 @@ from numpy.lib import format as npy
 
 from ..errors import ModelError
 from . import check
+from .field import MassField
 from .modes import FIDELITIES, KINDS, Modes
 from .recovery import BeamRecovery
 from .report import Report
 from .sections import SHAPES, Section
 
 LARGEST = 2**30  # bytes of all arrays of a file
-FORM = "whippletree modes 1"
+FORM = "whippletree modes 2"
+EARLIER = "whippletree modes 1"
 PLAIN = ("kind", "fidelity", "inboard", "mass", "nodes")  # kept as text
 
 
@@ -50,6 +52,8 @@ def load(path: str | os.PathLike[str]) -> Modes:
 def to_bytes(modes: Modes) -> bytes:
     about: dict[str, Any] = {"form": FORM} | {name: getattr(modes, name) for name in PLAIN}
     data = {f.name: getattr(modes, f.name) for f in fields(modes) if isinstance(getattr(modes, f.name), np.ndarray)}
+    if modes.field is not None:
+        data |= {f"field_{f.name}": getattr(modes.field, f.name) for f in fields(modes.field)}
     if modes.beam is not None:
         section = modes.beam.section
         about["shear"] = modes.beam.shear
@@ -69,6 +73,14 @@ def from_arrays(data: dict[str, np.ndarray], where: str) -> Modes:
     """The modes of a file's arrays, each of its shape."""
     try:
         about = json.loads(str(data["about"]))
+        if about["form"] == EARLIER:
+            raise ModelError(
+                "the file of modes is from an earlier version",
+                expected=f"'{FORM}'",
+                got=f"'{EARLIER}', whose mass is not that of the deformed body",
+                where=where,
+                hint="make the modes again, and save them",
+            )
         if about["form"] != FORM:
             raise ValueError
     except (KeyError, ValueError, TypeError, RecursionError):
@@ -97,6 +109,7 @@ def _modes(data: dict[str, np.ndarray], about: dict[str, Any]) -> Modes:
         inboard=check.known(about["inboard"], names, "inboard node"),
         mass=float(check.numbers(about["mass"], (), "mass")),
         nodes=names,
+        field=_field(data, nn),
         beam=_beam(data, about, n),
         report=_report(data, about, n),
         **values,
@@ -107,6 +120,16 @@ def _modes(data: dict[str, np.ndarray], about: dict[str, Any]) -> Modes:
     check.independent(made.Mff, made.K)
     check.still(made, made.inboard)
     return made
+
+
+def _field(data: dict[str, np.ndarray], nn: int) -> MassField | None:
+    if "field_Mff" not in data:
+        return None
+    names = [f.name for f in fields(MassField)]
+    field = MassField(**{name: data[f"field_{name}"] for name in names})
+    shapes = field.shapes(nn)
+    values = {name: check.numbers(getattr(field, name), shapes[name], f"field_{name}") for name in names}
+    return MassField(**values)
 
 
 def _beam(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> BeamRecovery | None:

@@ -1,4 +1,4 @@
-"""The same modes in a frame that is fixed to a node, to second order in eta.
+"""The same modes in a frame that is fixed to a node: arrays to second order in eta, and the exact energy besides.
 
 Symbols   R0, ρ0 the node's turn and place in the old frame; o the place of the new frame's origin, which the node
           carries rigidly: o = ρ0 - R0 r0; O = ∂o/∂eta; G: the node's angular velocity is G eta'
@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from . import check
+from .cross import LEVI, cross, moment
+from .field import POLYNOMIAL, MassField, nothing
 from .modes import Modes
-from .points import LEVI, moment
 
 Polynomial = tuple[np.ndarray, ...]
+MOVE = ("phi", "psi", "Q", "psi2")
 
 
 def finished(made: Modes, inboard: str) -> Modes:
@@ -35,14 +37,36 @@ def referenced(modes: Modes, to: str) -> Modes:
     k = modes.node(to)
     if modes.inboard == to:
         return modes
-    change: dict[str, Any] = _integrals(modes, k) | _nodes(modes, k)
+    change: dict[str, Any] = _integrals(modes, k) | _nodes(modes, k) | {"field": _carried(modes, k)}
     made = replace(modes, inboard=to, recipe=None, **change)
     return made.ruthless() if modes.fidelity == "ruthless" else made
 
 
-def cross(x: np.ndarray) -> np.ndarray:
-    """x~ over leading axes: x~ y = x × y."""
-    return np.einsum("ijk,...k->...ji", LEVI, x)
+def _carried(modes: Modes, k: int) -> MassField | None:
+    """The energy as it is in the frame of the modes, and what the nodes do there."""
+    field = modes.field
+    if field is None:
+        arrays = {name: getattr(modes, name) for name in POLYNOMIAL}
+        field = MassField(**(arrays | nothing(modes.count)))
+    own = {name: getattr(field if field.carried else modes, ("node_" if field.carried else "") + name) for name in MOVE}
+    moves = any(own[name][k].any() for name in MOVE)
+    empty = nothing(modes.count)
+    field = replace(field, **{f"node_{name}": x if moves else empty[f"node_{name}"] for name, x in own.items()})
+    return None if field.trivial else field
+
+
+def seen_from(modes: Modes, k: int, eta: np.ndarray) -> np.ndarray:
+    """What the nodes move by in the frame that node k carries: (..., nn, 3), exactly."""
+    field = modes.field
+    assert field is not None
+    phi, psi, Q, psi2 = (getattr(field, f"node_{name}") for name in MOVE)
+    rho = modes.r + np.einsum("kia,...a->...ki", phi, eta)
+    rho = rho + 0.5 * np.einsum("kiab,...a,...b->...ki", Q, eta, eta)
+    theta = np.einsum("ia,...a->...i", psi[k], eta) + 0.5 * np.einsum("iab,...a,...b->...i", psi2[k], eta, eta)
+    back, arm = -cross(theta), rho - rho[..., k : k + 1, :]
+    scale = 1.0 / (1.0 + 0.25 * np.einsum("...i,...i->...", theta, theta))[..., None, None]
+    turned = np.eye(3) + scale * (back + 0.5 * back @ back)
+    return np.einsum("...ij,...kj->...ki", turned, arm) + modes.r[k] - modes.r
 
 
 def _turn(modes: Modes, k: int) -> Polynomial:

@@ -58,6 +58,7 @@ def solid(
         T.T @ rigid_motion(r, np.zeros(3)),
         MatrixMass(r, scipy.sparse.csr_array(scipy.sparse.kron(m, scipy.sparse.diags_array([1.0, 1, 1, 0, 0, 0])))),
         geometric=inside.geometric,
+        second_loads=inside.second_loads,
         strain=inside.largest,
         mesh=nn,
     )
@@ -95,6 +96,22 @@ class _Elements:
         stress = 2.0 * self.mu * e + self.lam * np.trace(e) * np.eye(3)[:, :, None, None]
         part = np.einsum("aiep,ijep,bjep,ep->eab", self.grad, stress, self.grad, self.dx, optimize=True)
         return compact(scipy.sparse.csr_array(scipy.sparse.kron(self._sum(part), scipy.sparse.eye_array(3))))
+
+    def second_loads(self, V: np.ndarray) -> np.ndarray:
+        """V_a' Kgeo(e_j) V_b = ∫ σ_li(E) ∂_i N, E = ∇V_a ∇V_b' made symmetric: (3 nn, nm, nm)."""
+        nm = V.shape[1]
+        gradient = np.einsum("aiep,aejm->ijepm", self.grad, V.reshape(self.count, 3, nm)[self.nodes], optimize=True)
+        found = np.zeros((self.count, 3, nm, nm))
+        for a in range(nm):
+            for b in range(a + 1):
+                e = np.einsum("ikep,jkep->ijep", gradient[..., a], gradient[..., b])
+                e = 0.5 * (e + e.swapaxes(0, 1))
+                stress = 2.0 * self.mu * e + self.lam * np.trace(e) * np.eye(3)[:, :, None, None]
+                part = np.einsum("aiep,liep,ep->ael", self.grad, stress, self.dx, optimize=True)
+                load = np.zeros((self.count, 3))
+                np.add.at(load, self.nodes, part)
+                found[..., a, b] = found[..., b, a] = load
+        return found.reshape(-1, nm, nm)
 
     def largest(self, V: np.ndarray) -> np.ndarray:
         """The largest norm of the strain, of each mode."""

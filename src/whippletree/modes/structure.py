@@ -39,6 +39,7 @@ class Structure:
     geometric: Geometric | None = None
     line: BeamLine | None = None
     strain: Callable[[np.ndarray], np.ndarray] | None = None
+    second_loads: Callable[[np.ndarray], np.ndarray] | None = None  # see second.py: (n, nm, nm) of modes (n, nm)
     mesh: int = 0  # so many nodes, the first, belong to a mesh and are not kept in modes unless asked for
     recipe: dict[str, Any] | None = None
 

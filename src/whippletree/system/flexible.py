@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.modal_layout import LOADED, PER_BODY, RUTHLESS, SECOND, pack_modal
+from ..kernels.modal_layout import CARRIED, LOADED, PER_BODY, RUTHLESS, SECOND, VARIES, pack_modal, scratch
 from ..modes import Modes
+from ..modes.field import MassField
 
 if TYPE_CHECKING:
     from .topology import Topology
 
 UPPER = np.triu_indices(3)
 SEEN = 1e-13  # of a column: what is less is rounding
+NONE = 1e-15  # of the largest second-order coefficient: likewise
 
 
 @dataclass
@@ -49,7 +51,7 @@ class SystemFlexible:
         self.bodies: dict[str, FlexibleBody] = {}
         nb, carriers = len(arrays["parent"]), set(arrays["parent"].tolist())
         integers = {name: np.zeros(nb, int) for name in PER_BODY}
-        self.motion = self.work = count = 0
+        self.motion = self.work = count = room = 0
         numbers: list[np.ndarray] = []
         known: dict[tuple[Any, ...], int] = {}  # bodies of the same modes share constants: these then stay in cache
         for i, edge in enumerate(topology.edges, start=1):
@@ -63,13 +65,20 @@ class SystemFlexible:
                 parts, inner = _constants(edge.modes, nodes, turned=not held)
                 n, r = edge.modes.count, len(inner[0]) if inner else 0
                 body.interface = r
-                second = edge.modes.Ct1.any() or any(
-                    edge.modes.Q[k].any() or edge.modes.psi2[k].any() for k in map(edge.modes.node, nodes)
-                )
+                second = _second_order(edge.modes, nodes)
                 ruthless = edge.modes.fidelity == "ruthless"
                 integers["flags"][i] = RUTHLESS if ruthless else SECOND if second else 0
                 integers["nodes"][i], integers["rank"][i] = len(nodes), r
                 integers["work"][i], motion = self.work, 7 * n + 6 + 6 * r
+                if (field := edge.modes.field) is not None:
+                    integers["flags"][i] |= VARIES | (CARRIED if field.carried else 0)
+                    integers["mass"][i] = self.motion + motion
+                    motion += n * n + 9 + (6 * n if field.carried else 0)
+                    more, points, entries = _beyond(edge.modes, field, second)
+                    parts += more
+                    integers["points"][i], integers["entries"][i] = points, entries
+                    integers["lumps"][i] = lumps = len(field.lump_mass)
+                    room = max(room, scratch(n, points, lumps, field.carried))
                 self.work += n * n + 2 * n
             else:
                 body = self.bodies[owner]
@@ -89,14 +98,21 @@ class SystemFlexible:
                 count += sum(part.size for part in parts)
                 numbers += parts
             integers["data"][i] = known[key]
+        self.motion += room
         self.column: list[int] = integers["column"].tolist()
         self.packed = pack_modal(integers, numbers)
 
-    def address(self, lanes: int) -> int:
-        """Of the compiled function that solves flexible bodies, for one state or in lanes."""
+    @property
+    def varies(self) -> bool:
+        """Whether the modal mass of some body depends on its deformation."""
+        return any(body.modes.field is not None for body in self.bodies.values())
+
+    def address(self, lanes: int, varying: bool = False) -> int:
+        """Of the compiled function that solves flexible bodies, for one state or in lanes; ``varying``: that places
+        those whose modal mass varies."""
         from ..dynamics.flexible_calls import address
 
-        return address(lanes)
+        return address(lanes, varying)
 
 
 def _six(J: np.ndarray) -> np.ndarray:
@@ -108,12 +124,13 @@ def _constants(modes: Modes, nodes: list[str], turned: bool) -> tuple[list[np.nd
 
     Not ``turned``: modes stay as they are, because some of them are held.
     """
-    Ct, Cr = np.asarray(modes.Ct0).T, np.asarray(modes.Cr0).T
-    parts = [modes.K, modes.D, modes.Mff, Ct, Cr, _six(modes.J1), modes.h0, _six(modes.J0)]
+    x = modes if modes.field is None else modes.field
+    Ct, Cr = np.asarray(x.h1).T, np.asarray(x.Cr0).T
+    parts = [modes.K, modes.D, x.Mff, Ct, Cr, _six(x.J1), x.h0, _six(x.J0)]
     if modes.fidelity != "ruthless":
-        G1 = np.transpose(modes.Cr1, (2, 0, 1))  # [a, b]: Cr1[b][:, a]
-        G2 = G1 - np.transpose(modes.Cr1, (0, 2, 1))
-        parts += [_six(modes.J2), G1, G2, np.transpose(modes.Ct1, (2, 0, 1))]
+        G1 = np.transpose(x.Cr1, (2, 0, 1))  # [a, b]: Cr1[b][:, a]
+        G2 = G1 - np.transpose(x.Cr1, (0, 2, 1))
+        parts += [_six(x.J2), G1, G2]
         return [np.ascontiguousarray(part, float) for part in parts], []
     n, seen = modes.count, np.hstack([Cr, Ct])
     ends = [np.hstack([modes.psi[k].T, modes.phi[k].T]) for k in map(modes.node, nodes)]
@@ -136,7 +153,51 @@ def _span(V: np.ndarray) -> np.ndarray:
 
 def _node(modes: Modes, node: str, T: np.ndarray | None, second: bool) -> list[np.ndarray]:
     k = modes.node(node)
-    parts = [modes.r[k], modes.phi[k].T, modes.psi[k].T, np.zeros(0) if T is None else T]
-    if second:
-        parts += [np.transpose(modes.Q[k], (1, 2, 0)), np.transpose(modes.psi2[k], (1, 2, 0))]
+    return _motion(modes.r[k], [x[k] for x in _moves(modes)], second, np.zeros(0) if T is None else T)
+
+
+def _moves(modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """phi, psi, Q and psi2 of the nodes, in the frame in which the energy is given."""
+    field = modes.field
+    if field is not None and field.carried:
+        return field.node_phi, field.node_psi, field.node_Q, field.node_psi2
+    return modes.phi, modes.psi, modes.Q, modes.psi2
+
+
+def _motion(r: np.ndarray, moves: list[np.ndarray], second: bool, T: np.ndarray | None = None) -> list[np.ndarray]:
+    """The constants of a node: its place, phi and psi, T of interface modes, Q and psi2."""
+    phi, psi, Q, psi2 = moves
+    parts = [r, phi.T, psi.T, *([] if T is None else [T])]
+    parts += [np.transpose(Q, (1, 2, 0)), np.transpose(psi2, (1, 2, 0))] if second else []
     return [np.ascontiguousarray(part, float) for part in parts]
+
+
+def _second_order(modes: Modes, nodes: list[str]) -> bool:
+    """Whether places or rotations of the nodes, of lumps or of the carrier have a second order."""
+    _, _, Q, psi2 = _moves(modes)
+    some = [modes.node(node) for node in {*nodes, modes.inboard}]
+    field = modes.field
+    lumps = field is not None and (field.lump_Q.any() or field.lump_psi2.any())
+    return bool(lumps or Q[some].any() or psi2[some].any())
+
+
+def _beyond(modes: Modes, field: MassField, second: bool) -> tuple[list[np.ndarray], int, int]:
+    """What makes the modal mass vary, as kernels take it; numbers of points, and of second-order coefficients."""
+    n, count = modes.count, len(field.one)
+    G = -(-count // 8) * 8  # whole registers
+    one, r, phi, Q = (
+        np.concatenate([x, np.zeros((G - count, *x.shape[1:]))]) for x in (field.one, field.r, field.phi, field.Q)
+    )
+    size = np.abs(Q).max(axis=0, initial=0.0)
+    entries = np.argwhere(size > NONE * size.max(initial=0.0))
+    starts = np.searchsorted(entries[:, 0] * n + entries[:, 1], np.arange(3 * n + 1))
+    values = np.column_stack([entries[:, 2], Q[:, entries[:, 0], entries[:, 1], entries[:, 2]].T])
+    parts = [one, r.T, phi.transpose(1, 2, 0), starts, values] if count else []
+    for k, mass in enumerate(field.lump_mass):
+        parts += [np.array([mass]), field.lump_com[k], _six(field.lump_inertia[k])]
+        moves = [field.lump_phi[k], field.lump_psi[k], field.lump_Q[k], field.lump_psi2[k]]
+        parts += _motion(field.lump_r[k], moves, second)
+    if field.carried:
+        k = modes.node(modes.inboard)
+        parts += _motion(modes.r[k], [x[k] for x in _moves(modes)], second)
+    return [np.ascontiguousarray(part, float) for part in parts], G, len(entries)
