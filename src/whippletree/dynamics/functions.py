@@ -122,7 +122,8 @@ def forward_dynamics(
     if system.forces.any:
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
         T = T + loads(system, Q, U, t, threads).tau
-    applied, signals, losses = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q), []
+    losses: list[float] = []
+    applied, signals = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q)
     way = name if algorithm == "auto" else algorithm
     udot = _solve(Problem(system, Q, U, applied, signals), name, way, threads, losses)
     if Q.ndim == 1:

@@ -173,7 +173,10 @@ class Effects(Spans):
 
     def joined(self, span: np.ndarray, S: np.ndarray) -> np.ndarray:
         """A root of the sum of S S'."""
-        return np.linalg.qr(np.vstack([span.T, S]), mode="r").T if len(S) else span
+        if not len(S):
+            return span
+        root = np.linalg.qr(np.vstack([span.T, S]), mode="r")
+        return np.asarray(root).T
 
 
 @entry

@@ -109,7 +109,8 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
     """The state that a new plan was made for is certified; one that the plan does not solve is corrected."""
     system, one = solved.system, solved.q.ndim == 1
     key: Any = reduction.accelerations if one else (reduction.accelerations, system.nu)
-    for planned in (system.ready if one else system.pool).get(key, ()):
+    waiting: Any = (system.ready if one else system.pool).get(key, ())
+    for planned in waiting:
         if planned.plan is planned.trusted:
             continue
         made_at = np.concatenate([np.atleast_2d(solved.q), np.atleast_2d(solved.signals)], axis=1)
