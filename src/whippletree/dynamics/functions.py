@@ -7,6 +7,7 @@ lanes and, with ``threads``, on cores. SI units, radians; see docs/notation.md f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..errors import ModelError, SimulationError
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
-from .certificate import Certificate, Problem
+from .certificate import Certificate, Problem, certify
 from .choose import ALGORITHMS, able_to_solve, choose, make_quick, use_of
 from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
@@ -165,6 +166,27 @@ def solve_again(p: Problem, name: str) -> np.ndarray | None:
         return _solve(p, name, name, None, [])
     except SimulationError:
         return None
+
+
+def accuracy_of(
+    system: System, q: np.ndarray, u: np.ndarray, t: np.ndarray, algorithm: str, udot: np.ndarray | None = None
+) -> np.ndarray:
+    """(B,) Bounds of the relative error of what an algorithm finds by itself, uncorrected, in B checked states.
+
+    Under the forces of the model, or under those that give ``udot``. inf where it is lost to rounding.
+    """
+    name, signals = choose(system, algorithm), tiled_signals(system, t, q)
+    forces = loads(system, q, u, t).tau if system.forces.any else np.zeros_like(u)
+    forces = forces if udot is None else _needed(system, q, u, udot)
+    found = np.full(len(q), np.inf)
+    for n, state in enumerate(zip(q, u, forces, signals, strict=True)):
+        p = Problem(system, *state)
+        raw = _solve(p, name, name if algorithm == "auto" else algorithm, None, [])
+        with suppress(SimulationError):
+            right, proof = certify(p, raw, name)
+            largest = float(np.abs(right).max(initial=0.0)) or 1.0
+            found[n] = float(np.abs(raw - right).max(initial=0.0)) / largest + proof.bound
+    return found
 
 
 def inverse_dynamics(

@@ -71,6 +71,7 @@ TOTALS: dict[str, Quantity] = {
     ),
 }
 ENERGIES = {"energy": "total"} | {f"energy.{part}": part for part in ("kinetic", "potential", "elastic")}
+RESIDUAL = {"residual": _number("1", "bound of the relative error of accelerations, by their certificate")}
 CLOSURE = {"closure": _number("m or rad", "largest gap of all loops and constraints")}
 
 

@@ -19,6 +19,7 @@ from .columns import (
     LEDGER,
     PLACES,
     REACTION,
+    RESIDUAL,
     TOTALS,
     WRENCH_LEDGER,
     Quantity,
@@ -28,7 +29,7 @@ from .columns import (
     shaped,
 )
 from .records import Change, Occurrence, Switch
-from .spans import Span, along, closure, held_along, motion_along, reactions_along, spans_of
+from .spans import Span, along, certificates_along, closure, held_along, motion_along, reactions_along, spans_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,7 +47,8 @@ class Result:
 
     ``run["hinge.q"]``, ``.u``, ``.udot``, ``.reaction`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
-    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``.
+    ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``;
+    ``run["residual"]`` bounds the relative error of the accelerations at each output time, by their certificates.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
     ``events`` happened, in ``changes`` temporary constraints came and went, in ``switches`` reduction chose anew.
     """
@@ -118,6 +120,8 @@ class Result:
         """Labels, units and meaning of a name."""
         if name in self._totals:
             return self._totals[name]
+        if name in RESIDUAL:  # computed when asked for: not among names(), which files hold
+            return RESIDUAL[name]
         owner, _, what = name.rpartition(".")
         if what in self._joints.get(owner, ()):
             return joint_quantity(self.system, owner, what)
@@ -178,6 +182,8 @@ class Result:
             return column(getattr(self, what)[:, index])
         if name == "closure" and name in self._totals:
             return closure(self)
+        if name in RESIDUAL:
+            return certificates_along(self)
         if name not in TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
         from ..dynamics.kinematics import energy, momentum

@@ -89,6 +89,20 @@ def closure(run: Result) -> np.ndarray:
     return along(run, gap)
 
 
+def certificates_along(run: Result) -> np.ndarray:
+    """Bounds of the relative error of the accelerations that the run's algorithm finds, at all times.
+
+    inf where it loses them to rounding; of an algorithm that is corrected there, the error before the correction.
+    """
+    from ..dynamics.functions import accuracy_of
+
+    name = "auto" if len(run.spans) > 1 else run.attrs.get("algorithm", "auto")
+    given = run.given_udot
+    return along(
+        run, lambda s, n: accuracy_of(s, run.q[n], run.u[n], run.t[n], name, None if given is None else given[n])
+    )
+
+
 def held_along(run: Result) -> list[Held]:
     """Forces that hold the constraints, of each part."""
     from .held import held_of
