@@ -158,7 +158,8 @@ def outcome(truth, name):
     if components is not None and truth.beyond(udot, components):
         return Outcome(name, "silent", error, bound, "a component is beyond its own bound")
     if CERTIFICATES and bound > LOOSE * max(error, FLOOR) and bound > LOOSE * max(FLOOR, truth.sensitivity()):
-        return Outcome(name, "ambiguous" if truth.answer.ambiguous else "loose", error, bound)
+        open_question = truth.answer.ambiguous or truth.answer.locked  # a locked mechanism has no error to compare with
+        return Outcome(name, "ambiguous" if open_question else "loose", error, bound)
     return Outcome(name, "right", error, bound)
 
 

@@ -197,7 +197,7 @@ def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, C
         raise _lost(p, algorithm, off / largest if largest else np.inf, found.loss, e)
     if worst >= largest:  # zero within its error
         largest = max(largest, float(np.linalg.norm(p.system.gravity)))
-    bound = float(worst / largest) if worst < np.inf and largest > 0.0 else np.inf * worst
+    bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > 0.0 else 0.0)
     return udot, Certificate(algorithm, bound, error, residual, refined)
 
 
