@@ -131,6 +131,6 @@ def test_docs_show_the_packaged_bibliography():
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_files_are_small_and_finished(path):
     text = path.read_text("utf-8")
-    assert text.count("\n") <= 350, "a file this long is two rooms in one"
+    assert text.count("\n") <= 400, "a file this long is two rooms in one"
     assert not re.search(r"\b(TODO|FIXME|XXX|NotImplementedError)\b", text)
     assert path.stem not in ("utils", "misc", "common", "manager", "helpers")

@@ -13,7 +13,7 @@ from .reduction_ends import Ends
 
 WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
 NEAR = 6  # freedoms: farther ones have longer levers
-FAIR = 1e-2  # of the same, before anything was eliminated: less loses digits, so the choice waits for the whole loop
+FAIR = 0.1  # of the same, before anything was eliminated: less loses digits, so the choice waits for the whole loop
 ROUNDING = 4e-16  # of what a row could move by: a degree of freedom that moves open rows by less does not move them
 NOTHING = 1e-13  # of the same: rows that are moved by less are closed
 RANK = 1e-9  # of the same: less is redundant, as for multipliers.py
