@@ -68,7 +68,7 @@ def stand(system: System, q: np.ndarray) -> Standing:
         turn, place = R[..., p, :, :], o[..., p, :]
         if kind == "node":
             assert edge.modes is not None
-            joint, shift = bent(edge.modes, edge.node, q[..., position[p] : position[p + 1]])
+            joint, shift = deformed(edge.modes, edge.node, q[..., position[p] : position[p + 1]])
         else:
             place = place + _times(turn, arrays["pt"][i] if p else arrays["base"][arrays["component"][i]])
             turn = turn @ arrays["Rt"][i].reshape(3, 3)
@@ -106,15 +106,33 @@ def moved(kind: str, x: np.ndarray, pitch: float) -> tuple[np.ndarray, np.ndarra
     return turn, shift
 
 
-def bent(modes: Modes, node: str, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and place of a node in its flexible body, with modes eta (..., nm)."""
-    k = modes.node(node)
-    shift, turn = (
+def deformed(modes: Modes, node: str, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and position of a node in the frame of its flexible body, with modal coordinates eta (..., nm).
+
+    If the frame is fixed to a node that moves in the frame of the modes, both nodes are placed there first.
+    """
+    k, field = modes.node(node), modes.field
+    if field is None or not field.carried:
+        turn, shift = _second_order(k, eta, modes.phi, modes.psi, modes.Q, modes.psi2)
+        return turn, modes.r[k] + shift
+    own = field.node_phi, field.node_psi, field.node_Q, field.node_psi2
+    base = modes.node(modes.inboard)
+    turn, shift = _second_order(k, eta, *own)
+    turn0, shift0 = _second_order(base, eta, *own)
+    back = turn0.swapaxes(-1, -2)
+    arm = modes.r[k] - modes.r[base] + shift - shift0
+    return back @ turn, modes.r[base] + _times(back, arm)
+
+
+def _second_order(
+    k: int, eta: np.ndarray, phi: np.ndarray, psi: np.ndarray, Q: np.ndarray, psi2: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cayley rotation and displacement of node k in the frame of the arrays."""
+    shift, theta = (
         eta @ first[k].T + 0.5 * np.einsum("iab,...a,...b->...i", second[k], eta, eta)
-        for first, second in ((modes.phi, modes.Q), (modes.psi, modes.psi2))
+        for first, second in ((phi, Q), (psi, psi2))
     )
-    cayley = np.concatenate([np.ones_like(turn[..., :1]), 0.5 * turn], axis=-1)
-    return matrices(cayley), modes.r[k] + shift
+    return matrices(np.concatenate([np.ones_like(theta[..., :1]), 0.5 * theta], axis=-1)), shift
 
 
 def matrices(quaternions: np.ndarray) -> np.ndarray:
