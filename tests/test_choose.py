@@ -70,7 +70,7 @@ def test_the_only_one_that_can_is_taken(no_rates):
 
 
 def test_runs_take_what_can_run(rates):
-    system = families.chain(256).compile()
+    system = families.chain(1024).compile()
     assert decide(system).algorithm == "divide"
     assert decide(system, A_RUN).algorithm in A_RUN.among
 
@@ -78,7 +78,7 @@ def test_runs_take_what_can_run(rates):
 # ---------------------------------------------------------------- predictions
 
 
-@pytest.mark.parametrize(("bodies", "taken"), [(64, "articulated"), (256, "divide"), (1024, "divide")])
+@pytest.mark.parametrize(("bodies", "taken"), [(64, "articulated"), (512, "divide"), (1024, "divide")])
 def test_long_chains_are_divided(bodies, taken, rates):
     """With four lanes or more; the host is asked only where typical rates promise a gain."""
     system = families.chain(bodies).compile()

@@ -1,5 +1,6 @@
 """The model files with loops are the mechanisms of the papers, and close where they say so."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,20 @@ SHAPE = {
 }
 
 
+def same(read, made):
+    """To a rounding: the last digit of a pose differs from one library of sines to the next."""
+    pattern = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+    texts = [re.sub(r", where=('[^']*'|None)", "", repr(model)) for model in (read, made)]
+    numbers = [np.array([float(x) for x in pattern.findall(text)]) for text in texts]
+    if pattern.sub("#", texts[0]) != pattern.sub("#", texts[1]):
+        return False
+    return np.allclose(*numbers, rtol=1e-14, atol=1e-15)
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_the_file_is_the_mechanism_of_the_tests(name):
     read, made = files.load(MODELS / f"{name}.toml"), MADE[name]()
-    assert read == made
+    assert same(read, made)
     assert list(read.joints) == list(made.joints)  # their order decides where loops are cut
 
 

@@ -78,7 +78,8 @@ def test_level_rods_fall_until_they_hang(n):
     found = wt.equilibrium(chain(n).compile())
     expected = np.zeros(n)
     expected[0] = np.pi / 2
-    assert np.abs(found.q - expected).max() < 1e-9  # the tip carries 1/(2n) of the weight that sets the scale
+    off = (found.q - expected + np.pi) % (2 * np.pi) - np.pi  # a rod may have turned over
+    assert np.abs(off).max() < 1e-9  # the tip carries 1/(2n) of the weight that sets the scale
     assert found.stable
 
 
@@ -361,7 +362,7 @@ def test_linear_models_of_random_trees_obey_power_and_kinematics(model, seed):
     v = slice(1, 7)
     close(linear.C[v, nu:], J, DIFFERENCES)
     close(linear.C[7:10, :nu], J[3:], 1e-8)  # positions may be some 10 m from where they are measured
-    assert not linear.C[7:10, nu:].any()
+    assert np.abs(linear.C[7:10, nu:]).max(initial=0.0) < 1e-9  # differences of places that are rounded
     assert labels[:3] == ("energy", f"{body}.velocity.wx", f"{body}.velocity.wy")
     inverse = wt.mass_matrix_inverse(system, q)
     assert np.array_equal(linear.B[nu:], inverse)

@@ -40,7 +40,7 @@ from .rounding import ROUNDING, Probe, diagonal_terms, probes_of
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # right-hand sides of the size of a rounding
 MARGIN = 10.0  # of what the worst probe does: roundings accumulate
-SPILL = 0.05  # of the worst rounding, which any acceleration may have
+SPILL = 0.2  # of the worst rounding, which any acceleration may have
 REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 4  # refinements
@@ -224,9 +224,9 @@ def _lost(p: Problem, algorithm: str, off: float, loss: float, e: np.ndarray) ->
 
 
 def _share(left: np.ndarray, probes: np.ndarray) -> float:
-    """The largest of what is left of equations, relative to the terms that their roundings show."""
-    size = np.abs(probes).max(axis=1, initial=0.0) / ROUNDING
-    return float((np.abs(left)[size > 0.0] / size[size > 0.0]).max(initial=0.0))
+    """The largest of what is left of equations, relative to the largest terms that their roundings show."""
+    size = float(np.abs(probes).max(initial=0.0)) / ROUNDING
+    return float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0
 
 
 def _require_consistent(p: Problem, largest: float, probes: Probe, left: np.ndarray) -> None:
@@ -237,7 +237,8 @@ def _require_consistent(p: Problem, largest: float, probes: Probe, left: np.ndar
     masses = np.diag(evaluate(mass_matrices, mass_workspace, system, [p.q], system.nu**2).reshape(system.nu, -1))
     alone = np.abs(found.C) @ np.where(masses > 0.0, probes.motion_size / np.where(masses > 0.0, masses, 1.0), 0.0)
     gap = np.abs(found.g).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
-    allowed = (CONTRADICT + PER_GAP * gap) * (probes.row_size + alone) + LEAST * max(1.0, largest)
+    size = np.linalg.norm(found.wrenches, axis=-1).sum(axis=-1) * (largest + float(np.abs(p.u).max(initial=0.0)) ** 2)
+    allowed = (CONTRADICT + PER_GAP * gap) * (probes.row_size + alone + size) + LEAST * max(1.0, largest)
     if (np.abs(left) > allowed).any():
         raise contradiction(system, left, allowed)
 

@@ -60,7 +60,7 @@ def quick(entry: Any, system: System, out: np.ndarray, *inputs: Any) -> bool:
         return False
     try:
         total = entry(memory, *inputs, out, 0, 1)
-    except TypeError:
+    except (TypeError, ValueError):  # also an empty list
         total = of_copies(entry, memory, inputs, out)
     waiting.append(memory)
     return total == 0.0

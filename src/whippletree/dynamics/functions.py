@@ -108,14 +108,15 @@ def forward_dynamics(
             udot = _empty(system.nu)
             try:
                 total = _accelerations(memory, q, u, tau, udot, 0, 1)
-            except TypeError:
+            except (TypeError, ValueError):  # also an empty list
                 total = of_copies(_accelerations, memory, (q, u, tau), udot)
             waiting.append(memory)
             if total is not None and total <= _loss_limit(system, "articulated"):
                 return udot
     if plain:
         found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
-        found = divide.quick(system, q, u, tau, algorithm, threads) if found is None else found
+        if found is None and ("loss", "divide") in system.found:  # a state by it has a certificate
+            found = divide.quick(system, q, u, tau, algorithm, threads)
         if found is not None:
             return found
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
@@ -280,7 +281,7 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
         M = _zeros(nu * nu)
         try:
             total = _mass_matrices(memory, q, M, 0, 1)
-        except TypeError:
+        except (TypeError, ValueError):  # also an empty list
             total = of_copies(_mass_matrices, memory, (q,), M)
         waiting.append(memory)
         if total == 0.0:

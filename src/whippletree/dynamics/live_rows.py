@@ -24,6 +24,7 @@ from .composite import mass_matrices, workspace
 from .evaluate import prepare
 
 MOST_WEIGHED = 1000  # freedoms: the mass matrix of more takes longer than the plan it is for
+WIDE = 1e-4  # closure error, as multipliers.py
 NOTHING = 1e-9  # of what a row could move by, at a pose that is nothing special
 
 
@@ -209,7 +210,7 @@ def loop_geometry(
     g, modal = np.zeros(rows.count), np.zeros(system.flexible.motion if system.flexible else 0)
     places = w.ravel(), S.ravel(), o.ravel(), g, modal
     geometry(memory, np.ascontiguousarray(q), np.zeros(system.nu), signals, *places)
-    open_by = float(np.abs(g).max(initial=0.0)) * max(1.0, 1.0 / rows.size)
+    open_by = min(float(np.abs(g).max(initial=0.0)) * max(1.0, 1.0 / rows.size), WIDE)
     for i, edge in enumerate(system.topology.edges, start=1) if system.flexible else ():
         if edge.joint.kind == "node" and system.flexible and edge.modes is not None:
             at = system.flexible.column[i]

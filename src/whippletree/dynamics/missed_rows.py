@@ -6,7 +6,7 @@ from ..kernels.lanes import get, inline
 from ..kernels.spatial import dot, load6, load_at6
 from .fronts import places, right_side
 
-AMISS = 1e-7  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
+AMISS = 1e-11  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
 PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
 
 

@@ -3,7 +3,7 @@
 Paper    [kelly1987] eqs (17)-(23): Kane's equations with undetermined multipliers, M u' = f + C' lam, C u' = gamma;
          the traditional technique that [critchley2003] is measured against: C M^-1 C' lam = gamma - C M^-1 f, with
          M^-1 by O(n) sweeps, [jain1992] eq. (56).
-Symbols  C = B and gamma = g of kelly1987; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', one column for each row of C.
+Symbols  C = B of kelly1987, gamma = g' - B' q'; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', one column for each row of C.
 Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
          is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
          constraints need no switch. A loop that is open by g is only known to be redundant to about g, so the rank is
@@ -46,6 +46,7 @@ from .sliding import slide
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 CLEAR = 1e-13  # of the same: more is not redundant for sure
+WIDE = 1e-4  # a mechanism that is open by more still has its constraints
 BEYOND = 1e30  # a loss that no limit allows
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 
@@ -172,7 +173,7 @@ def gap(E, x):
     largest = 0.0
     for r in range(E.nr):
         largest = max(largest, abs(get(x.g, r)))
-    return largest * max(1.0, 1.0 / E.size)
+    return min(largest * max(1.0, 1.0 / E.size), WIDE)
 
 
 @kernel
@@ -345,6 +346,8 @@ def doubt(E, w, rank):
                 lacks, terms = lacks - part, terms + abs(part)
             if get(w.norm, r) > CLEAR * CLEAR or abs(lacks) > CLEAR * terms:
                 loss = BEYOND
+        elif follows(E, r) < 0 and abs(get(w.left, r)) > RANK * (1.0 + abs(get(w.rows.gamma, r))):
+            loss = BEYOND  # all that it holds is prescribed
     return loss
 
 

@@ -1,11 +1,11 @@
 """Forward dynamics with constraints in the null space of their matrix, O(n^3), by LAPACK.
 
 Paper    [kelly1987] eqs (9)-(15) and (23)-(25): u' = Z z' + Y g and beta' (M u' - f) = 0, where the columns of
-         beta = Z span the null space of B; Z by singular values or by QR, the two ways it names.
-Symbols  C = B and gamma = g of kelly1987.
-Differs  rows are scaled by their size; the rank is where the singular values, or the diagonal of R, fall below RANK,
-         judged more coarsely where loops are open, as in multipliers.py. NumPy, one state at a time. Loads of friction
-         follow multipliers, which are recovered for that: sliding.py.
+         beta = Z span the null space of B. It names singular values and the zero eigenvalue theorem.
+Symbols  C = B of kelly1987, and gamma = g' - B' q'.
+Differs  Z also by QR with pivoting, which it does not name; rows are scaled by their size; the rank is where the singular
+         values, or the diagonal of R, fall below RANK, judged more coarsely where loops are open, as in multipliers.py.
+         NumPy, one state at a time. Loads of friction follow multipliers, which are recovered for that: sliding.py.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_rows import ConstraintRows, rows_at
 from .evaluate import evaluate
-from .multipliers import BEYOND, CLEAR, PER_GAP, RANK
+from .multipliers import BEYOND, CLEAR, PER_GAP, RANK, WIDE
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 from .sliding import loads_that_follow
@@ -33,7 +33,8 @@ def workspace(system: System, lanes: int = 1) -> Any:
 
 def rank_tolerance(system: System, rows: ConstraintRows) -> Any:
     """Below which a direction of scaled rows counts as dependent; of B states, one for each."""
-    return RANK + PER_GAP * np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
+    gap = np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
+    return RANK + PER_GAP * np.minimum(gap, WIDE)
 
 
 def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,8 @@
 batch in lanes.
 
 Paper    [critchley2003] A generalized recursive coordinate reduction method for multibody system dynamics: RCR, eqs
-         (27)-(64); arbitrary coordinate selection, (65)-(92); general coupled loops, (93)-(111). [kelly1987] eq. (9):
-         constraints B u = g, holonomic or not.
+         (27)-(64); arbitrary coordinate selection, (65)-(102); general coupled loops, (103)-(111). [kelly1987] eq. (8):
+         constraints B q' = g, holonomic or not.
 Symbols  S = P, A = I^ and f = F^ of the paper; its A^ is x here. Rows are its R: a dependent freedom takes what it
          moves out of them, c = R S, Q = 1 / c.c, (28) and (34), d = Q R' c, and R - c d' is the next R, (30) and (36).
          beta - d.z is the dependent acceleration, (33); U, D and t of a free one are its (12), (59) and (64).

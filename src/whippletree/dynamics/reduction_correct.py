@@ -17,7 +17,7 @@ from ..kernels.lanes import LANES, entry, get, put, scratch, take, view
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from .live_rows import live_rows
-from .reduction import Planned, Reduced, accelerations, solve_planned, sweeps, take_reduced
+from .reduction import Planned, Reduced, solve_planned, sweeps, take_reduced
 from .reduction_layout import unpack_plan
 
 
@@ -72,9 +72,8 @@ def corrections_of(
     rest = np.concatenate([r, s[live_rows(system).kept]]).T.copy()
     waiting: list[Any] = system.ready.setdefault(corrections, [])
     planned = waiting.pop() if waiting else PlannedCorrections(system, LANES)
-    others: list[Any] = system.ready.get(accelerations, [])
-    if others and others[-1].plan is not None and others[-1].plan is not planned.plan:
-        planned.follow(others[-1].plan)
+    if not np.array_equal(planned.pose, np.concatenate([q, signals])):  # a plan for another pose would prove itself
+        planned.choose(q, signals)
     out = np.zeros((count, system.nu))
     solve_planned(planned, Q, U, rest, S, out, 0, count)
     waiting.append(planned)

@@ -128,8 +128,9 @@ class Layout:
                 self.places[i] = place
                 self.emit(op, i, place, n)
             elif op in (CLOSE, COUPLED):
-                if self.used_after(more[0], n):
-                    self.emit(op, i, place, n, place.add(more[0], self.count_of(more[0])), *more)
+                self.emit(op, i, place, n, place.add(more[0], self.count_of(more[0])), *more)
+                if not self.used_after(more[0], n):  # redundant as a whole: only looked at, behind the solve
+                    del place.open[more[0]]
             elif op in (DEPENDENT, TAKE):
                 j, e, pivot, poor = more
                 first, group = place.open[e]

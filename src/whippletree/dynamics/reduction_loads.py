@@ -1,6 +1,6 @@
 """The forces that hold loops closed, from what reduction.py has left in its work: O(n + m).
 
-Paper    [critchley2003] after eq. (64): loads of loops follow from the motion.
+Paper    [critchley2003] finds the motion, eqs (27)-(64), and no constraint loads: these follow from it as said below.
 Symbols  r is what each freedom lacks: the force that its motion takes less the one applied, C' lam = r. mu belongs to
          the equation u' = beta - d.z of a dependent freedom, in which d.S = 1, and lam to the rows as they were.
 Differs  inward, mu = r - S.P with P the sum of d mu of those outboard; outward, rows R - c d' and d = Q R'c go back to

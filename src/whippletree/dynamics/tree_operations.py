@@ -23,6 +23,7 @@ OF_KINEMATICS = {
     "revolute": 229, "prismatic": 205, "screw": 236, "cylindrical": 251,
     "universal": 323, "planar": 321, "spherical": 381, "free": 426,
 }  # fmt: skip
+LOSS = 4, 16  # the loss of digits: of a body, and of a degree of freedom
 BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a freedom
 MASS = 8, 58, 16  # composite inertia: of a body, of a freedom, and of a freedom for each that carries it
 ASIDE = 45  # of a body in a strand: the motion of the strand's carrier
@@ -51,7 +52,7 @@ def _flexible(system: System) -> tuple[list[int], int, int]:
 def of_articulated(system: System) -> float:
     """One sweep in and one out."""
     modes, bodies, freedoms = _flexible(system)
-    rigid = of_kinematics(system) + OF_BODY * bodies + OF_FREEDOM * freedoms
+    rigid = of_kinematics(system) + (OF_BODY + LOSS[0]) * bodies + (OF_FREEDOM + LOSS[1]) * freedoms
     return rigid + flexible_cost.articulated(modes)
 
 

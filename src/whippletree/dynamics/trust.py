@@ -19,12 +19,14 @@ from ..errors import ModelWarning
 from ..system.system import System
 from . import reduction
 from .certificate import DENSE, Certificate, Problem, Unreliable, certify
+from .extended import certify_extended
 from .multipliers import BEYOND
 
 LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
-FINE = 1e-8  # bound of a certificate below which a larger loss is believed from then on
+FINE = 1e-9  # error with which a larger loss is believed from then on
 POOR = 1e-6  # bound above which the caller is warned
 RISE = 4.0  # of a loss that was fine
+SQUARED = 100.0  # orthonormal bases mix light and heavy coordinates
 BEGUN = 2.0 * LIMIT  # a loss that is looked at once
 
 
@@ -64,17 +66,29 @@ def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
 
 
 def _certify(problem: Problem, udot: np.ndarray, algorithm: str, auto: bool) -> tuple[np.ndarray, Certificate]:
-    """By the algorithm itself; "auto" goes on with another where that is lost to rounding."""
+    """By residuals in doubles; where these say too little of a tree of rigid bodies, in twice the digits.
+
+    "auto" goes on with another algorithm where one is lost to rounding.
+    """
+    system, proof = problem.system, None
     try:
-        return certify(problem, udot, algorithm)
-    except Unreliable:
-        others = _others(problem, algorithm) if auto else ()
-        for name, other in others:
-            try:
-                return certify(problem, other, name)
-            except Unreliable:
-                continue
-        raise
+        right, proof = certify(problem, udot.copy(), algorithm)
+        if proof.bound < FINE:
+            return right, proof
+    except Unreliable as lost:
+        failure = lost
+    if not (system.constraints.count or system.flexible):
+        found = certify_extended(problem, udot, algorithm)
+        if found is not None and (proof is None or found[1].bound < proof.bound):
+            return found
+    if proof is not None:
+        return right, proof
+    for name, other in _others(problem, algorithm) if auto else ():
+        try:
+            return certify(problem, other, name)
+        except Unreliable:
+            continue
+    raise failure
 
 
 def _others(problem: Problem, algorithm: str) -> Any:
@@ -92,14 +106,16 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     system, name = solved.system, solved.algorithm
     if name == "reduction":
         return _by_trusted_plan(solved, auto)
-    if name == "divide" and system.constraints.count:  # its passes do not measure what loops lose
-        small = system.nu + system.constraints.count <= DENSE
+    if name in ("divide", "subchains"):  # what they lose in loops, and by levers, is not measured by their passes
+        small = 0 < system.constraints.count <= DENSE - system.nu
         loss = max(loss, BEYOND if small else BEGUN)
+    elif name == "nullspace":
+        loss *= SQUARED
     if loss <= loss_limit(system, name):
         return solved.udot
     udot, proof = certified(solved, auto)
-    bound, refined = np.max(proof.bound, initial=0.0), np.max(proof.refinements, initial=0)
-    if refined == 0 and bound < FINE and loss < BEYOND:
+    bound = float(np.max(proof.bound, initial=0.0))
+    if _apart(solved.udot, udot) + bound < FINE and loss < BEYOND:
         system.found["loss", name] = RISE * loss
     _warn(system, proof.algorithm, bound)
     return udot
@@ -117,12 +133,18 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
         state = _row(solved, int(rows[0]) if rows.size else 0)
         udot, proof = certified(state, auto)
-        if proof.refinements == 0 and proof.bound < FINE and rows.size:
+        if _apart(state.udot, udot) + proof.bound < FINE and rows.size:
             planned.trusted = planned.plan
             continue
         _warn(system, proof.algorithm, float(proof.bound))
         return udot if one else certified(solved, auto)[0]
     return solved.udot
+
+
+def _apart(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest difference of accelerations, relative to the largest of its state."""
+    off, size = (np.abs(x).max(axis=-1, initial=0.0) for x in (first - second, second))
+    return float(np.max(off / np.where(size > 0.0, size, 1.0), initial=0.0))
 
 
 def _row(solved: Solved, n: int) -> Solved:

@@ -7,12 +7,14 @@ import os
 import time as clock
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..dynamics.certificate import Unreliable
 from ..dynamics.choose import ALGORITHMS, choose
 from ..dynamics.division_options import is_division
 from ..dynamics.evaluate import BENT
@@ -155,6 +157,7 @@ def simulate(
     options["stabilization"] = how
     task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
+    _require_consistent_accelerations(system, task.y, force)
     watched = tuple(events)
     run: Any
     if system.model.temporaries:
@@ -179,6 +182,13 @@ def simulate(
         checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau), every)
         done = checkpoint.resume() if resume and path.exists() else None
         return done or _to_the_end(task, run, tau, progress, users, second, checkpoint)
+
+
+def _require_consistent_accelerations(system: System, y: np.ndarray, tau: np.ndarray) -> None:
+    """Refuse to begin where constraints beside loops contradict each other in the accelerations that they ask for."""
+    if system.features & {"constraints", "couplings"} and not system.model.temporaries:
+        with suppress(Unreliable):
+            forward_dynamics(system, y[: system.nq], y[system.nq : -1], tau, certificate=True)
 
 
 def _check_loops(system: System, algorithm: str, integrator: str) -> None:
