@@ -14,9 +14,11 @@ densely, in the null space of the constraints, by LAPACK: an independent way; la
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from ..errors import SimulationError
 from ..system.system import System
@@ -168,7 +170,16 @@ def solve_error(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
     if not system.constraints.count and not system.forces.motions:
         return _tree(p, r)
     large = system.nu + system.constraints.count > DENSE and system.features <= reduction.SUPPORTS
-    return _large(p, r, s) if large and system.constraints.count else _dense(p, r, s)
+    if large and system.constraints.count:
+        return _large(p, r, s)
+    with _linear_algebra().limit(limits=1):  # threads that wait for busy cores take seconds for what takes milliseconds
+        return _dense(p, r, s)
+
+
+@cache
+def _linear_algebra() -> Any:
+    """The libraries of linear algebra in this process, and their threads."""
+    return ThreadpoolController()
 
 
 def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:

@@ -3,7 +3,7 @@
 Paper    [kelly1987] eqs (17)-(23): Kane's equations with undetermined multipliers, M u' = f + C' lam, C u' = gamma;
          the traditional technique that [critchley2003] is measured against: C M^-1 C' lam = gamma - C M^-1 f, with
          M^-1 by O(n) sweeps, [jain1992] eq. (56).
-Symbols  C = B of kelly1987, gamma = g' - B' q'; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', one column for each row of C.
+Symbols  C = B of kelly1987, gamma = g' - B' q'; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', a column for each row of C.
 Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
          is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
          constraints need no switch. A loop that is open by g is only known to be redundant to about g, so the rank is

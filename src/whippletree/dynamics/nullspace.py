@@ -3,7 +3,7 @@
 Paper    [kelly1987] eqs (9)-(15) and (23)-(25): u' = Z z' + Y g and beta' (M u' - f) = 0, where the columns of
          beta = Z span the null space of B. It names singular values and the zero eigenvalue theorem.
 Symbols  C = B of kelly1987, and gamma = g' - B' q'.
-Differs  Z also by QR with pivoting, which it does not name; rows are scaled by their size; the rank is where the singular
+Differs  Z also by QR with pivoting, which it does not name; rows are scaled by their size; the rank is where singular
          values, or the diagonal of R, fall below RANK, judged more coarsely where loops are open, as in multipliers.py.
          NumPy, one state at a time. Loads of friction follow multipliers, which are recovered for that: sliding.py.
 """
