@@ -41,7 +41,7 @@ def test_no_answer_is_silently_wrong(chunk):
     assert table.total("silent", "crash") == 0, "\n".join(table.failures())
     if CERTIFICATES:
         assert table.held() >= 0.9999
-        assert table.tight() >= 0.93  # 97.6 % of 1,500 systems; a chunk of 100 varies
+        assert table.tight() >= 0.9  # 97.6 % of 1,500 systems; a chunk of 100 varies
 
 
 def test_draws_depend_on_the_seed_alone():

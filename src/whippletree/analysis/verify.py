@@ -53,7 +53,7 @@ class Check(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        return self.worst <= self.allowed
+        return bool(self.worst <= self.allowed)
 
 
 class Verification(NamedTuple):
@@ -164,8 +164,8 @@ class Worst:
         self.check, self.rule, self.share = Check(what, 0.0, allowed, "", None), allowed, -1.0
 
     def look(self, worst: float, where: str, conditioning: float | None = None, bound: float | None = None) -> None:
-        allowed = self.rule * (conditioning or 1.0) if bound is None else bound
-        share = worst / allowed if np.isfinite(worst) else np.inf
+        allowed = float(self.rule * (conditioning or 1.0) if bound is None else bound)
+        share = worst / max(allowed, 1e-300) if np.isfinite(worst) else np.inf
         if share > self.share:
             self.share, self.check = share, Check(self.check.what, float(worst), allowed, where, conditioning)
 

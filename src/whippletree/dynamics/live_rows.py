@@ -24,7 +24,7 @@ from .composite import mass_matrices, workspace
 from .evaluate import prepare
 
 MOST_WEIGHED = 1000  # freedoms: the mass matrix of more takes longer than the plan it is for
-WIDE = 1e-4  # closure error, as multipliers.py
+WIDE = 1e-2  # closure error, as multipliers.py
 NOTHING = 1e-9  # of what a row could move by, at a pose that is nothing special
 
 

@@ -46,7 +46,7 @@ from .sliding import slide
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 CLEAR = 1e-13  # of the same: more is not redundant for sure
-WIDE = 1e-4  # a mechanism that is open by more still has its constraints
+WIDE = 1e-2  # a mechanism that is open by more still has its constraints
 BEYOND = 1e30  # a loss that no limit allows
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 

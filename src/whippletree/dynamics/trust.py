@@ -115,7 +115,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
         return solved.udot
     udot, proof = certified(solved, auto)
     bound = float(np.max(proof.bound, initial=0.0))
-    if _apart(solved.udot, udot) + bound < FINE and loss < BEYOND:
+    if _apart(solved.udot, udot) + bound < FINE and loss < BEYOND and name != "nullspace":
         system.found["loss", name] = RISE * loss
     _warn(system, proof.algorithm, bound)
     return udot
