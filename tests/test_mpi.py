@@ -282,7 +282,7 @@ def test_a_rank_that_is_killed_ends_the_run_which_resumes(chain, one_rank, tmp_p
 
 def test_ctrl_c_keeps_what_was_computed(chain, one_rank, tmp_path):
     path = tmp_path / "run.nc"
-    with start(2, "run", chain, *LONG, "-o", path) as launched:
+    with start(2, "run", chain, "--until", 20.0, *LONG[2:], "-o", path) as launched:  # not done before the signal
         when_written(path, launched)
         launched.send_signal(signal.SIGINT)
         _, err = launched.communicate(timeout=60)
