@@ -6,10 +6,8 @@ something to draw with, when it first draws instances, which all bodies are, and
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cluster.python import environment, python
 from ..errors import MissingExtra, SimulationError
 from ..result.result import Result
 from ..system.system import System
@@ -110,9 +109,10 @@ def _first_picture(browser: Any, file: Path) -> dict[str, float]:
     port = free_port(HOST, None)
     page = browser.new_page(viewport=SIZE)
     page.add_init_script(EYE)
-    command = [sys.executable, "-m", "whippletree", "view", str(file), "--no-open", "--port", str(port)]
+    command = python("-m", "whippletree", "view", str(file), "--no-open", "--port", str(port))
     begun = time.time()
-    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as pip installs
+    usual = environment()
+    usual.pop("PYTHONDONTWRITEBYTECODE", None)  # as pip installs
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=usual)
     try:
         while not _listens(port):
