@@ -1,14 +1,24 @@
 """Files, folders and peers that mean harm: each is refused by name, or does nothing. Classes are drawn from a seed."""
 
+import contextlib
+import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+from unittest import mock
 
+import h5py
+import numpy as np
 import pytest
 
 import whippletree as wt
 from whippletree.cluster.python import environment, python, user_paths
+from whippletree.errors import printable
+from whippletree.result.summary import summary
+from whippletree.view.channels import happenings
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -63,3 +73,166 @@ def test_every_program_is_started_by_one_function():
     sources = Path(wt.__file__).parent.rglob("*.py")
     naming = {path.name for path in sources if "sys.executable" in path.read_text("utf-8")}
     assert naming <= {"python.py", "mpi.py"}  # the latter looks for mpiexec beside it
+
+
+# ---------------------------------------------------------------- files of results
+
+
+SECRET = b"root:secret:0:0\n" * 40
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """The file of a run with an event, and of a sweep with a failure."""
+    system = wt.load(MODELS / "pendulum.toml").compile()
+    path = tmp_path_factory.mktemp("results") / "run.nc"
+    wt.simulate(system, 1.0, q={"hinge": 1.0}, output_step=0.02, events=[wt.Event.parse("hinge.q < 0")]).save(path)
+    with h5py.File(path) as file:
+        assert len(file["event_name"]) > 0
+    return path
+
+
+def edited(source, target, change):
+    shutil.copy(source, target)
+    with h5py.File(target, "a") as file:
+        change(file)
+    return target
+
+
+def external_storage(file, name, folder):
+    (folder / "secret").write_bytes(SECRET)
+    kind = "S16" if name == "event_name" else "f8"
+    count = len(file[name]) if name in file else 4
+    file.pop(name, None)
+    size = np.dtype(kind).itemsize * count
+    file.create_dataset(name, (count,), kind, external=[(str(folder / "secret"), 0, size)])
+
+
+def external_link(file, name, folder):
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["x"] = np.full(51, 7.0)
+    file.pop(name, None)
+    file[name] = h5py.ExternalLink(str(folder / "other.h5"), "x")
+
+
+def soft_link(file, name, folder):
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["x"] = np.full(51, 7.0)
+    file.pop(name, None)
+    file["way"] = h5py.ExternalLink(str(folder / "other.h5"), "/")
+    file[name] = h5py.SoftLink("/way/x")
+
+
+def virtual(file, name, folder):
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["x"] = np.full(51, 7.0)
+    file.pop(name, None)
+    layout = h5py.VirtualLayout((51,), "f8")
+    layout[:] = h5py.VirtualSource(str(folder / "other.h5"), "x", (51,))
+    file.create_virtual_dataset(name, layout)
+
+
+def packed_twice(file, name, folder):
+    file.pop(name, None)
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((1 << 16,))
+    plist.set_deflate(9)
+    plist.set_deflate(9)
+    space = h5py.h5s.create_simple((1 << 16,))
+    h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F64LE, space, plist).write(space, space, np.zeros(1 << 16))
+
+
+def a_group(file, name, folder):
+    file.pop(name, None)
+    file.create_group(name)
+
+
+WAYS_OUT = (external_storage, external_link, soft_link, virtual, packed_twice, a_group)
+NAMES = ("event_name", "event_time", "time", "q", "u", "udot", "position", "state", "coordinate", "something_else")
+
+
+@pytest.mark.parametrize("way", WAYS_OUT, ids=lambda way: way.__name__)
+def test_no_dataset_leads_out_of_its_file(result, tmp_path, way):
+    system = wt.load(MODELS / "pendulum.toml").compile()
+    for name in NAMES:
+        path = edited(result, tmp_path / "bad.nc", lambda file, name=name: way(file, name, tmp_path))
+        for read in (wt.load_result, wt.Sweep.load):
+            with pytest.raises(wt.ModelError, match="damaged or not") as refusal:
+                read(path)
+            assert "secret" not in str(refusal.value)
+        with pytest.raises(wt.ModelError, match="damaged or not"):
+            wt.simulate(system, 1.0, q={"hinge": 1.0}, output_step=0.02, output=path, resume=True)
+
+
+@pytest.mark.parametrize("count", [10**9, 10**7])
+@pytest.mark.parametrize("name", ["event_name", "q", "something_else"])
+def test_what_is_announced_is_not_reserved(result, tmp_path, name, count):
+    """A few bytes that stand for a billion rows, which HDF5 would fill in one by one."""
+    kind = h5py.string_dtype() if name == "event_name" else "f8"
+
+    def announce(file):
+        file.pop(name, None)
+        file.create_dataset(name, (count,), kind, chunks=(min(count, 10**6),), compression="gzip")
+
+    path = edited(result, tmp_path / "bad.nc", announce)
+    begun = time.monotonic()
+    with pytest.raises(wt.ModelError, match="damaged or not"):
+        wt.load_result(path) if name != "something_else" else wt.Sweep.load(path)
+    assert time.monotonic() - begun < 5.0
+
+
+def test_one_long_text_is_not_read_a_thousand_times(result, tmp_path):
+    """Rows of texts are references, and all of them may be to the same text."""
+
+    def repeat(file):
+        del file["event_name"]
+        made = file.create_dataset("event_name", (3000,), h5py.string_dtype())
+        made[0] = "x" * 60_000
+        repeat.at = made.id.get_offset()
+
+    path = edited(result, tmp_path / "bad.nc", repeat)
+    data = bytearray(path.read_bytes())
+    one = data[repeat.at : repeat.at + 16]
+    data[repeat.at : repeat.at + 3000 * 16] = one * 3000
+    path.write_bytes(data)
+    with pytest.raises(wt.ModelError, match="texts are longer than the file"):
+        wt.load_result(path)
+
+
+ATTRIBUTES = ("until", "complete", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "algorithm",
+              "integrator", "version", "versions", "settings", "changes", "switches", "stopped", "title",
+              "stabilization", "state_memo", "whippletree", "checked", "check_worst")  # fmt: skip
+VALUES = (0, -1, 1e308, float("nan"), float("inf"), 2**63 - 1, True, "", "x", "null", "[]", "{}", "[1]", "[[]]", "0", "NaN",
+          '{"tau": "x"}', '{"tau": [1, 2, 3]}', '{"tau": {}}', '[["hinge", "made", 0, [], 0, null, null, ""]]',
+          '[[0, "loop", 5, 5]]', '[[0.5, "<b>", ["a"], ["b"]]]', "[" * 5000, "\ud800", "a\0b", "\x1b[2J", "$\\frac$",
+          np.arange(3), np.zeros((0,)), np.array([b"bytes"]), h5py.Empty("f8"), np.float16(2), b"raw")  # fmt: skip
+
+
+def test_attributes_of_any_kind_end_in_a_report_or_a_refusal(result, tmp_path, monkeypatch):
+    """1,000 files, in each of which some attributes are others; whatever is loaded can be reported."""
+    rng = np.random.default_rng(12)
+    monkeypatch.setattr("whippletree.result.report._inline", lambda figure, salt: "")  # not what is tried, and slow
+    for drawing in ("draw_panels", "topology_figure", "_energy_figure"):
+        monkeypatch.setattr(f"whippletree.result.report.{drawing}", lambda *a, **k: None)
+    system = wt.load(MODELS / "pendulum.toml").compile()
+    loads = mock.patch("whippletree.result.netcdf.toml.loads", lambda *_: mock.Mock(compile=lambda: system))
+    loaded, path = 0, tmp_path / "bad.nc"
+    whole = result.read_bytes()
+    for _ in range(1000):
+        path.write_bytes(whole)
+        with h5py.File(path, "a") as file:
+            for key in rng.choice(ATTRIBUTES, rng.integers(1, 4), replace=False):
+                value = VALUES[rng.integers(len(VALUES))]
+                with contextlib.suppress(ValueError, TypeError, UnicodeError):  # what HDF5 cannot hold itself
+                    file.attrs[key] = value
+        try:
+            with loads:
+                run = wt.load_result(path)
+            run.report(tmp_path / "page.html")
+            json.dumps(summary(run))
+            repr(run)
+            happenings(run)
+            loaded += 1
+        except wt.ModelError as refusal:
+            assert printable(str(refusal)) == str(refusal)
+    assert 50 < loaded < 950

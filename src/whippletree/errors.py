@@ -6,6 +6,17 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def printable(text: str) -> str:
+    """The text as a terminal may have it: what is no character of a line, or turns it round, is escaped.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 class WhippletreeError(Exception):
     """Base of everything Whippletree raises on purpose.
 
@@ -26,10 +37,10 @@ class WhippletreeError(Exception):
         where: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.expected, self.got, self.where, self.hint = what, expected, got, where, hint
+        self.what, self.expected, self.got, self.where, self.hint = printable(what), expected, got, where, hint
         parts = (("expected", expected), ("got", got), ("where", where), ("hint", hint))
         lines = [what] + [f"  {label}: {value}" for label, value in parts if value is not None]
-        super().__init__("\n".join(lines))
+        super().__init__(printable("\n".join(lines)))
 
 
 class ModelError(WhippletreeError, ValueError):
@@ -56,6 +67,9 @@ class MissingExtra(ModelError, ImportError):
 
 class ModelWarning(UserWarning):
     """Something in a model file that was read another way than it is written, or is not used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
