@@ -16,7 +16,9 @@ import pytest
 
 import whippletree as wt
 from whippletree.cluster.python import environment, python, user_paths
+from whippletree.cluster.sweep import MARK as SWEEP_MARK
 from whippletree.errors import printable
+from whippletree.integrate.checkpoint import MARK as CHECKPOINT_MARK
 from whippletree.result.summary import summary
 from whippletree.view.channels import happenings
 
@@ -202,8 +204,8 @@ def test_one_long_text_is_not_read_a_thousand_times(result, tmp_path):
 ATTRIBUTES = ("until", "complete", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "algorithm",
               "integrator", "version", "versions", "settings", "changes", "switches", "stopped", "title",
               "stabilization", "state_memo", "whippletree", "checked", "check_worst")  # fmt: skip
-VALUES = (0, -1, 1e308, float("nan"), float("inf"), 2**63 - 1, True, "", "x", "null", "[]", "{}", "[1]", "[[]]", "0", "NaN",
-          '{"tau": "x"}', '{"tau": [1, 2, 3]}', '{"tau": {}}', '[["hinge", "made", 0, [], 0, null, null, ""]]',
+VALUES = (0, -1, 1e308, float("nan"), float("inf"), 2**63 - 1, True, "", "x", "null", "[]", "{}", "[1]", "[[]]", "0",
+          "NaN", '{"tau": "x"}', '{"tau": [1, 2, 3]}', '{"tau": {}}', '[["hinge", "made", 0, [], 0, null, null, ""]]',
           '[[0, "loop", 5, 5]]', '[[0.5, "<b>", ["a"], ["b"]]]', "[" * 5000, "\ud800", "a\0b", "\x1b[2J", "$\\frac$",
           np.arange(3), np.zeros((0,)), np.array([b"bytes"]), h5py.Empty("f8"), np.float16(2), b"raw")  # fmt: skip
 
@@ -215,8 +217,8 @@ def test_attributes_of_any_kind_end_in_a_report_or_a_refusal(result, tmp_path, m
     for drawing in ("draw_panels", "topology_figure", "_energy_figure"):
         monkeypatch.setattr(f"whippletree.result.report.{drawing}", lambda *a, **k: None)
     system = wt.load(MODELS / "pendulum.toml").compile()
-    loads = mock.patch("whippletree.result.netcdf.toml.loads", lambda *_: mock.Mock(compile=lambda: system))
-    loaded, path = 0, tmp_path / "bad.nc"
+    loads = mock.patch("whippletree.result.netcdf.toml.loads", return_value=mock.Mock(compile=lambda: system))
+    loaded, refusals, path = 0, [], tmp_path / "bad.nc"
     whole = result.read_bytes()
     for _ in range(1000):
         path.write_bytes(whole)
@@ -233,6 +235,37 @@ def test_attributes_of_any_kind_end_in_a_report_or_a_refusal(result, tmp_path, m
             repr(run)
             happenings(run)
             loaded += 1
-        except wt.ModelError as refusal:
-            assert printable(str(refusal)) == str(refusal)
+        except wt.ModelError as e:
+            refusals.append(str(e))
     assert 50 < loaded < 950
+    assert all(printable(text) == text for text in refusals)
+
+
+# ---------------------------------------------------------------- files beside files
+
+
+LINKS = (os.symlink, os.link)
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.__name__)
+def test_no_file_beside_a_result_is_written_through_a_link(tmp_path, link):
+    """The names of these files can be guessed: a link there must not reach what it leads to."""
+    victim, pendulum = tmp_path / "victim", wt.load(MODELS / "pendulum.toml")
+    system, run, sweep = pendulum.compile(), tmp_path / "run.nc", {"parameters": {"q.hinge": [0.1]}, "until": 0.1}
+    kept = wt.simulate(system, 0.1)
+    marks = [str(os.getpid()), CHECKPOINT_MARK, SWEEP_MARK]
+    for beside in (".run.nc.lock", "run.nc.runs", *(f".run.nc.{mark}.part" for mark in marks)):
+        victim.write_text("mine")
+        link(victim, tmp_path / beside)
+        for write in (
+            lambda: kept.save(run),
+            lambda: kept.report(run.with_suffix(".html")),
+            lambda: wt.simulate(system, 0.1, output=run),
+            lambda: wt.sweep(pendulum, output=run, workers=0, **sweep),
+            lambda: wt.sweep(pendulum, output=run, workers=0, resume=True, **sweep),
+        ):
+            with contextlib.suppress(wt.ModelError):
+                write()
+            run.unlink(missing_ok=True)
+        assert victim.read_text() == "mine"
+        (tmp_path / beside).unlink(missing_ok=True)

@@ -412,7 +412,9 @@ def test_the_name_decides_the_format(pendulum, tmp_path):
     values = np.array([[float(x) for x in row.split(",")] for row in rows])
     np.testing.assert_array_equal(values, np.column_stack([pendulum.t, pendulum.q, pendulum.u]))
     for name in ("run.xlsx", "run", "run.mat"):
-        with pytest.raises(ModelError, match=r"is not the name of a result\n  expected: a name ending in \.nc") as error:
+        with pytest.raises(
+            ModelError, match=r"is not the name of a result\n  expected: a name ending in \.nc"
+        ) as error:
             pendulum.save(tmp_path / name)
         assert not (tmp_path / name).exists()
         assert error.value.got

@@ -36,7 +36,9 @@ def save(modes: Modes, path: str | os.PathLike[str]) -> None:
         raise ModelError(f"'{target.name}' is not the name of a file of modes", expected="a name ending in .npz")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(to_bytes(modes))
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # new, so that no link of others is written through
+            file.write(to_bytes(modes))
         os.replace(part, target)
     except OSError as error:
         raise ModelError(f"modes cannot be written: {error.strerror}", where=str(target)) from None

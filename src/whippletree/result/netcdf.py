@@ -37,8 +37,8 @@ STATE = ("state", "state_outputs")
 SOMETIMES = ("work", "udot", *EVENTS, *STATE)
 # attributes that are asked for later; numbers are times, tolerances and counts
 NUMBERS = ("complete", "until", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "state_events")
-TEXTS = ("title", "version", "versions", "algorithm", "integrator", "stabilization", "settings", "changes", "switches")
-TEXTS += ("stopped", "state_memo", "checked_by", "commands", "messages")
+METHOD = ("version", "versions", "algorithm", "integrator", "stabilization", "settings", "checked_by")
+TEXTS = ("title", *METHOD, "changes", "switches", "stopped", "state_memo", "commands", "messages")
 
 
 def dataset(run: Result) -> xr.Dataset:

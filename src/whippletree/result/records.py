@@ -13,7 +13,6 @@ import numpy as np
 from ..model import Constraint, Latch, Model, Pose, Relative, check
 from ..model.pose import Vector
 
-
 HAPPENS = ("made", "bounced", "broken", "refused", "slips", "sticks")
 
 
