@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from ..model import Limits
 from ..system.system import System
+from ..view.markdown import literal
 from ..view.scene import Scene
 from ..view.server import address, serve, show
 from .chart import Chart
@@ -260,9 +261,9 @@ class Window:
         if head[SCALE] and head[TICKS]:
             share = f"{100.0 * head[ON_TIME]:.3f} % of steps on time ({head[LATE_STEPS]:.0f} late)"
             lines.append(f"{share}, worst {1e3 * head[WORST]:.2f} ms late, {head[SLIPPED]:.3f} s slipped")
-        lines.append(f"controls: {self.controls.holder or 'free'}")
+        lines.append(f"controls: {literal(self.controls.holder or 'free')}")
         if self.inputs:
-            lines.append(f"keys J and L: {self.inputs[self.chosen][0]}; drag a body to pull it")
+            lines.append(f"keys J and L: {literal(self.inputs[self.chosen][0])}; drag a body to pull it")
         return "<br/>".join(lines)
 
 
