@@ -7,6 +7,7 @@ import math
 import socket
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 import numba
 import numpy as np
@@ -15,11 +16,12 @@ import pytest
 import whippletree as wt
 from live_client import Client, going
 from live_model import carts
+from waiting import eventually
 from whippletree.realtime import messages, session
 from whippletree.realtime.inputs import quintic
 from whippletree.realtime.memory import Memory
 from whippletree.realtime.pace import EDGES, Lateness, Pacer
-from whippletree.realtime.port import Port
+from whippletree.realtime.port import MOST_CONNECTIONS, Port
 
 
 @pytest.fixture(scope="module")
@@ -408,6 +410,99 @@ def test_an_answer_goes_before_a_state_that_is_due():
 
     asyncio.run(speak())
     assert sent == [{"ok": True}]
+
+
+def test_a_state_that_is_due_as_the_greeting_comes_waits_for_its_answer():
+    """The time to wait for an answer is up just when the answer is there."""
+    port = object.__new__(Port)  # has no memory to read a state from
+    talk, sent, box = SimpleNamespace(over=False, greeted=False, stream=1000.0), [], asyncio.Queue()
+
+    async def late(waiting, left):
+        waiting.close()
+        if not talk.greeted:
+            talk.greeted = True
+            box.put_nowait({"ok": True})
+        raise TimeoutError
+
+    async def send(text):
+        sent.append(json.loads(text))
+        talk.over = True
+
+    async def speak():
+        wait_for = asyncio.wait_for
+        with mock.patch("asyncio.wait_for", lambda x, left: wait_for(x, left) if left == 2.0 else late(x, left)):
+            await port._speak(talk, send, box)
+
+    asyncio.run(speak())
+    assert sent == [{"ok": True}]
+
+
+def test_silent_connections_make_room(running):
+    """More of them than there is room for: who gives the token is served at once, and they go when time is up."""
+    crowd = [
+        socket.create_connection(("127.0.0.1", running[kind])) for kind in ("port", "websocket") for _ in range(40)
+    ]
+    client, hello = connect(running)
+    assert hello["ok"]
+    dropped = eventually(lambda: sum(gone(one) for one in crowd) >= 80 - session.MOST_GUESTS, 5.0)
+    assert dropped, "those that came first are still there"
+    for one in crowd:
+        one.close()
+    client.close()
+
+
+def gone(one):
+    one.setblocking(False)
+    try:
+        return one.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_blank_lines_win_no_time_and_too_many_end_a_connection(running):
+    slow = socket.create_connection(("127.0.0.1", running["port"]))
+    begun = time.monotonic()
+    while not gone(slow) and time.monotonic() - begun < 3 * session.GREETING:
+        with contextlib.suppress(OSError):
+            slow.send(b"\n")
+        time.sleep(0.5)
+    assert time.monotonic() - begun < 1.5 * session.GREETING
+    for greeted in (False, True):
+        fast = connect(running)[0].socket if greeted else socket.create_connection(("127.0.0.1", running["port"]))
+        with contextlib.suppress(OSError):
+            fast.sendall(b"\n" * 100_000)
+            fast.settimeout(5)
+            while fast.recv(65536):  # refusals, and then the end
+                pass
+        assert gone(fast)
+        fast.close()
+
+
+def test_a_token_that_is_no_text_is_refused(running):
+    stranger = Client(running["port"], "\ud800")
+    assert "token" in stranger.get()["error"]["what"]
+    assert stranger.get() is None
+
+
+def test_half_a_handshake_leaves_no_trace(running, capfd):
+    for n in range(150):
+        half = socket.create_connection(("127.0.0.1", running["websocket"]))
+        half.sendall([b"", b"GET / HTTP/1.1\r\n", b"\0" * 100, b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"][n % 4])
+        half.close()
+    test_websocket(running)
+    assert capfd.readouterr().err == ""
+
+
+def test_many_may_greet_but_not_all(running):
+    friends = [connect(running) for _ in range(MOST_CONNECTIONS)]
+    served = [client for client, hello in friends if hello["ok"]]
+    assert len(served) >= MOST_CONNECTIONS - 2  # others of this module may not have gone yet
+    assert any("too many" in str(connect(running)[1]) for _ in range(3))
+    for client, _ in friends:
+        client.close()
+    assert eventually(lambda: connect(running)[1]["ok"])
 
 
 def test_websocket(running):
