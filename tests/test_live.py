@@ -19,7 +19,7 @@ from live_model import carts
 from waiting import eventually
 from whippletree.realtime import messages, session
 from whippletree.realtime.inputs import quintic
-from whippletree.realtime.memory import Memory
+from whippletree.realtime.memory import SCALE, TIME, Memory
 from whippletree.realtime.pace import EDGES, Lateness, Pacer
 from whippletree.realtime.port import MOST_CONNECTIONS, Port
 
@@ -536,3 +536,55 @@ def test_arguments_are_checked(system):
     ):
         with pytest.raises(wt.ModelError, match=what):
             wt.live(system, **{"until": 0.1, "realtime": False} | options)
+
+
+# ---------------------------------------------------------------- the panel
+
+
+@pytest.fixture
+def panel():
+    """A window whose motor is told by the model to go elsewhere, without a run and without a browser."""
+    pytest.importorskip("viser", reason="no viser here: it serves the window")
+    from whippletree.realtime.window import Window
+    from whippletree.view.server import stop
+
+    m = wt.Model("<img src=x onerror=alert(1)>")
+    m.body("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.joint("hinge", "revolute", m.ground, "arm")
+    m.force("{drive}", "motor", joint="hinge", position=wt.Step(after=-0.8, start=1.0, rise=2.0), kp=9.0, kd=3.0)
+    system = m.compile()
+    asked, memory = [], Memory(system, 1)
+    memory.inputs[:] = math.nan
+    options = {"host": "127.0.0.1", "window_port": None, "token": "t", "time_scale": 4.0}
+    facts = messages.Catalogue(system), session.Controls()
+    with mock.patch.object(Window, "_refresh"):  # it looks when it is told to
+        window = Window(system, memory, *facts, lambda message, tell: asked.append(message), options)
+    yield window, memory, asked
+    stop(window.server)
+
+
+def test_sliders_and_boxes_show_what_holds(panel):
+    window, memory, asked = panel
+    assert window.scale.value == "4"
+    for t, target in ((0.0, 0.0), (2.0, -0.4), (50.0, -0.8)):
+        memory.publish({TIME: t, SCALE: 4.0}, [], [math.nan], memory.q, memory.u)
+        window._look(memory.read())
+        assert window.sliders[0].value == pytest.approx(target)
+    memory.publish({TIME: 50.0, SCALE: 3.0}, [], [math.nan], memory.q, memory.u)
+    window._nudge(1, None)
+    step = 2 * math.pi / 100
+    assert asked[-1]["position"] == pytest.approx(-0.8 + step)  # from where it is, and not from 0
+    memory.publish({TIME: 50.0, SCALE: 3.0}, [], [-0.8 + step], memory.q, memory.u)
+    window._look(memory.read())
+    window._nudge(1, None)
+    assert asked[-1]["position"] == pytest.approx(-0.8 + 2 * step)
+    assert window.scale.value == "3"
+
+
+def test_names_stay_text_in_the_panel(panel):
+    window, memory, _ = panel
+    window.controls.take("<script>alert(1)</script>")
+    words = window._words(memory.read())
+    assert "<script" not in words
+    assert "{" not in words
+    assert "<img" not in words
