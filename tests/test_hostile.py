@@ -1,12 +1,15 @@
 """Files, folders and peers that mean harm: each is refused by name, or does nothing. Classes are drawn from a seed."""
 
 import contextlib
+import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from unittest import mock
 
@@ -15,12 +18,14 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.cli_progress import Bar
 from whippletree.cluster.python import environment, python, user_paths
 from whippletree.cluster.sweep import MARK as SWEEP_MARK
 from whippletree.errors import printable
 from whippletree.integrate.checkpoint import MARK as CHECKPOINT_MARK
 from whippletree.result.summary import summary
 from whippletree.view.channels import happenings
+from whippletree.view.markdown import literal
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -269,3 +274,75 @@ def test_no_file_beside_a_result_is_written_through_a_link(tmp_path, link):
             run.unlink(missing_ok=True)
         assert victim.read_text() == "mine"
         (tmp_path / beside).unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------- packed arrays, pages, names
+
+
+def test_a_small_archive_does_not_unpack_to_gigabytes(tmp_path):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, about=np.array("x"), Mff=np.zeros(2**26))  # 512 MB
+    assert path.stat().st_size < 2**20
+    tracemalloc.start()
+    with pytest.raises(wt.ModelError, match="the file is too large"):
+        wt.Modes.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["__DATA__", "__TITLE__", "</script><script>alert(1)", "__DATA__TITLE__"])
+def test_a_title_is_a_title_in_an_animation(tmp_path, name):
+    m = wt.Model(name)
+    m.body("bob", mass=1.0, inertia=(1, 1, 1))
+    m.joint("hinge", "revolute", m.ground, "bob", axis="y")
+    system = m.compile()
+    wt.Result(system, [0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1))).animate(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert f"<title>{html.escape(name)}</title>" in page
+    assert page.count('"sticks":') == page.count("</script>") == 1
+
+
+def draw_texts(count, seed):
+    """Texts of others: markup, control characters, ends of strings, templates, in any order."""
+    rng = np.random.default_rng(seed)
+    parts = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](/etc/passwd)", "[a](javascript:x)",
+             "{7*7}", "${7*7}", "__DATA__", "__TITLE__", "{title}", "%s", "</title>", "-->", "]]>", "&lt;", "&#60;",
+             "**b**", "`code`", "# head", "- item", "|a|b|", "export const x = 1", "import x from 'y'", "$\\frac{1}",
+             "\x1b[2J", "\x1b]0;t\x07", "\r", "\n", "\u202e", "\u2028", "\0", "\x9b31m", "\ud800",
+             "\\", '"', "'", "=1+1", "é", "名", "a", " "]  # fmt: skip
+    for _ in range(count):
+        yield "".join(rng.choice(parts, rng.integers(1, 6)))
+
+
+def test_texts_of_others_are_escaped_wherever_they_are_shown():
+    for text in draw_texts(1000, 3):
+        shown = literal(text)
+        assert not set(shown) & set("<>{}[]()!*_`\\\"'$|-=\n\r\x1b")
+        assert html.unescape(shown) == text or not text.isprintable()
+        for said in (printable(text), str(wt.ModelError(text, got=text, where=text, hint=text))):
+            assert all(c.isprintable() or c == "\n" for c in said)
+
+
+def test_names_of_others_reach_no_terminal_and_no_page_as_they_are(command, tmp_path):
+    """Through the command line, in every place of a model file that takes a text."""
+    good = (MODELS / "pendulum.toml").read_text("utf-8")
+    places = ["pendulum", "rod", "hinge", "revolute", "mass", "gravity", "bodies", "tip", "ground"]
+    rng = np.random.default_rng(4)
+    refused = 0
+    for n, text in enumerate(draw_texts(150, 5)):
+        word = json.dumps(text.encode("utf-8", "replace").decode())
+        place = rng.choice([p for p in places if p in good])
+        bad = re.sub(rf'"{place}"|\b{place}\b', lambda _, word=word: word, good, count=int(rng.integers(1, 4)))
+        (tmp_path / "bad.toml").write_text(bad, "utf-8")
+        code, out, err = command("explain" if n % 10 == 0 else "check", "bad.toml")
+        refused += code == 2
+        assert code in (0, 2)
+        assert all(c.isprintable() or c == "\n" for c in out + err), (text, out, err)
+    assert refused > 75
+
+
+def test_a_progress_bar_shows_names_as_they_are(monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with Bar("[/red] [link=x]", 1.0) as bar:
+        bar.start -= 2.0
+        bar(0.5)
