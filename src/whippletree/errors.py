@@ -47,6 +47,19 @@ class ModelError(WhippletreeError, ValueError):
     """The input is wrong: a model, a file, a state or an argument (exit code 2)."""
 
 
+class NotCompiled(ModelError, AttributeError):
+    """A Model where a System is needed."""
+
+    def __init__(self, model: object, name: str) -> None:
+        super().__init__(
+            f"a Model has no '{name}'",
+            expected="a System, wherever something is computed",
+            got=f"Model '{getattr(model, 'name', '')}'",
+            hint="compile it first: model.compile()",
+        )
+        self.name, self.obj = name, model  # with which Python finds what a misspelt name may have meant
+
+
 class OffConstraints(ModelError):
     """A state that the loops and constraints of its model do not allow."""
 
