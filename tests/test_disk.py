@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.errors import ModelWarning
 from whippletree.kernels import disk, turns
 
 SRC = Path(wt.__file__).parent
@@ -124,3 +125,42 @@ def test_a_kernel_that_does_not_compile_gives_its_turn_back(kept):
         kernel(1.0)
     assert not turns._held
     assert not turn_of(kernel, numba.float64).exists()
+
+
+# ---- folders of others
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes do not tell")
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o770, 0o722, 0o702, 0o1777])
+@pytest.mark.parametrize("which", ["root", "leaf", "above"])
+def test_a_folder_that_others_can_write_to_is_not_used(kept, tmp_path, mode, which, monkeypatch):
+    root = tmp_path / "cache"
+    monkeypatch.setattr(disk, "_root", root)
+    leaf = disk.folder_of(Path(disk.__file__))
+    assert leaf.parent == root
+    assert {path.stat().st_mode & 0o777 for path in (root, leaf)} == {0o700}
+    {"root": root, "leaf": leaf, "above": tmp_path}[which].chmod(mode)
+    disk.folder_of.cache_clear()
+    disk._refuse.cache_clear()
+    closed = which == "above" and mode in (0o775, 0o770, 0o1777)  # nobody else can rename our folder there
+    if closed:
+        assert disk.folder_of(Path(disk.__file__)) == leaf
+        return
+    with pytest.warns(ModelWarning, match="can be written to by others"):
+        assert kept()(1) == 3
+    assert not [*leaf.iterdir()]
+    if which != "leaf":
+        disk.common_folder.cache_clear()
+        disk.remember_cached("anything")  # has been said
+        assert not disk.kernels_cached("anything")
+    disk.common_folder.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give folders away")
+def test_a_folder_of_another_user_is_not_used(kept, tmp_path):
+    leaf = disk.folder_of(Path(disk.__file__))
+    os.chown(leaf, 12345, -1)
+    disk.folder_of.cache_clear()
+    with pytest.warns(ModelWarning, match="belongs to another user"):
+        assert kept()(1) == 3
+    assert not [*leaf.iterdir()]

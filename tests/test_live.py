@@ -7,6 +7,7 @@ import math
 import socket
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 import numba
 import numpy as np
@@ -15,11 +16,12 @@ import pytest
 import whippletree as wt
 from live_client import Client, going
 from live_model import carts
+from waiting import eventually
 from whippletree.realtime import messages, session
 from whippletree.realtime.inputs import quintic
-from whippletree.realtime.memory import Memory
+from whippletree.realtime.memory import SCALE, TIME, Memory
 from whippletree.realtime.pace import EDGES, Lateness, Pacer
-from whippletree.realtime.port import Port
+from whippletree.realtime.port import MOST_CONNECTIONS, Port
 
 
 @pytest.fixture(scope="module")
@@ -410,6 +412,99 @@ def test_an_answer_goes_before_a_state_that_is_due():
     assert sent == [{"ok": True}]
 
 
+def test_a_state_that_is_due_as_the_greeting_comes_waits_for_its_answer():
+    """The time to wait for an answer is up just when the answer is there."""
+    port = object.__new__(Port)  # has no memory to read a state from
+    talk, sent, box = SimpleNamespace(over=False, greeted=False, stream=1000.0), [], asyncio.Queue()
+
+    async def late(waiting, left):
+        waiting.close()
+        if not talk.greeted:
+            talk.greeted = True
+            box.put_nowait({"ok": True})
+        raise TimeoutError
+
+    async def send(text):
+        sent.append(json.loads(text))
+        talk.over = True
+
+    async def speak():
+        wait_for = asyncio.wait_for
+        with mock.patch("asyncio.wait_for", lambda x, left: wait_for(x, left) if left == 2.0 else late(x, left)):
+            await port._speak(talk, send, box)
+
+    asyncio.run(speak())
+    assert sent == [{"ok": True}]
+
+
+def test_silent_connections_make_room(running):
+    """More of them than there is room for: who gives the token is served at once, and they go when time is up."""
+    crowd = [
+        socket.create_connection(("127.0.0.1", running[kind])) for kind in ("port", "websocket") for _ in range(40)
+    ]
+    client, hello = connect(running)
+    assert hello["ok"]
+    dropped = eventually(lambda: sum(gone(one) for one in crowd) >= 80 - session.MOST_GUESTS, 5.0)
+    assert dropped, "those that came first are still there"
+    for one in crowd:
+        one.close()
+    client.close()
+
+
+def gone(one):
+    one.setblocking(False)
+    try:
+        return one.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_blank_lines_win_no_time_and_too_many_end_a_connection(running):
+    slow = socket.create_connection(("127.0.0.1", running["port"]))
+    begun = time.monotonic()
+    while not gone(slow) and time.monotonic() - begun < 3 * session.GREETING:
+        with contextlib.suppress(OSError):
+            slow.send(b"\n")
+        time.sleep(0.5)
+    assert time.monotonic() - begun < 1.5 * session.GREETING
+    for greeted in (False, True):
+        fast = connect(running)[0].socket if greeted else socket.create_connection(("127.0.0.1", running["port"]))
+        with contextlib.suppress(OSError):
+            fast.sendall(b"\n" * 100_000)
+            fast.settimeout(5)
+            while fast.recv(65536):  # refusals, and then the end
+                pass
+        assert gone(fast)
+        fast.close()
+
+
+def test_a_token_that_is_no_text_is_refused(running):
+    stranger = Client(running["port"], "\ud800")
+    assert "token" in stranger.get()["error"]["what"]
+    assert stranger.get() is None
+
+
+def test_half_a_handshake_leaves_no_trace(running, capfd):
+    for n in range(150):
+        half = socket.create_connection(("127.0.0.1", running["websocket"]))
+        half.sendall([b"", b"GET / HTTP/1.1\r\n", b"\0" * 100, b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"][n % 4])
+        half.close()
+    test_websocket(running)
+    assert capfd.readouterr().err == ""
+
+
+def test_many_may_greet_but_not_all(running):
+    friends = [connect(running) for _ in range(MOST_CONNECTIONS)]
+    served = [client for client, hello in friends if hello["ok"]]
+    assert len(served) >= MOST_CONNECTIONS - 2  # others of this module may not have gone yet
+    assert any("too many" in str(connect(running)[1]) for _ in range(3))
+    for client, _ in friends:
+        client.close()
+    assert eventually(lambda: connect(running)[1]["ok"])
+
+
 def test_websocket(running):
     sync = pytest.importorskip("websockets.sync.client")
     from websockets.exceptions import ConnectionClosed
@@ -441,3 +536,55 @@ def test_arguments_are_checked(system):
     ):
         with pytest.raises(wt.ModelError, match=what):
             wt.live(system, **{"until": 0.1, "realtime": False} | options)
+
+
+# ---------------------------------------------------------------- the panel
+
+
+@pytest.fixture
+def panel():
+    """A window whose motor is told by the model to go elsewhere, without a run and without a browser."""
+    pytest.importorskip("viser", reason="no viser here: it serves the window")
+    from whippletree.realtime.window import Window
+    from whippletree.view.server import stop
+
+    m = wt.Model("<img src=x onerror=alert(1)>")
+    m.body("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.joint("hinge", "revolute", m.ground, "arm")
+    m.force("{drive}", "motor", joint="hinge", position=wt.Step(after=-0.8, start=1.0, rise=2.0), kp=9.0, kd=3.0)
+    system = m.compile()
+    asked, memory = [], Memory(system, 1)
+    memory.inputs[:] = math.nan
+    options = {"host": "127.0.0.1", "window_port": None, "token": "t", "time_scale": 4.0}
+    facts = messages.Catalogue(system), session.Controls()
+    with mock.patch.object(Window, "_refresh"):  # it looks when it is told to
+        window = Window(system, memory, *facts, lambda message, tell: asked.append(message), options)
+    yield window, memory, asked
+    stop(window.server)
+
+
+def test_sliders_and_boxes_show_what_holds(panel):
+    window, memory, asked = panel
+    assert window.scale.value == "4"
+    for t, target in ((0.0, 0.0), (2.0, -0.4), (50.0, -0.8)):
+        memory.publish({TIME: t, SCALE: 4.0}, [], [math.nan], memory.q, memory.u)
+        window._look(memory.read())
+        assert window.sliders[0].value == pytest.approx(target)
+    memory.publish({TIME: 50.0, SCALE: 3.0}, [], [math.nan], memory.q, memory.u)
+    window._nudge(1, None)
+    step = 2 * math.pi / 100
+    assert asked[-1]["position"] == pytest.approx(-0.8 + step)  # from where it is, and not from 0
+    memory.publish({TIME: 50.0, SCALE: 3.0}, [], [-0.8 + step], memory.q, memory.u)
+    window._look(memory.read())
+    window._nudge(1, None)
+    assert asked[-1]["position"] == pytest.approx(-0.8 + 2 * step)
+    assert window.scale.value == "3"
+
+
+def test_names_stay_text_in_the_panel(panel):
+    window, memory, _ = panel
+    window.controls.take("<script>alert(1)</script>")
+    words = window._words(memory.read())
+    assert "<script" not in words
+    assert "{" not in words
+    assert "<img" not in words

@@ -336,3 +336,12 @@ def test_missing_extra_names_the_line_to_type():
 def test_a_quaternion_of_seven_digits_is_normalized(length):
     w, x, y, z = joint(at={"quaternion": (0.6 * length, 0.8 * length, 0, 0)}).at.quaternion
     assert abs(w * w + x * x + y * y + z * z - 1.0) < 1e-15
+
+
+@pytest.mark.parametrize("mass", [5e-324, 1e-310, 1e-101])
+def test_a_mass_that_divides_to_infinity_is_refused_by_name(mass):
+    m = Model("speck")
+    expected = "^body 'dust': mass is too small to compute with\n  expected: at least 1e-100"
+    with pytest.raises(ModelError, match=expected):
+        m.body("dust", mass=mass)
+    m.body("dust", mass=1e-100)

@@ -401,3 +401,21 @@ def test_a_model_that_cannot_move_has_a_report(tmp_path):
     m.joint("foot", "fixed", m.ground, m.body("post", mass=1.0, inertia=(1, 1, 1)))
     wt.simulate(m.compile(), 0.02, integrator="rk4", step=0.01).report(tmp_path / "run.html")
     assert "0 freedoms" in (tmp_path / "run.html").read_text("utf-8")
+
+
+def test_the_name_decides_the_format(pendulum, tmp_path):
+    pendulum.save(tmp_path / "run.h5")
+    np.testing.assert_array_equal(load_result(tmp_path / "run.h5").q, pendulum.q)
+    pendulum.save(tmp_path / "run.csv")
+    head, *rows = (tmp_path / "run.csv").read_text("utf-8").splitlines()
+    assert head == "time,hinge.q,hinge.u"
+    values = np.array([[float(x) for x in row.split(",")] for row in rows])
+    np.testing.assert_array_equal(values, np.column_stack([pendulum.t, pendulum.q, pendulum.u]))
+    for name in ("run.xlsx", "run", "run.mat"):
+        with pytest.raises(
+            ModelError, match=r"is not the name of a result\n  expected: a name ending in \.nc"
+        ) as error:
+            pendulum.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+        assert error.value.got
+        assert error.value.hint

@@ -125,7 +125,7 @@ def test_what_workers_cannot_load_is_said(pendulum, monkeypatch):
 
 
 def test_processes_that_cannot_start_end_the_sweep(pendulum, monkeypatch):
-    monkeypatch.setattr(local, "environment", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(local, "one_thread", lambda: {"PYTHONHOME": "/nowhere"})
     with pytest.raises(wt.SimulationError, match="processes for the sweep cannot be started"):
         wt.sweep(pendulum, {"q.hinge": [1.0]}, 1.0, workers=1)
 
@@ -196,7 +196,7 @@ def test_a_cluster_is_made_here(pendulum, whole):
 
 
 def test_a_cluster_that_cannot_be_made(pendulum, monkeypatch):
-    monkeypatch.setattr(dask_cluster, "environment", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(dask_cluster, "one_thread", lambda: {"PYTHONHOME": "/nowhere"})
     with pytest.raises(wt.SimulationError, match=r"a Dask cluster cannot be started here\n  got: \S+"):
         wt.sweep(pendulum, VALUES, UNTIL, on="dask", workers=1)
 

@@ -1,6 +1,10 @@
 """Compiling: the spanning tree, welds, loops, numbering, and the packed layout."""
 
+import copy
+import inspect
 import pickle
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +13,10 @@ import whippletree as wt
 from whippletree.kernels.lanes import entry
 from whippletree.kernels.layout import Arrays, lengths
 from whippletree.kernels.unpack import unpack
+from whippletree.model import Visual
 from whippletree.system.frames import in_plane_axes
 
+MODELS = Path(__file__).parent.parent / "models"
 BODY = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
 
 
@@ -171,3 +177,81 @@ def test_a_chain_of_many_bodies_compiles_without_recursion():
     assert system.nb == 3001
     bytes_per_body = (system.packed.nbytes + wt.ALGORITHMS["articulated"].workspace(system).nbytes) / 3000
     assert bytes_per_body < 2000
+
+
+# ---------------------------------------------------------------- a Model and its System
+
+
+GIVEN = {"q": [0.1], "u": [0.1], "udot": [0.1], "until": 0.1, "rhs": [1.0], "body": "rod", "tau": [[0.0]], "step": 0.01,
+         "steps": 1, "t": 0.1, "times": [0.1]}  # fmt: skip
+
+
+def taking_a_system():
+    functions = ((name, getattr(wt, name)) for name in wt.__all__)
+    for name, function in functions:
+        if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "system":
+            yield pytest.param(function, id=name)
+
+
+@pytest.mark.parametrize("function", [*taking_a_system()])
+def test_a_model_in_the_place_of_a_system_is_refused_by_name(function):
+    needed = [p for p in list(inspect.signature(function).parameters.values())[1:] if p.default is p.empty]
+    given = {p.name: GIVEN.get(p.name, 0.1) for p in needed if p.kind is not p.VAR_KEYWORD}
+    with pytest.raises(wt.ModelError, match=r"got: Model 'pendulum'\n  hint: compile it first: model\.compile\(\)"):
+        function(wt.load(MODELS / "pendulum.toml"), **given)
+
+
+def test_a_misspelt_name_of_a_model_is_an_attribute_error():
+    m = wt.Model("m")
+    assert not hasattr(m, "boddy")
+    with pytest.raises(AttributeError, match="has no 'boddy'"):
+        m.boddy("a")
+    assert pickle.loads(pickle.dumps(m)) == copy.deepcopy(m) == m
+
+
+def test_what_is_changed_after_compile_does_not_reach_the_system(tmp_path):
+    m = wt.load(MODELS / "pendulum.toml")
+    m.body("box", mass=1.0, inertia=(1, 1, 1), visuals=[Visual("box", (1.0, 1.0, 1.0))])
+    limits = wt.Limits(lower=-9.0, upper=9.0)
+    m.joint("slide", "prismatic", m.ground, "box", axis="x", limits=limits)
+    m.force("push", "wrench", body="box", force=(1, 0, 0))
+    system, before = m.compile(), copy.deepcopy(m)
+    run = wt.simulate(system, 0.1)
+    m.force("late", "motor", joint="hinge", torque=1.0)
+    m.body("later", mass=1.0, inertia=(1, 1, 1))
+    m.joint("more", "revolute", "rod", "later")
+    m.frame("place", "rod")
+    m.bodies["rod"].mass, m.bodies["box"].visuals[0].shape, limits.upper = 5.0, "sphere", 1.0
+    m.forces["push"].force, m.gravity, m.name = (9.0, 0.0, 0.0), (0.0, 0.0, 0.0), "other"
+    assert system.model == before
+    run.save(tmp_path / "run.nc")
+    again = wt.load_result(tmp_path / "run.nc")
+    assert again.names() == run.names()
+    assert np.array_equal(again.q, run.q)
+    assert "late.force" not in again.names()
+    assert m.compile().nu == system.nu + 1
+
+
+def test_a_model_is_copied_in_little_time():
+    m = wt.Model("chain")
+    for n in range(10_000):
+        m.body(f"b{n}", mass=1.0, inertia=(1, 1, 1))
+        m.joint(f"j{n}", "revolute", f"b{n - 1}" if n else "ground", f"b{n}", at=(1, 0, 0))
+    begun = time.process_time()
+    m._copy()
+    assert time.process_time() - begun < 1.0
+
+
+def test_adding_bodies_takes_linear_time():
+    """Ten times as many take about ten times as long; a look at all names for each would take a hundred."""
+
+    def seconds(count):
+        m, begun = wt.Model("many"), time.process_time()
+        for n in range(count):
+            m.body(f"b{n}", mass=1.0, inertia=(1, 1, 1))
+            m.frame(f"f{n}", f"b{n}")
+        return time.process_time() - begun
+
+    seconds(100)
+    few = min(seconds(1000) for _ in range(3))
+    assert seconds(20_000) < 60 * few

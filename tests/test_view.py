@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -351,7 +352,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path, run):
     try:
         line = started.stderr.readline()
         assert "http://127.0.0.1:" in line
-        port = int(line.rsplit(":", 1)[1])
+        port = urlsplit(line.split()[-1]).port
         assert "Ctrl-C ends it" in started.stderr.readline()
         assert _answers(port)
         started.send_signal(signal.SIGINT)

@@ -1,5 +1,7 @@
 """What is seen of a run in a real Chromium: in the window of a server, and in a page that plays alone."""
 
+import socket
+
 import numpy as np
 import pytest
 
@@ -101,31 +103,43 @@ def test_from_elsewhere_only_with_the_token(browser, run):
         replay.stop()
 
 
+RIGHT = "whippletree-{port}=right"
+
+
 @pytest.mark.parametrize(
-    ("token", "headers", "status"),
+    ("alone", "headers", "status"),
     [
-        (None, {}, 101),  # a program, not a browser
-        (None, {"Origin": "http://127.0.0.1:{port}"}, 101),
-        (None, {"Origin": "http://news.example"}, 403),  # a page from elsewhere in a browser of this machine
-        ("right", {}, 403),
-        ("right", {"Cookie": "whippletree-{port}=wrong"}, 403),
-        ("right", {"Cookie": "a=b; whippletree-{port}=right"}, 101),
-        ("right", {"Cookie": "whippletree-{port}=right; ;;=\\"}, 101),
+        (True, {}, 403),  # a program of this machine, perhaps of another user
+        (True, {"Cookie": RIGHT}, 101),
+        (True, {"Cookie": RIGHT, "Origin": "http://127.0.0.1:{port}"}, 101),
+        (True, {"Cookie": RIGHT, "Origin": "http://news.example"}, 403),  # a page from elsewhere, in the same browser
+        (True, {"Cookie": RIGHT, "Origin": "http://127.0.0.1:1"}, 403),  # to which cookies of all ports are sent
+        (True, {"Cookie": RIGHT, "Host": "localhost:{port}"}, 101),
+        (True, {"Cookie": RIGHT, "Host": "[::1]:{port}"}, 101),
+        (True, {"Cookie": RIGHT, "Host": "news.example:{port}", "Origin": "http://news.example:{port}"}, 403),
+        (True, {"Cookie": RIGHT, "Host": "127.0.0.1.news.example:{port}"}, 403),
+        (False, {"Cookie": RIGHT, "Host": "robot.example:{port}"}, 101),
+        (False, {}, 403),
+        (False, {"Cookie": "whippletree-{port}=wrong"}, 403),
+        (False, {"Cookie": f"a=b; {RIGHT}"}, 101),
+        (False, {"Cookie": f"{RIGHT}; ;;=\\"}, 101),
     ],
 )
-def test_whose_socket_is_opened(monkeypatch, token, headers, status):
+def test_whose_socket_is_opened(monkeypatch, alone, headers, status):
     sync = pytest.importorskip("websockets.sync.client")
     from websockets.exceptions import InvalidStatus
 
-    if token is not None:
+    if not alone:
         monkeypatch.setattr("whippletree.view.server.ALONE", ())  # as if it were an address for others
-    made = server.serve(token=token)
+    made = server.serve(token="right")
     server.show(made)
     try:
         port = made.get_port()
         given = {key: value.format(port=port) for key, value in headers.items()}
         try:
-            with sync.connect(f"ws://127.0.0.1:{port}", additional_headers=given) as line:
+            place = socket.create_connection(("127.0.0.1", port))
+            name = given.pop("Host", f"127.0.0.1:{port}")
+            with sync.connect(f"ws://{name}", sock=place, additional_headers=given) as line:
                 found = line.response.status_code
         except InvalidStatus as refused:
             found = refused.response.status_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from contextlib import nullcontext
@@ -209,6 +210,7 @@ def main() -> None:
     """The entry point ``whippletree``."""
     for stream in (s for s in (sys.stdout, sys.stderr) if isinstance(s, TextIOWrapper)):
         stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+    gc.set_threshold(200_000)  # a model of 100,000 bodies is millions of objects, and all of them stay
     # their commands add themselves
     from . import cli_bench, cli_live, cli_results, cli_run, cli_studies, cli_sweep  # noqa: F401
 

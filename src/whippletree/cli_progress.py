@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .errors import ModelWarning
+from .errors import ModelWarning, printable
 
 PATIENCE = 2.0  # s
 quiet = [False]  # whether another process of the same run speaks for this one
@@ -20,7 +20,7 @@ quiet = [False]  # whether another process of the same run speaks for this one
 def say(message: str) -> None:
     """A line for the person, not for the next program."""
     if not quiet[0]:
-        print(message, file=sys.stderr, flush=True)
+        print(printable(message), file=sys.stderr, flush=True)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Bar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-            words = TextColumn("{task.description}"), TextColumn("{task.fields[details]}")
+            words = [TextColumn(f"{{task.{what}}}", markup=False) for what in ("description", "fields[details]")]
             columns = words[0], BarColumn(), TaskProgressColumn(), words[1], TimeRemainingColumn()
             self.shown = Progress(*columns, console=Console(stderr=True), transient=True)
             self.shown.start()

@@ -6,6 +6,17 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def printable(text: str) -> str:
+    """The text as a terminal may have it: what is no character of a line, or turns it round, is escaped.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 class WhippletreeError(Exception):
     """Base of everything Whippletree raises on purpose.
 
@@ -26,14 +37,27 @@ class WhippletreeError(Exception):
         where: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.expected, self.got, self.where, self.hint = what, expected, got, where, hint
+        self.what, self.expected, self.got, self.where, self.hint = printable(what), expected, got, where, hint
         parts = (("expected", expected), ("got", got), ("where", where), ("hint", hint))
         lines = [what] + [f"  {label}: {value}" for label, value in parts if value is not None]
-        super().__init__("\n".join(lines))
+        super().__init__(printable("\n".join(lines)))
 
 
 class ModelError(WhippletreeError, ValueError):
     """The input is wrong: a model, a file, a state or an argument (exit code 2)."""
+
+
+class NotCompiled(ModelError, AttributeError):
+    """A Model where a System is needed."""
+
+    def __init__(self, model: object, name: str) -> None:
+        super().__init__(
+            f"a Model has no '{name}'",
+            expected="a System, wherever something is computed",
+            got=f"Model '{getattr(model, 'name', '')}'",
+            hint="compile it first: model.compile()",
+        )
+        self.name, self.obj = name, model  # with which Python finds what a misspelt name may have meant
 
 
 class OffConstraints(ModelError):
@@ -56,6 +80,9 @@ class MissingExtra(ModelError, ImportError):
 
 class ModelWarning(UserWarning):
     """Something in a model file that was read another way than it is written, or is not used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

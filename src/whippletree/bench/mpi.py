@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..cluster.python import environment, python
 from ..errors import MissingExtra, SimulationError
 from .result import OURS, BenchResult, Row
 
@@ -53,8 +54,8 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
 
 def _ask(ranks: int, size: int, rounds: int) -> dict[str, Any]:
     """What the ranks have measured."""
-    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "whippletree.bench.mpi_rank", str(size), str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    command = [mpiexec(), "-n", str(ranks), *python("-m", "whippletree.bench.mpi_rank", str(size), str(rounds))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment())
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["nothing"])[0]
         raise SimulationError(f"the bench on {ranks} ranks failed", got=said, where=" ".join(command[3:]))

@@ -6,10 +6,7 @@ something to draw with, when it first draws instances, which all bodies are, and
 
 from __future__ import annotations
 
-import os
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -19,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..cluster.python import environment, python
 from ..errors import MissingExtra, SimulationError
 from ..result.result import Result
 from ..system.system import System
 from ..view.export import QUIET, find_browser
-from ..view.server import HOST, free_port
 from .live import manipulator
 from .result import OURS, BenchResult, Row
 from .tables import MOMENTS
@@ -107,28 +104,23 @@ def _save(system: System, file: Path, megabytes: int) -> None:
 
 def _first_picture(browser: Any, file: Path) -> dict[str, float]:
     """The moments of one round, s."""
-    port = free_port(HOST, None)
     page = browser.new_page(viewport=SIZE)
     page.add_init_script(EYE)
-    command = [sys.executable, "-m", "whippletree", "view", str(file), "--no-open", "--port", str(port)]
+    command = python("-m", "whippletree", "view", str(file), "--no-open")
     begun = time.time()
-    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as pip installs
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=usual)
+    usual = environment()
+    usual.pop("PYTHONDONTWRITEBYTECODE", None)  # as pip installs
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=usual)
     try:
-        while not _listens(port):
-            if process.poll() is not None or time.time() - begun > PATIENCE:
-                raise SimulationError("the command did not open its port", got=" ".join(command))
-            time.sleep(0.005)
+        assert process.stderr is not None
+        said = process.stderr.readline()  # the address, with its token, as soon as it listens
+        if not said.startswith("view: "):
+            raise SimulationError("the command did not open its port", got=said or " ".join(command))
         moments = {"listens": time.time() - begun}
-        page.goto(f"http://{HOST}:{port}", wait_until="commit")
+        page.goto(said.split()[-1], wait_until="commit")
         page.wait_for_function("window.noted.seen", timeout=1e3 * PATIENCE, polling=100)
         return moments | {name: at / 1e3 - begun for name, at in page.evaluate("window.noted").items()}
     finally:
         process.terminate()
         process.wait()
         page.close()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as trial:
-        return trial.connect_ex((HOST, port)) == 0

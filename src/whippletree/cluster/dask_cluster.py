@@ -12,7 +12,6 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -26,7 +25,8 @@ from uuid import uuid4
 
 from .. import __version__
 from ..errors import MissingExtra, ModelError, ModelWarning, SimulationError
-from .local import Job, cannot_load, environment, processors
+from .local import Job, cannot_load, processors
+from .python import one_thread, python, user_paths
 from .single import Outcome, Runner, lost
 
 ANSWER_WITHIN = 3.0  # s, for a scheduler to answer
@@ -249,6 +249,8 @@ def cluster(count: int | None) -> Iterator[str]:
             address = _address(started[0], file, log)
             options = ["--nworkers", str(count or processors()), "--nthreads", "1", "--memory-limit", "0"]
             options += ["--host", "127.0.0.1", "--death-timeout", IDLE, "--local-directory", folder]
+            Path(folder, "paths.py").write_text(f"import sys\nsys.path += {user_paths()!r}\n", "utf-8")
+            options += ["--preload", str(Path(folder, "paths.py"))]
             started.append(_start("worker", [address, *options], log))
             yield address
         finally:
@@ -257,10 +259,10 @@ def cluster(count: int | None) -> Iterator[str]:
 
 
 def _start(what: str, options: list[str], log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--no-dashboard", *options]
+    command = python("-m", f"distributed.cli.dask_{what}", "--no-dashboard", *options)
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     with open(log, "ab") as errors:
-        return subprocess.Popen(command, stderr=errors, env=environment(), start_new_session=True, **streams)
+        return subprocess.Popen(command, stderr=errors, env=one_thread(), start_new_session=True, **streams)
 
 
 def _address(scheduler: subprocess.Popen[bytes], file: Path, log: Path) -> str:

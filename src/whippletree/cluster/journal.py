@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, SimulationError
-from ..files.whole_file import DISK_ERRORS
+from ..files.whole_file import DISK_ERRORS, open_beside
 from .single import DONE, FAILED, LOST, Outcome
 
 MARK = b"WTRN"
@@ -62,7 +62,8 @@ class Journal:
 
 def begin(path: Path, identity: dict[str, Any]) -> Journal:
     """An empty journal of this sweep, in the place of any other."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    handle = open_beside(path, os.O_CREAT)
+    os.ftruncate(handle, 0)
     journal = Journal(path, handle)
     journal._write(IDENTITY, 0, json.dumps(identity, allow_nan=False).encode())
     return journal
@@ -77,7 +78,7 @@ class Kept(NamedTuple):
 
     def go_on(self, path: Path) -> Journal:
         """Append after what is whole."""
-        handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        handle = open_beside(path)
         os.ftruncate(handle, self.end)
         os.lseek(handle, self.end, os.SEEK_SET)
         return Journal(path, handle)
@@ -86,7 +87,9 @@ class Kept(NamedTuple):
 def read(path: Path, width: int) -> Kept:
     """The runs of a journal, of so many numbers each; the file stays as it is."""
     identity, runs, end = None, dict[int, Outcome](), 0
-    for run, state, body, after in _records(path.read_bytes()):
+    with os.fdopen(open_beside(path), "rb") as file:
+        data = file.read()
+    for run, state, body, after in _records(data):
         if run == IDENTITY:
             identity = _identity(body)
         elif run < 0:

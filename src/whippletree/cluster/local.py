@@ -7,17 +7,16 @@ import pickle
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import ModelError, SimulationError
+from .python import one_thread, python, user_paths
 from .single import Outcome, lost
 from .worker import receive, send
 
 ATTEMPTS = 3  # of a run whose process dies
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 Job = tuple[int, tuple[Any, ...]]  # number of the run, and its values
 
@@ -35,19 +34,12 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def environment() -> dict[str, str]:
-    """That of a worker: it finds the same modules, and leaves the other cores to the other workers."""
-    paths = os.pathsep.join(dict.fromkeys(path or os.getcwd() for path in sys.path))
-    return {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
-
-
 class Process:
     """One worker, asked from here."""
 
     def __init__(self, recipe: bytes) -> None:
-        command = [sys.executable, "-m", "whippletree.cluster.worker"]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment())
+        command, pipe = python("-m", "whippletree.cluster.worker", *user_paths()), subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=one_thread())
         try:
             refusal = self.ask(recipe).decode()
         except Died as e:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import MissingExtra, ModelError, SimulationError, WhippletreeError
 from .mpi_messages import Ranks
+from .python import python
 
 # what starters of processes say about their place, before MPI is asked
 PLACES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_LOCALRANKID")
@@ -125,7 +125,7 @@ def _by_ranks(values: list[Any]) -> str:
 @contextmanager
 def watched(message: str) -> Iterator[None]:
     """While this lasts, a small process of its own says so if this one dies."""
-    begun = [sys.executable, "-S", "-E", "-c", WATCH, message]
+    begun = python("-I", "-S", "-c", WATCH, message)
     with subprocess.Popen(begun, stdin=subprocess.PIPE, text=True, start_new_session=True) as watch:
         assert watch.stdin is not None
         try:

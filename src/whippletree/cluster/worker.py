@@ -57,6 +57,7 @@ def _runner(requests: IO[bytes], answers: IO[bytes]) -> Any:
     try:
         from .single import Runner
 
+        sys.path += sys.argv[1:]  # the user's, after all that is ours has been imported
         runner = Runner(pickle.loads(message))
     except Exception as e:
         send(answers, f"{type(e).__name__}: {e}".encode())

@@ -207,9 +207,9 @@ def inverse_dynamics(
     it so. ``actuated`` names the joints that have a drive; the others get none, and a motion that these cannot make is
     refused.
     """
+    given = ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu)
     if actuated is None and not system.constraints.count:
         return tree_forces(system, q, u, udot, wrenches=wrenches, t=t, threads=threads)
-    given = ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu)
     Q, U, A = states(system, *given)
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
     needed = tree_forces(system, Q, U, A, wrenches=wrenches, t=t, threads=threads)
@@ -227,8 +227,9 @@ def tree_forces(
     threads: int | None = None,
 ) -> np.ndarray:
     """Joint forces of the spanning tree, as if its loops were cut and nothing but joints held it: M u' + bias."""
+    nu = system.nu  # before its forces: a Model has forces too, but no nu
     if wrenches is None and threads is None and not system.forces.any:
-        tau = np.empty(system.nu)
+        tau = np.empty(nu)
         if quick(newton_euler.torques, system, tau, q, u, udot):
             return tau
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,8 @@ def whole_file(path: str | os.PathLike[str], what: str, mark: str = "") -> Itera
     target = writable(path, what)
     part = target.with_name(f".{target.name}.{mark or os.getpid()}.part")
     try:
+        part.unlink(missing_ok=True)
+        part.touch(0o666, exist_ok=False)  # new, so that no link of others is written through
         yield part
         with open(part, "rb+") as written:  # on the disk before it takes a name that others trust
             os.fsync(written.fileno())
@@ -61,6 +64,25 @@ def whole_file(path: str | os.PathLike[str], what: str, mark: str = "") -> Itera
 def _refusal(error: OSError, what: str, target: Path) -> WhippletreeError:
     kind = SimulationError if error.errno in DISK_ERRORS else ModelError
     return kind(f"{what} cannot be written: {error.strerror or error}", where=str(target))
+
+
+def open_beside(path: Path, flags: int = 0) -> int:
+    """An open handle of a file that we keep beside another one; its name can be guessed, so it may not be a link."""
+    try:
+        handle = os.open(path, os.O_RDWR | flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as e:
+        if e.errno != errno.ELOOP:
+            raise
+        raise _link(path) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(handle)
+        raise _link(path)
+    return handle
+
+
+def _link(path: Path) -> ModelError:
+    return ModelError(f"'{path}' is not a plain file: it leads to another one", hint="look where to, and remove it")
 
 
 @contextmanager
@@ -87,7 +109,7 @@ def _lock(beside: Path, target: Path, what: str) -> int:
     """An open handle that holds the lock; the kernel lets go of it with the process."""
     while True:
         try:
-            handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = open_beside(beside, os.O_CREAT)
         except OSError as e:
             raise _refusal(e, what, target) from None
         try:

@@ -3,13 +3,18 @@
 Numba itself looks at the file of a function alone and would not see a changed callee. A folder is named by the file and
 all that it imports, directly or not, so that a change compiles anew what it can reach and nothing else, and two
 installations of the same sources share their kernels.
+
+What is loaded from there is run. A folder that other users can write to is not used, as ssh does not use such keys.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -20,9 +25,12 @@ from numba.core import config as numba_config
 from numba.core.caching import UserProvidedCacheLocator
 from numba.misc.appdirs import user_cache_dir
 
+from ..errors import ModelWarning
+
 PACKAGE = Path(__file__).parent.parent
 ROOMS = ("kernels", "system", "dynamics", "integrate")  # where kernels are
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+NOWHERE = Path(os.devnull, "nowhere")  # no folder can be made there, so that Numba keeps nothing
 _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))
 
 
@@ -69,13 +77,46 @@ def _digest(sources: set[Path]) -> str:
 @cache
 def folder_of(source: Path) -> Path:
     """Where the kernels of a file are kept."""
-    return _root / _digest(sources_of(source))
+    return _private(_root / _digest(sources_of(source)))
 
 
 @cache
 def common_folder() -> Path:
     """Where notes about all kernels are kept."""
-    return _root / _digest({source for room in ROOMS for source in (PACKAGE / room).glob("*.py")})
+    return _private(_root / _digest({source for room in ROOMS for source in (PACKAGE / room).glob("*.py")}))
+
+
+def _private(folder: Path) -> Path:
+    """The folder, made for this user alone; NOWHERE if another user can have put something there."""
+    with suppress(OSError):
+        _root.mkdir(0o700, parents=True, exist_ok=True)
+        folder.mkdir(0o700, exist_ok=True)
+    shared = next((path for path in (folder, *folder.parents) if _shared(path, path in (folder, _root))), None)
+    if shared is None:
+        return folder
+    _refuse(shared)
+    return NOWHERE
+
+
+def _shared(path: Path, ours: bool) -> bool:
+    """Whether other users can write there; in folders above ours, whether they can put others in their place."""
+    try:
+        found = path.stat()
+    except OSError:  # it holds nothing, and Numba finds out whether it can be made
+        return False
+    if os.name == "nt":  # folders of a user are closed to others, and modes do not tell
+        return False
+    if ours:
+        return found.st_uid not in (0, os.geteuid()) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+
+
+@cache
+def _refuse(path: Path) -> None:
+    """Say so once."""
+    hint = "chmod 700 it after a look at what is in it, or name another folder as WHIPPLETREE_CACHE"
+    text = f"compiled kernels are not kept: '{path}' belongs to another user or can be written to by others"
+    warnings.warn(f"{text}\n  hint: {hint}", ModelWarning, stacklevel=2)
 
 
 def kernels_cached(work: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..modes.check import is_list
 from .check_flexible import body_names, one_place
-from .check_sense import radians
+from .check_sense import principal_moments, radians
 from .pose import IDENTITY, Pose, Quaternion, Vector, quaternion_from_matrix, quaternion_from_rpy
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .parts import Body, Joint, Limits
 
 LONGEST_NAME = 200
+SMALLEST_MASS = 1e-100  # kg: its products with squares of lengths are not zero, and numbers are divided by it
 LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
 UNIT_TOLERANCE = 1e-6  # written numbers of 7 digits pass; the quaternion is then normalized
 UNIT_ROUNDING = 1e-15  # what normalizing leaves; such a length is 1, so that a written unit vector is read back exactly
@@ -239,9 +240,17 @@ def body(b: Body) -> None:
             where=b.where,
             hint=None if b.mass < 0 else "a body that is only a frame or an idealization takes idealized=True",
         )
-    moments = np.linalg.eigvalsh(np.array(b.inertia))
+    if 0.0 < b.mass < SMALLEST_MASS:
+        raise ModelError(
+            f"{label}: mass is too small to compute with",
+            expected=f"at least {SMALLEST_MASS:g} kg",
+            got=b.mass,
+            where=b.where,
+            hint="a body that is only a frame has mass 0 and idealized=True",
+        )
+    moments = principal_moments(b)
     # rounding of the eigenvalues and of printed inertias, and a radius of gyration of a micrometre, which is none
-    slack = 1e-9 * abs(moments).max() + 1e-12 * b.mass
+    slack = 1e-9 * max(map(abs, moments)) + 1e-12 * b.mass
     printed = "principal moments " + ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] < -slack:
         raise ModelError(

@@ -69,6 +69,14 @@ def _numbers(value: Any) -> list[float]:
     return [x for x in (value if isinstance(value, list) else [value]) if isinstance(x, int | float)]
 
 
+def principal_moments(b: Body) -> list[float]:
+    """Those of its inertia, the least first. Most are written as such, and there may be a hundred thousand bodies."""
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = b.inertia
+    if not (xy or xz or yx or yz or zx or zy):
+        return sorted((x, y, z))
+    return [float(m) for m in np.linalg.eigvalsh(np.array(b.inertia))]
+
+
 def sense(model: Model) -> None:
     """All notes about a model that is right in itself."""
     strength = math.hypot(*model.gravity)
@@ -97,7 +105,7 @@ def sense(model: Model) -> None:
 
 def _stiff(b: Body, j: Joint) -> None:
     """A spring of a joint so stiff that the body it holds would ring faster than can be followed."""
-    if b.mass <= 0.0:
+    if b.mass <= 0.0 or not j.stiffness:
         return
     held = b.mass * (1.0 if j.kind == "prismatic" else max(float(np.dot(b.com, b.com)), 1e-6))
     frequency = math.sqrt(float(np.max(j.stiffness)) / (held + float(np.abs(b.inertia).max())))
@@ -139,7 +147,7 @@ def _far(lengths: list[tuple[float, str, str | None]]) -> None:
 
 def _wide(b: Body, largest: float) -> None:
     if b.mass > 0.0 and largest > 0.0:
-        radius = math.sqrt(max(float(np.linalg.eigvalsh(np.array(b.inertia))[-1]), 0.0) / b.mass)
+        radius = math.sqrt(max(principal_moments(b)[-1], 0.0) / b.mass)
         if radius > WIDE * largest:
             note(
                 f"body '{b.name}': inertia is that of a body much larger than the mechanism",
@@ -161,12 +169,12 @@ def _leaves(model: Model) -> None:
     tied = {getattr(c, key, None) for c in model.constraints.values() for key in ("body", "to", "joint", "of")}
     tied |= {c.joint for c in model.couplings.values()} | {c.of for c in model.couplings.values()}
     on_frames = {f.body for f in model.frames.values() if f.name in tied}
-    driven = {getattr(f, "joint", None) for f in model.forces.values() if type(f).__name__ == "Motion"}
+    moved = tied | {getattr(f, "joint", None) for f in model.forces.values() if type(f).__name__ == "Motion"}
     for name, joints in held.items():
         if len(joints) != 1 or name not in model.bodies or name in tied or name in on_frames:
             continue
         (j,) = joints
-        if j.kind != "fixed" and not j.armature and j.name not in tied | driven:
+        if j.kind != "fixed" and not j.armature and j.name not in moved:
             _resists(model.bodies[name], j)
 
 

@@ -24,6 +24,7 @@ from .report import Report
 from .sections import SHAPES, Section
 
 LARGEST = 2**30  # bytes of all arrays of a file
+SMALL, DENSEST, MOST_ARRAYS = 2**25, 50, 1000  # bytes that any file may have, and times as many as it has packed
 FORM = "whippletree modes 2"
 EARLIER = "whippletree modes 1"
 PLAIN = ("kind", "fidelity", "inboard", "mass", "nodes")  # kept as text
@@ -36,7 +37,9 @@ def save(modes: Modes, path: str | os.PathLike[str]) -> None:
         raise ModelError(f"'{target.name}' is not the name of a file of modes", expected="a name ending in .npz")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(to_bytes(modes))
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # new, so that no link of others is written through
+            file.write(to_bytes(modes))
         os.replace(part, target)
     except OSError as error:
         raise ModelError(f"modes cannot be written: {error.strerror}", where=str(target)) from None
@@ -161,12 +164,16 @@ def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[s
     """The arrays of numbers and texts in a file, or in its ``content``."""
     where = str(path)
     try:
-        file: Any = io.BytesIO(content) if content is not None else Path(path)
-        with zipfile.ZipFile(file) as archive:
+        with (
+            io.BytesIO(content) if content is not None else Path(path).open("rb") as file,
+            zipfile.ZipFile(file) as archive,
+        ):
             members = archive.infolist()
-            size = sum(m.file_size for m in members)
-            if size > LARGEST:
-                raise ModelError("the file is too large", expected=f"at most {LARGEST} bytes", got=size, where=where)
+            size, packed = sum(m.file_size for m in members), file.seek(0, io.SEEK_END) or 1
+            most = min(LARGEST, max(SMALL, DENSEST * packed))  # a bomb unpacks to a thousand times its size
+            if size > most or len(members) > MOST_ARRAYS:
+                expected = f"at most {most} bytes in {MOST_ARRAYS} arrays, of {packed} bytes packed"
+                raise ModelError("the file is too large", expected=expected, got=f"{size} bytes", where=where)
             return {m.filename.removesuffix(".npy"): _array(archive, m, where) for m in members}
     except FileNotFoundError:
         raise ModelError(

@@ -11,11 +11,11 @@ import json
 import pickle
 import socket
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from ..cluster.python import environment, python
 from ..errors import ModelError, SimulationError
 from ..model import Custom
 from ..system.system import System
@@ -31,8 +31,10 @@ class Front:
     def __init__(self, system: System, memory: Memory, options: dict[str, Any]) -> None:
         ours, theirs = socket.socketpair()
         fds = theirs.fileno(), memory.file.fileno()
-        command = [sys.executable, "-m", "whippletree.realtime.front", *map(str, fds)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=fds, start_new_session=True)
+        command = python("-m", "whippletree.realtime.front", *map(str, fds))
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, pass_fds=fds, start_new_session=True, env=environment()
+        )
         theirs.close()
         assert self.process.stdin is not None
         self.socket, self.rest, self.lost = ours, b"", 0

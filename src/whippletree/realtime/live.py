@@ -124,7 +124,7 @@ def live(
     if viewer or port is not None or websocket is not None:
         made = token or secrets.token_urlsafe(12)
         options = {"rate": rate, "host": host, "port": port, "websocket": websocket, "token": made}
-        options |= {"window": viewer, "window_port": window_port, "folder": os.fspath(folder)}
+        options |= {"window": viewer, "window_port": window_port, "folder": os.fspath(folder), "time_scale": scale}
         front = Front(system, memory, options)
         (ready or _print)(front.about | {"token": made})
     loop = Loop(course, memory, pacer if realtime else None, front or Nobody(), until, script, front is not None)

@@ -40,9 +40,9 @@ class Catalogue:
 
     def __init__(self, system: System) -> None:
         self.name = system.name
+        self.joints = {j: s.stop - s.start for j in system.joints if (s := system.u_index(j)).stop > s.start}
         self.motors = _parts(system, Motor)
         self.motions = _parts(system, Motion)
-        self.joints = {j: s.stop - s.start for j in system.joints if (s := system.u_index(j)).stop > s.start}
         self.bodies = tuple(n for n in (*system.bodies[1:], *system.model.frames) if system.place(n)[0] > 0)
         self.temporaries = tuple(system.model.temporaries)
 

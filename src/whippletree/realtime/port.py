@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable
@@ -13,12 +14,13 @@ from typing import Any
 from ..errors import MissingExtra
 from .memory import ENDED, FAILED, ON_TIME, PAUSED, SCALE, TICKS, WORST, Memory, Now
 from .messages import LONGEST, Catalogue
-from .session import Controls, Session
+from .session import GREETING, Controls, Guests, Session
 
 PATIENCE = 2.0  # s that a connection may take to read what waits for it
-GREETING = 10.0  # s to say hello
 WAITING = 256  # messages that may wait for a connection
-MOST_CONNECTIONS = 32
+MOST_CONNECTIONS = 32  # that have given the token
+QUIET = logging.getLogger("whippletree.port")  # who connects and goes is no error of ours
+QUIET.setLevel(logging.CRITICAL + 1)
 Send = Callable[[str], Awaitable[None]]
 
 
@@ -54,7 +56,7 @@ class Port:
         forward: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None],
     ) -> None:
         self.memory, self.catalogue, self.about, self.token = memory, catalogue, about, token
-        self.controls, self.forward, self.count, self.open = controls, forward, 0, 0
+        self.controls, self.forward, self.count, self.guests = controls, forward, 0, Guests()
         self.outboxes: dict[asyncio.Queue[dict[str, Any]], Session] = {}
 
     async def start(self, host: str, port: int | None, websocket: int | None) -> dict[str, int]:
@@ -70,6 +72,7 @@ class Port:
             except ImportError:
                 raise MissingExtra("websockets", "view", "a WebSocket port") from None
             options: dict[str, Any] = {"max_size": LONGEST + 1, "compression": None, "write_limit": LONGEST}
+            options |= {"create_connection": _guest_of(self), "open_timeout": GREETING, "logger": QUIET}
             self.sockets = await serve(self._websocket, host, websocket, **options)
             found["websocket"] = self.sockets.sockets[0].getsockname()[1]
         return found
@@ -84,9 +87,15 @@ class Port:
 
         self.loop.call_soon_threadsafe(tell)
 
+    def enter(self, who: Any, transport: Any) -> None:
+        """A new connection, of either kind."""
+        peer = transport.get_extra_info("peername") or ("",)
+        self.guests.enter(who, str(peer[0]), transport.abort, time.monotonic())
+
     # ---------------------------------------------------------------- two kinds of connection
 
     async def _tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.enter(writer, writer.transport)
         writer.transport.set_write_buffer_limits(high=LONGEST)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST)
 
@@ -103,7 +112,7 @@ class Port:
                 return None
             return line.strip()
 
-        await self._serve("TCP", receive, send)
+        await self._serve("TCP", writer, receive, send)
         with contextlib.suppress(Exception):
             if writer.transport.get_write_buffer_size():
                 writer.transport.abort()
@@ -118,24 +127,24 @@ class Port:
             except ConnectionClosed:
                 return None
 
-        await self._serve("WebSocket", receive, connection.send)
+        await self._serve("WebSocket", connection, receive, connection.send)
         if connection.transport is not None and connection.transport.get_write_buffer_size():
             connection.transport.abort()
 
     # ---------------------------------------------------------------- what both do
 
-    async def _serve(self, kind: str, receive: Callable[[], Awaitable[Any]], send: Send) -> None:
+    def _full(self) -> bool:
+        return sum(session.greeted for session in self.outboxes.values()) >= MOST_CONNECTIONS
+
+    async def _serve(self, kind: str, who: Any, receive: Callable[[], Awaitable[Any]], send: Send) -> None:
         self.count += 1
-        session = Session(
-            f"{kind} {self.count}", self.token, self.controls, self.catalogue, self.about, time.monotonic()
-        )
-        if self.open >= MOST_CONNECTIONS:
-            return
-        self.open += 1
+        facts = self.token, self.controls, self.catalogue, self.about
+        session = Session(f"{kind} {self.count}", *facts, time.monotonic(), self._full)
         box: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING)
         self.outboxes[box] = session
         tasks = [
-            asyncio.ensure_future(x) for x in (self._listen(session, receive, box), self._speak(session, send, box))
+            asyncio.ensure_future(x)
+            for x in (self._listen(session, who, receive, box), self._speak(session, send, box))
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -147,27 +156,30 @@ class Port:
             await asyncio.gather(*tasks, return_exceptions=True)
             self.outboxes.pop(box, None)
             session.end()
-            self.open -= 1
+            self.guests.leave(who)
 
     async def _listen(
-        self, session: Session, receive: Callable[[], Awaitable[Any]], box: asyncio.Queue[dict[str, Any]]
+        self, session: Session, who: Any, receive: Callable[[], Awaitable[Any]], box: asyncio.Queue[dict[str, Any]]
     ) -> None:
         def tell(answer: dict[str, Any]) -> None:
             self.loop.call_soon_threadsafe(_put, box, answer)
 
         while True:
+            guest = self.guests.waiting.get(who)
+            if guest is None and not session.greeted:  # it was dropped
+                return
             try:
-                data = await asyncio.wait_for(receive(), None if session.greeted else GREETING)
+                data = await asyncio.wait_for(receive(), None if guest is None else guest.until - time.monotonic())
             except TimeoutError:
                 return
             if data is None:
                 return
-            if not len(data):
-                continue
             outcome = session.receive(data, time.monotonic())
             for reply in outcome.replies:
                 if not _put(box, reply):
                     return
+            if session.greeted:
+                self.guests.leave(who)
             if outcome.forward is not None:
                 self.forward(outcome.forward, tell)
             if outcome.close:
@@ -186,6 +198,8 @@ class Port:
             if message is not None:
                 await asyncio.wait_for(send(_text(message)), PATIENCE)
                 continue
+            if not box.empty():  # since the time was up: the answer to hello goes before the first state
+                continue
             last = time.monotonic()
             if not session.greeted or session.stream <= 0.0:
                 continue
@@ -197,6 +211,22 @@ class Port:
             if now.head[0] != tick:
                 tick = now.head[0]
                 await asyncio.wait_for(send(_text(state_of(now, self.catalogue.temporaries))), PATIENCE)
+
+
+def _guest_of(port: Port) -> type:
+    """Connections of websockets that are guests before their handshake, which may never come."""
+    from websockets.asyncio.server import ServerConnection
+
+    class Connection(ServerConnection):
+        def connection_made(self, transport: Any) -> None:
+            port.enter(self, transport)
+            super().connection_made(transport)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            port.guests.leave(self)
+            super().connection_lost(exc)
+
+    return Connection
 
 
 def _put(box: asyncio.Queue[dict[str, Any]], message: dict[str, Any]) -> bool:

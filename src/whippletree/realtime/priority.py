@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+
+from ..cluster.python import python
 
 PRIORITY = 10  # of 99 in real time
 BUSY = """
@@ -64,7 +65,7 @@ def _awake() -> Iterator[None]:
     """On the last of our cores alone, with a process that keeps it awake."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})  # which the process inherits
-    busy = subprocess.Popen([sys.executable, "-SEc", BUSY, str(os.getpid())], start_new_session=True)
+    busy = subprocess.Popen(python("-I", "-S", "-c", BUSY, str(os.getpid())), start_new_session=True)
     try:
         yield
     finally:

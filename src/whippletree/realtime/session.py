@@ -3,15 +3,17 @@ is closed. Whoever gives no token is told nothing; one connection at a time has 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
+from ..view.door import same
 from .messages import LONGEST, READS, Catalogue, answer, decode, identity, parse, refusal
 
 STEADY, BURST = 500.0, 500.0  # messages per second, and at once
 STRIKES = 20  # refusals in a row, of messages that make no sense, before it is closed
+GREETING = 10.0  # s to give the token, from the first byte of a connection to the last
+MOST_GUESTS, OF_ONE_PEER = 32, 16  # connections that have not given it
 STREAM = 30.0  # states per second if nothing is said
 
 
@@ -45,13 +47,46 @@ class Controls:
             self.holder = None
 
 
+class Guest(NamedTuple):
+    """A connection that has not given the token yet."""
+
+    peer: str  # the address that it comes from
+    until: float  # s of the clock, for the greeting
+    drop: Callable[[], None]
+
+
+class Guests:
+    """Those that have not greeted yet: few at a time, and fewer of one peer. The oldest makes room for a newcomer."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Any, Guest] = {}  # the oldest first
+
+    def enter(self, who: Any, peer: str, drop: Callable[[], None], now: float) -> Guest:
+        of_peer = [other for other, guest in self.waiting.items() if guest.peer == peer]
+        if len(of_peer) >= OF_ONE_PEER or len(self.waiting) >= MOST_GUESTS:
+            self.waiting.pop(of_peer[0] if len(of_peer) >= OF_ONE_PEER else next(iter(self.waiting))).drop()
+        guest = self.waiting[who] = Guest(peer, now + GREETING, drop)
+        return guest
+
+    def leave(self, who: Any) -> None:
+        self.waiting.pop(who, None)
+
+
 class Session:
     """``stream`` is how many states per second it wants, 0 for none."""
 
     def __init__(
-        self, who: str, token: str, controls: Controls, catalogue: Catalogue, about: dict[str, Any], now: float
+        self,
+        who: str,
+        token: str,
+        controls: Controls,
+        catalogue: Catalogue,
+        about: dict[str, Any],
+        now: float,
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
         self.who, self.token, self.controls, self.catalogue, self.about = who, token, controls, catalogue, about
+        self.full = full  # whether there is no room for one more that has greeted
         self.greeted, self.over, self.stream = False, False, 0.0
         self.strikes, self.left, self.at = 0, BURST, now
 
@@ -65,6 +100,8 @@ class Session:
         if len(data) > LONGEST:
             error = ModelError("the message is too long", expected=f"at most {LONGEST} bytes")
             return Outcome([refusal(error)], None, True)
+        if not data.strip():  # keeps a connection alive, and counts as a message
+            return Outcome([])
         message: Any = None
         try:
             message = decode(data)
@@ -85,9 +122,11 @@ class Session:
             raise ModelError("say hello first", expected='{"do": "hello", "token": ...}', got=f"'{do}'")
         match do:
             case "hello":
-                if not hmac.compare_digest((given["token"] or "").encode(), self.token.encode()):
+                if not same(given["token"] or "", self.token):
                     self.greeted = False
                     raise ModelError("the token is wrong", hint="it is printed when the run begins")
+                if not self.greeted and self.full():
+                    raise ModelError("there are too many connections", hint="close one of them")
                 self.greeted = True
                 self.stream = STREAM if given["stream"] is None else given["stream"]
                 if given["name"]:
@@ -109,7 +148,7 @@ class Session:
 
     def _strike(self, error: ModelError, do: Any, id_: Any) -> Outcome:
         self.strikes += 1
-        return Outcome([refusal(error, do, id_)], None, self.strikes >= STRIKES)
+        return Outcome([refusal(error, do, id_)], None, self.strikes >= STRIKES or not self.greeted)
 
     def end(self) -> None:
         self.controls.release(self.who)

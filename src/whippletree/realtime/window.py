@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from ..model import Limits
 from ..system.system import System
+from ..view.markdown import literal
 from ..view.scene import Scene
 from ..view.server import address, serve, show
 from .chart import Chart
@@ -57,6 +58,8 @@ class Window:
         self.scene = Scene(self.server, system, memory.read().q)
         self.scene.on_drag(self._drag)
         self.sent: np.ndarray = np.full(len(memory.inputs), np.nan)
+        self.own = Inputs(system)  # as the model has them
+        self.scale_seen = float(options["time_scale"])
         self.grabbed: dict[str, tuple[Any, list[float]]] = {}  # by body: who holds it, and where
         self._panel()
         self._keys()
@@ -77,6 +80,7 @@ class Window:
             gui.add_button("Reset", hint="to the start").on_click(lambda e: self.do({"do": "reset"}, e))
             gui.add_button("Save", hint="the rows there are, to a file").on_click(lambda e: self.do({"do": "save"}, e))
             self.scale = gui.add_dropdown("time scale", SCALES, initial_value="1")
+            self._show_scale(self.scale_seen)
             self.scale.on_update(self._scaled)
             self.hands = gui.add_button("Take the controls", hint="from whoever has them")
             self.hands.on_click(self._hands)
@@ -96,7 +100,7 @@ class Window:
 
     def _slider(self, n: int, name: str, part: str) -> Any:
         low, high = self._reach(name, part)
-        value = float(np.clip(Inputs(self.system).now(name, part, 0.0)[0], low, high))
+        value = float(np.clip(self.own.now(name, part, 0.0)[0], low, high))
         slider = self.server.gui.add_slider(name, low, high, (high - low) / 1000.0, value, hint=part)
         slider.on_update(lambda e: self._set(n, float(slider.value), e) if e.client is not None else None)
         return slider
@@ -110,7 +114,7 @@ class Window:
             most = force.limit or limits.effort or EFFORT if part == "torque" else limits.velocity or TURN
             return -most, most
         reach = WAY if joint.kind == "prismatic" else TURN
-        start = Inputs(self.system).now(name, part, 0.0)[0]
+        start = self.own.now(name, part, 0.0)[0]
         low = limits.lower if limits.lower is not None else min(-reach, start)
         high = limits.upper if limits.upper is not None else max(reach, start)
         return low, high if high > low else low + 1.0
@@ -124,6 +128,20 @@ class Window:
     def _switch(self, name: str, event: Any) -> None:
         held = self.memory.read().held[self.catalogue.temporaries.index(name)]
         self.do({"do": "break" if held else "make", "name": name}, event)
+
+    def _follow(self, n: int, now: Now) -> None:
+        """A slider stands where its motor is told to be: by commands of others, or by the model's function of time."""
+        slider, value = self.sliders[n], float(now.inputs[n])
+        if not np.isfinite(value):
+            value = self.own.now(*self.inputs[n], now.t)[0]
+        if value != self.sent[n]:
+            self.sent[n] = value
+            slider.value = float(np.clip(value, slider.min, slider.max))
+
+    def _show_scale(self, scale: float) -> None:
+        if f"{scale:g}" not in self.scale.options:
+            self.scale.options = (*self.scale.options, f"{scale:g}")
+        self.scale.value = f"{scale:g}"
 
     def _scaled(self, event: Any) -> None:
         if event.client is not None:
@@ -164,6 +182,7 @@ class Window:
 
     def _nudge(self, way: int, event: Any) -> None:
         n, slider = self.chosen, self.sliders[self.chosen]
+        self._follow(n, self.memory.read())  # else the first step would be from where it stood a while ago
         value = float(np.clip(slider.value + way * (slider.max - slider.min) / KEY_STEPS, slider.min, slider.max))
         slider.value = value
         self._set(n, value, event)
@@ -203,13 +222,14 @@ class Window:
             if message["do"] != "save":
                 self.controls.take(WHO)
         except ModelError as e:
+            self.scale_seen = 0.0  # the box may show what has been refused
             self._say(e.what, f"{e.got or ''}: 'Take the controls' takes them over", client)
             return
         self.forward(message, lambda answer: self._answered(answer, client))
 
     def _answered(self, answer: dict[str, Any], client: Any) -> None:
         if not answer.get("ok"):
-            error = answer.get("error", {})
+            error, self.scale_seen = answer.get("error", {}), 0.0
             self._say(error.get("what", "refused"), error.get("got", "") or error.get("hint", ""), client)
         elif "file" in answer:
             self._say("Saved", f"{answer['file']}: {answer['rows']} rows to t = {answer['to']:.6g} s", client)
@@ -246,11 +266,11 @@ class Window:
         _put(self.hands, "label", "Release the controls" if mine else "Take the controls")
         for name, held in zip(self.catalogue.temporaries, now.held, strict=True):
             _put(self.latches[name], "label", f"{'Release' if held else 'Latch'} {name}")
-        for n, slider in enumerate(self.sliders):  # what others have set
-            value = now.inputs[n]
-            if np.isfinite(value) and value != self.sent[n] and slider.min <= value <= slider.max:
-                self.sent[n] = value
-                slider.value = float(value)
+        for n in range(len(self.sliders)):
+            self._follow(n, now)
+        if head[SCALE] and head[SCALE] != self.scale_seen:
+            self.scale_seen = float(head[SCALE])
+            self._show_scale(self.scale_seen)
         self.chart.look()
 
     def _words(self, now: Now) -> str:
@@ -260,9 +280,9 @@ class Window:
         if head[SCALE] and head[TICKS]:
             share = f"{100.0 * head[ON_TIME]:.3f} % of steps on time ({head[LATE_STEPS]:.0f} late)"
             lines.append(f"{share}, worst {1e3 * head[WORST]:.2f} ms late, {head[SLIPPED]:.3f} s slipped")
-        lines.append(f"controls: {self.controls.holder or 'free'}")
+        lines.append(f"controls: {literal(self.controls.holder or 'free')}")
         if self.inputs:
-            lines.append(f"keys J and L: {self.inputs[self.chosen][0]}; drag a body to pull it")
+            lines.append(f"keys J and L: {literal(self.inputs[self.chosen][0])}; drag a body to pull it")
         return "<br/>".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -49,9 +50,9 @@ def animate(
 
         write_gif(run, target, progress or (lambda share: None), title)
         return
-    text = json.dumps(_scene(run)).replace("</", "<\\/")  # data can not close the script
+    parts = {"__TITLE__": escape(title), "__DATA__": json.dumps(_scene(run)).replace("</", "<\\/")}  # ends no script
     page = files(__package__).joinpath("animation.html").read_text("utf-8")
-    page = page.replace("__TITLE__", escape(title)).replace("__DATA__", text)
+    page = re.sub("|".join(parts), lambda mark: parts[mark[0]], page)  # at once: a title may be named as a mark
     with whole_file(target, "the animation") as part:
         part.write_text(page, "utf-8")
 

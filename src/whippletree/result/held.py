@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dynamics.constraint_forces import Held, multipliers_of
 from ..errors import ModelError
+from .columns import shaped
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -21,7 +22,7 @@ def held_of(run: Result, system: System, rows: slice) -> Held:
     """From the accelerations; the joint forces that the run was given must be known for that."""
     q, u, udot, t = (x[rows] for x in (run.q, run.u, run.udot, run.t))
     given = json.loads(run.attrs.get("settings", "{}")).get("tau")  # where it is constant; a function is not kept
-    tau = np.zeros(system.nu) if given is None else np.array(given, float)
+    tau = np.zeros(system.nu) if given is None else shaped(given, (system.nu,), "tau", system)
     held = multipliers_of(system, q, u, udot, tau, t=t)
     if run.given_udot is not None and system.constraints.count and held.misfit.max(initial=0.0) > MISFIT:
         raise ModelError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import warnings
 from copy import copy
@@ -17,9 +18,9 @@ from ..errors import ModelError, ModelWarning, WhippletreeError
 from ..files import toml
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
-from ..model import Model
+from ..model import Model, check
 from .columns import ENERGIES, PLACES, TOTALS, column_names
-from .heaps import sound_heaps
+from .hdf5 import damaged, opened
 from .result import Occurrence, Result
 
 if TYPE_CHECKING:
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
     from ..system.system import System
 
 RESULT = "the result"
+SUFFIXES, COLUMNS = (".nc", ".h5"), ".csv"
 CONVENTIONS = "whippletree-1"
 ALWAYS = ("time", "q", "u")
 EVENTS = ("event_time", "event_q", "event_u")
 STATE = ("state", "state_outputs")
 SOMETIMES = ("work", "udot", *EVENTS, *STATE)
-NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"  # as HDF5 has them
-CHECKSUM = 4  # bytes
-MOST_DENSE = 1100  # deflate packs at most 1032 to 1: a file cannot hold more bytes than this times its size
+# attributes that are asked for later; numbers are times, tolerances and counts
+NUMBERS = ("complete", "until", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "state_events")
+METHOD = ("version", "versions", "algorithm", "integrator", "stabilization", "settings", "checked_by")
+TEXTS = ("title", *METHOD, "changes", "switches", "stopped", "state_memo", "commands", "messages")
 
 
 def dataset(run: Result) -> xr.Dataset:
@@ -139,16 +142,38 @@ def _without_meshes(model: Model) -> Model:
 
 def result_path(path: str | os.PathLike[str]) -> Path:
     """The path, if a result may be written there while it is computed."""
+    return writable(_ending(path, SUFFIXES), RESULT)
+
+
+def _ending(path: str | os.PathLike[str], known: tuple[str, ...]) -> Path:
     target = Path(path)
-    if target.suffix != ".nc" and not target.is_dir():
-        raise ModelError(f"'{target}' is not the name of a result", expected="a name ending in .nc")
-    return writable(target, RESULT)
+    if target.suffix.lower() not in known and not target.is_dir():
+        raise ModelError(
+            f"'{target}' is not the name of a result",
+            expected=f"a name ending in {' or '.join(known)}",
+            got=f"'{target.suffix}'" if target.suffix else "no ending",
+            hint="run.dataset is an xarray Dataset, which can write other formats",
+        )
+    return target
 
 
 def save(run: Result, path: str | os.PathLike[str]) -> None:
-    """Write the dataset with checksums; nothing half-written is left behind."""
-    with only_writer(path, RESULT):
-        write(run.dataset, path, packed=True)
+    """Write the dataset with checksums, or its columns; nothing half-written is left behind."""
+    target = _ending(path, (*SUFFIXES, COLUMNS))
+    with only_writer(target, RESULT):
+        if target.suffix.lower() == COLUMNS:
+            _write_columns(run, target)
+        else:
+            write(run.dataset, target, packed=True)
+
+
+def _write_columns(run: Result, path: Path) -> None:
+    """Time, coordinates and speeds as comma-separated values that read back to the same bits."""
+    names = [f"{name}.{letter}" for letter in "qu" for name in column_names(run.system, letter)[0]]
+    with whole_file(path, RESULT) as part, part.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["time", *names])
+        out.writerows(np.column_stack([run.t, run.q, run.u]).tolist())
 
 
 def write(data: xr.Dataset, path: str | os.PathLike[str], *, packed: bool, mark: str = "") -> None:
@@ -177,6 +202,8 @@ def load(path: str | os.PathLike[str]) -> Result:
         return as_result(toml.loads(kept.model, str(path)).compile(), kept)
     except WhippletreeError as e:
         raise damaged(path, e.what) from None
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
+        raise damaged(path, "what it says of its run does not fit together") from None
 
 
 def as_result(system: System, kept: Kept) -> Result:
@@ -205,95 +232,37 @@ def _occurrences(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], na
     widths = [(q.shape[1:], arrays["q"].shape[1:]), (u.shape[1:], arrays["u"].shape[1:])]
     if not len(names) == len(times) == len(q) == len(u) or (names and any(a != b for a, b in widths)):
         raise damaged(path, "its events do not fit together")
+    for name in names:
+        check.text(name, "name of an event", str(path))
     return [Occurrence(*one) for one in zip(names, times.tolist(), q, u, strict=True)]
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray], list[str]]:
-    """Attributes, arrays and names of events of the file, straight from HDF5, which has the fewest ways to go wrong."""
-    import h5py
-
-    room = MOST_DENSE * Path(path).stat().st_size
-    try:
-        if not sound_heaps(path):
-            raise damaged(path, "its texts cannot be reached")
-        with h5py.File(path, "r") as file:
-            attrs = _plain(file.attrs)
-            if not str(attrs.get("whippletree", "")).startswith("whippletree-"):
-                raise ModelError(
-                    f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o"
-                )
-            if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
-                raise damaged(path, "the model is missing")
-            there = set(file)
-            names = [*ALWAYS, *(name for name in SOMETIMES if name in there)]
-            events = list(file["event_name"].asstr()) if "event_name" in there else []
-            return attrs, {name: _array(file, name, room, path) for name in names}, events
-    except ModelError:
-        raise
-    except BlockingIOError:
-        raise ModelError(f"'{path}' is being written by another program", hint="wait until it is closed") from None
-    except Exception as e:  # a damaged HDF5 file can raise anything
-        raise damaged(path, f"{type(e).__name__} while reading") from None
+    """Attributes, arrays and names of events of the file."""
+    with opened(path) as file:
+        attrs = file.attrs
+        if not str(attrs.get("whippletree", "")).startswith("whippletree-"):
+            raise ModelError(f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o")
+        if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
+            raise damaged(path, "the model is missing")
+        for key in attrs:
+            _require_kind(path, key, attrs[key])
+        names = [*ALWAYS, *(name for name in SOMETIMES if name in file.names)]
+        arrays = {name: np.asarray(file.numbers(name), float) for name in names}
+        return attrs, arrays, file.texts("event_name") if "event_name" in file.names else []
 
 
-def _array(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> np.ndarray:
-    stored = _stored(file, name, room, path)
-    if stored.dtype.kind != "f":
-        raise damaged(path, f"'{name}' is not an array of numbers in this file")
-    return np.asarray(stored[()], float)
-
-
-def _stored(file: Any, name: str, room: int, path: str | os.PathLike[str]) -> Any:
-    """A dataset that is in this file, all of it."""
-    import h5py
-
-    stored = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
-    if not isinstance(stored, h5py.Dataset):
-        raise damaged(path, f"'{name}' is missing")
-    if stored.is_virtual or stored.external:
-        raise damaged(path, f"'{name}' is not an array of numbers in this file")
-    if stored.nbytes > room:
-        raise damaged(path, "it announces more data than it can hold")
-    if stored.chunks and not all(size >= CHECKSUM for size in _sizes_of_chunks(stored)):
-        raise damaged(path, f"a part of '{name}' is empty")
-    return stored
-
-
-def _sizes_of_chunks(stored: Any) -> list[int]:
-    """Bytes of each in the file: HDF5 looks for checksums at their ends, also where there is nothing."""
-    sizes: list[int] = []
-    stored.id.chunk_iter(lambda chunk: sizes.append(chunk.size))
-    return sizes
+def _require_kind(path: str | os.PathLike[str], key: str, value: Any) -> None:
+    if key in TEXTS and not isinstance(value, str):
+        raise damaged(path, f"its attribute '{key}' is not a text")
+    if key in NUMBERS and not (isinstance(value, int | float) and 0.0 <= value < np.inf and (value or key != "step")):
+        raise damaged(path, f"its attribute '{key}' is not a number that it can be")
 
 
 def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Any dataset that :func:`write` wrote, straight from HDF5 as well; raises whatever a damaged file leads to."""
-    import h5py
+    """Any dataset that :func:`write` wrote."""
     import xarray as xr
 
-    room = MOST_DENSE * Path(path).stat().st_size
-    if not sound_heaps(path):
-        raise damaged(path, "its texts cannot be reached")
-    found = {}
-    with h5py.File(path, "r") as file:
-        for name in file:
-            stored = _stored(file, name, room, path)
-            scale = stored.is_scale
-            if scale and bytes(stored.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
-                continue
-            dims = [name] if scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
-            values = stored.asstr()[()] if h5py.check_string_dtype(stored.dtype) else stored[()]
-            said = {key: stored.attrs[key] for key in ("units", "long_name") if key in stored.attrs}
-            found[name] = dims, values, said
-        return xr.Dataset(found, attrs=_plain(file.attrs))
-
-
-def _plain(attrs: Any) -> dict[str, Any]:
-    """Attributes as numbers and texts, of arrays the first; without those of NetCDF itself."""
-    own = {key: value for key, value in attrs.items() if not key.startswith("_NC")}
-    first = {key: np.ravel(value)[0] if np.ndim(value) else value for key, value in own.items()}
-    return {key: value.item() if isinstance(value, np.generic) else value for key, value in first.items()}
-
-
-def damaged(path: str | os.PathLike[str], why: str) -> ModelError:
-    return ModelError(f"'{path}' is damaged or not a NetCDF file of Whippletree", got=why, hint="run the model again")
+    with opened(path) as file:
+        found = {name: variable for name in file.names if (variable := file.variable(name)) is not None}
+        return xr.Dataset(found, attrs=file.attrs)

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import Constraint, Latch, Model, Pose, Relative
+from ..model import Constraint, Latch, Model, Pose, Relative, check
 from ..model.pose import Vector
+
+HAPPENS = ("made", "bounced", "broken", "refused", "slips", "sticks")
 
 
 class Occurrence(NamedTuple):
@@ -34,14 +36,15 @@ class Switch(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> list[Switch]:
         """From the attribute of a file."""
-        return [cls(float(t), loop, tuple(was), tuple(now)) for t, loop, was, now in json.loads(text)]
+        rows = json.loads(text)
+        return [cls(_time(t), str(loop), (*map(str, was),), (*map(str, now),)) for t, loop, was, now in rows]
 
 
 class Change(NamedTuple):
     """A temporary constraint has come or gone."""
 
     name: str
-    what: str  # "made", "bounced", "broken", "refused", or by friction "slips", also another way, or "sticks"
+    what: str  # one of HAPPENS; by friction it "slips", also another way, or "sticks"
     t: float  # s
     impulse: np.ndarray  # (6)  [N m s; N s] on its body at its point, in world axes; zero where it breaks
     lost: float  # energy, J
@@ -64,12 +67,21 @@ class Change(NamedTuple):
         """From the attribute of a file; older ones do not tell what others took."""
         found = []
         for name, what, t, impulse, lost, here, toward, why, *more in json.loads(text):
+            if what not in HAPPENS:
+                raise ValueError(what)
             placed = _placed(model.constraints[name], here)
             to = None if toward is None else (float(toward[0]), float(toward[1]), float(toward[2]))
-            besides = {other: np.array(taken, float) for other, taken in (more[0] if more else {}).items()}
-            given = name, what, float(t), np.array(impulse, float), float(lost), placed, to, str(why), besides
+            besides = {other: np.array(taken, float).reshape(6) for other, taken in (more[0] if more else {}).items()}
+            load = np.array(impulse, float).reshape(6)
+            given = name, what, _time(t), load, float(lost), placed, to, str(why), besides
             found.append(cls(*given))
         return found
+
+
+def _time(t: Any) -> float:
+    if not np.isfinite(float(t)):
+        raise ValueError(t)
+    return float(t)
 
 
 def _found(here: Constraint | None) -> Any:
@@ -81,5 +93,6 @@ def _found(here: Constraint | None) -> Any:
 def _placed(c: Constraint, found: Any) -> Constraint | None:
     if isinstance(c, Latch) and found is not None:
         position, quaternion = found
-        return replace(c, to_at=Pose(tuple(position), tuple(quaternion)))
+        check.pose({"position": position, "quaternion": quaternion}, f"latch '{c.name}': to_at")
+        return replace(c, to_at=Pose(tuple(position), tuple(quaternion)))  # to the bit, so not the normalized one
     return replace(c, position=float(found)) if isinstance(c, Relative) and found is not None else None

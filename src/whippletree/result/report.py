@@ -157,8 +157,8 @@ def _facts(run: Result) -> list[tuple[str, str]]:
     facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm") if key in run.attrs]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))
-    if "rtol" in run.attrs:
-        facts.append(("tolerances", f"rtol {run.attrs['rtol']:g}, atol {run.attrs['atol']:g}"))
+    if tolerances := [f"{key} {run.attrs[key]:g}" for key in ("rtol", "atol") if key in run.attrs]:
+        facts.append(("tolerances", ", ".join(tolerances)))
     counts = [f"{run.attrs[key]} {key}" for key in ("accepted", "rejected", "evaluations") if key in run.attrs]
     if counts:
         facts.append(("steps", ", ".join(counts)))

@@ -278,7 +278,11 @@ class Result:
         return dataset(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run and its model to a NetCDF file, which is there whole or not at all."""
+        """Write the run and its model to a file (.nc or .h5, both NetCDF 4), which is there whole or not at all.
+
+        A name that ends in .csv gets the columns alone, time, coordinates and speeds: :func:`load_result` does not
+        read it, since it has no model.
+        """
         from .netcdf import save
 
         save(self, path)

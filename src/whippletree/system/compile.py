@@ -7,14 +7,16 @@ is z; kernels then need no fixed transform behind the joint. Welded bodies share
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import ModelWarning
 from ..kernels.layout import KIND
-from ..model import JOINT_KINDS, Model, Pose, check
+from ..model import JOINT_KINDS, Joint, Model, Pose, check
 from ..model.check_flexible import one_place
 from ..model.forces import Motion
+from ..model.pose import Vector
 from .constraints import ANOTHER_CUT
 from .frames import joint_frame
 from .system import System
@@ -57,6 +59,15 @@ def _at(model: Model, name: str, pose: Pose | None = None) -> tuple[str, np.ndar
     return body, R, p
 
 
+def _joint_frame(joint: Joint, turned: bool) -> np.ndarray:
+    return _frame_of(joint.kind, joint.axis, joint.axis2, turned)
+
+
+@lru_cache(1024)  # there are a hundred thousand joints, and few directions
+def _frame_of(kind: str, axis: Vector, axis2: Vector, turned: bool) -> np.ndarray:
+    return joint_frame(Joint("", kind, "", "", axis, axis2), turned)
+
+
 def _node_name(edge: Edge) -> str:
     return f"{edge.flexible}/{edge.node}"
 
@@ -84,7 +95,7 @@ def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np
             continue  # nothing rides on it but its nodes
         body, R, p = _at(model, *((joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)))
         n = row[body]
-        frame_R[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
+        frame_R[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
         frame_p[i] = turn[n] @ p + shift[n]
     body_of = np.array([topology.group[name] for name in names])
     R = frame_R[body_of]
@@ -142,7 +153,7 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
             body, R, p = _at(model, _node_name(edge))
             p = p - there
         n = row[body]
-        Rt[i] = turn[n] @ R @ joint_frame(joint, edge.turned)
+        Rt[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
         pt[i] = turn[n] @ p + shift[n]
     arrays["base"] = pt[on_ground]
     pt[on_ground] = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import WhippletreeError
 from ..result.columns import Quantity
 from ..result.result import Result
+from .markdown import literal
 from .pieces import COLORS
 from .track import some_rows
 
@@ -43,7 +44,7 @@ class Chart:
         try:
             values = self._run[name].reshape(len(self._run), -1)
         except WhippletreeError as e:
-            self._note.content, self._note.visible = e.what, True
+            self._note.content, self._note.visible = literal(e.what), True
             return
         with self._folder:
             columns = columns_of(self._run.t, values, MOST_POINTS)

@@ -15,6 +15,7 @@ from ..model.check import number
 from ..result.result import Result
 from .channels import Chart, happenings
 from .loads import RunLoads
+from .markdown import literal
 from .scene import Scene
 from .server import stop
 from .track import Track, some_rows
@@ -169,7 +170,7 @@ class Replay:
         events = happenings(run)
         if events:
             with gui.add_folder("Events"):
-                gui.add_markdown("\n".join(f"- {what}" for what in list(events)[:MOST_EVENTS]))
+                gui.add_markdown("\n".join(f"- {literal(what)}" for what in list(events)[:MOST_EVENTS]))
                 jump = gui.add_dropdown("go to", tuple(events))
                 jump.on_update(lambda _: self._jump(events[jump.value]))
 
@@ -209,7 +210,7 @@ class Replay:
             if self.loads.largest(kind) > 0.0:
                 self._shown.add(kind)
         except WhippletreeError as e:  # a result need not know the joint forces that it was given
-            self._said.content = f"{kind} are not known: {e.what}"
+            self._said.content = f"{kind} are not known: {literal(e.what)}"
         self.go(self.time)
 
     def _draw_arrows(self, q: np.ndarray) -> None:
@@ -226,7 +227,7 @@ class Replay:
         self.scene.trail(self.scene.paths(self._follow or self.run.system.bodies[-1], self.run.q[rows]))
 
     def _words(self) -> str:
-        said = [f"**{self.run.system.name}**  ", f"t = {self.time:.6g} s"]
+        said = [f"**{literal(self.run.system.name)}**  ", f"t = {self.time:.6g} s"]
         if self.scene.gaps.shown:
             said.append(f"  \nlargest gap of a loop: {self.scene.gap:.1e} m")
         for kind in sorted(self._shown):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from ..errors import MissingExtra, ModelError, SimulationError
 from .client import client_page
@@ -27,8 +28,7 @@ def serve(
 ) -> viser.ViserServer:
     """A running server. Without a port it takes the first free one from 8080 on; one that is taken is refused.
 
-    On another host than this machine itself its window asks for the ``token``, which is made up if none is given.
-    Browsers see something from :func:`show` on.
+    Its window asks for the ``token``, which is made up if none is given. Browsers see something from :func:`show` on.
     """
     try:
         import viser
@@ -36,7 +36,7 @@ def serve(
         raise MissingExtra("viser", "view", "the view in the browser") from None
     chosen = free_port(host, port)
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that turns back is no error
-    door = Door(client_page(title), None if host in ALONE else token or secrets.token_urlsafe(12))
+    door = Door(client_page(title), token or secrets.token_urlsafe(12), host in ALONE)
     with redirect_stdout(StringIO()), at(door):  # viser greets on stdout, which is for data
         server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
     if door.behind is None:
@@ -51,8 +51,7 @@ def address(server: viser.ViserServer) -> str:
     """What to type into a browser."""
     host, token = server.get_host(), _door(server).token
     name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    place = f"http://{name}:{server.get_port()}"
-    return place if token is None else f"{place}/?token={token}"
+    return f"http://{name}:{server.get_port()}/?token={quote(token)}"
 
 
 def show(server: viser.ViserServer) -> None:
