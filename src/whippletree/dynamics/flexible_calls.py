@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..kernels.kinematics import take_kinematics
 from ..kernels.lanes import LANES, get, inline, kernel, view, view_integers
 from ..kernels.layout import MODAL_MOTION, MODAL_WORK
-from ..kernels.modal_layout import VARIES
-from ..kernels.modes import place_flexible, place_varying
+from ..kernels.modal_layout import RUTHLESS
+from ..kernels.modes import place_deformed, place_ruthless
 from ..kernels.outside import (
     ACCELERATE,
     ALONG,
@@ -24,7 +24,6 @@ from ..kernels.outside import (
     MODAL,
     NEED,
     NEED_IN,
-    PLACE,
     PRESS,
     PRESS_ALONE,
     PUSH,
@@ -32,7 +31,6 @@ from ..kernels.outside import (
     STIFFEN,
     SURVEY,
     address_of,
-    call_varying,
     numbers_at,
     rows_at,
 )
@@ -50,11 +48,6 @@ def dispatch(op, i, n, memory, buffer, a, b, c, d, e):
     x = unpack_modal(memory, m, end)
     k, after = take_kinematics(m, buffer)
     P = view(buffer, after - m.header[MODAL_MOTION], m.header[MODAL_MOTION])
-    if op == PLACE:
-        if x.flags[i] & VARIES:
-            return call_varying(op, i, n, memory, buffer, a, b, a, a, a)
-        place_flexible(m, x, k, P, a, b, i)
-        return 0.0
     return solve(op, i, n, m, x, k, P, a, b, c, d, e)
 
 
@@ -132,24 +125,28 @@ def add_to_front(i, bias, memory, buffer, w, slots, tau):
     return 0.0
 
 
-@kernel
-def place_apart(i, memory, buffer, q, u):
+@inline
+def place(i, memory, buffer, q, u):
     m, end = unpack(memory)
     k, after = take_kinematics(m, buffer)
     P = view(buffer, after - m.header[MODAL_MOTION], m.header[MODAL_MOTION])
-    place_varying(m, unpack_modal(memory, m, end), k, P, q, u, i)
+    x = unpack_modal(memory, m, end)
+    if x.flags[i] & RUTHLESS:
+        place_ruthless(m, x, k, P, q, u, i)
+    else:
+        place_deformed(m, x, k, P, q, u, i)
     return 0.0
 
 
-def varying_of_one_state(op, i, n, memory, k, a, b, rows, c, d, e):
-    return place_apart(i, numbers_at(memory, MANY), numbers_at(k, MANY), numbers_at(a, MANY), numbers_at(b, rows))
+def place_one_state(op, i, n, memory, k, a, b, rows, c, d, e):
+    return place(i, numbers_at(memory, MANY), numbers_at(k, MANY), numbers_at(a, MANY), numbers_at(b, rows))
 
 
-def varying_in_lanes(op, i, n, memory, k, a, b, rows, c, d, e):
-    return place_apart(i, numbers_at(memory, MANY), rows_at(k, MANY), rows_at(a, MANY), rows_at(b, rows))
+def place_in_lanes(op, i, n, memory, k, a, b, rows, c, d, e):
+    return place(i, numbers_at(memory, MANY), rows_at(k, MANY), rows_at(a, MANY), rows_at(b, rows))
 
 
-def address(lanes: int, varying: bool) -> int:
-    """Of what serves one state, or LANES of them; or of what places bodies whose modal mass varies."""
-    functions = (varying_of_one_state, varying_in_lanes) if varying else (one_state, in_lanes)
+def address(lanes: int, placing: bool) -> int:
+    """Of what solves, or places, the bodies of one state, or of LANES of them."""
+    functions = (place_one_state, place_in_lanes) if placing else (one_state, in_lanes)
     return address_of(functions[lanes > 1 and LANES > 1], FLEXIBLE_CALL)

@@ -7,7 +7,7 @@ from numba.extending import overload
 
 from .compare import exceeds
 from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
-from .layout import ADDRESS, UNIT, VARYING
+from .layout import ADDRESS, PLACING, UNIT
 
 ALWAYS = INNER | {"forceinline": True}
 
@@ -30,8 +30,7 @@ def make_memory(system: Any, rows: int, lanes: int = 1, *more: np.ndarray) -> np
     packed = np.concatenate([system.packed, *more])
     if system.flexible:
         packed[ADDRESS : ADDRESS + 1].view(np.int64)[0] = system.flexible.address(lanes)
-        if system.flexible.varies:
-            packed[VARYING : VARYING + 1].view(np.int64)[0] = system.flexible.address(lanes, varying=True)
+        packed[PLACING : PLACING + 1].view(np.int64)[0] = system.flexible.address(lanes, placing=True)
     head = -(-packed.size // LINE) * LINE
     whole = aligned(head + rows * lanes)
     whole[: packed.size] = packed

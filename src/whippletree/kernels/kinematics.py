@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .joints import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
 from .lanes import get, inline, kernel, put, take, view
 from .layout import KIND, MODAL_MOTION
-from .outside import PLACE, call_flexible
+from .outside import call_placing
 from .rotation import column, turn_z
 from .spatial import (
     add,
@@ -195,7 +195,7 @@ def place(m, q, k):
 def place_modes(m, q, u, k, i):
     """A flexible body, together with its nodes, which are the next ones"""
     if m.kind[i] == MODES:
-        call_flexible(PLACE, i, 0, m.header, k.sin, q, u, q, q, q)
+        call_placing(0, i, 0, m.header, k.sin, q, u, q, q, q)
 
 
 @inline

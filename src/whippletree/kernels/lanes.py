@@ -171,12 +171,12 @@ def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, index: A
 
 @intrinsic
 def get(typing_context: Any, array: Any, index: Any) -> Any:
-    """A float from a 1-D array, a register from an (n, LANES) array."""
+    """A float or an integer from a 1-D array, a register from an (n, LANES) array."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.load(pointer_to(context, builder, sig.args[0], *args), align=8)
 
-    return (types.float64 if array.ndim == 1 else lanes_type)(array, types.intp), generate
+    return (array.dtype if array.ndim == 1 else lanes_type)(array, types.intp), generate
 
 
 @intrinsic

@@ -25,7 +25,7 @@ KIND = {
 }
 # counts and the like at the start of a System: see Arrays; those of flexible bodies are zero where there are none
 COUNTS = 11
-ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION, VARYING = range(4, COUNTS)
+ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION, PLACING = range(4, COUNTS)
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
@@ -58,8 +58,7 @@ class Arrays(NamedTuple):
         Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
     )
     # how many numbers they take here, of Kinematics and of Work, and 1 if modes are to be eliminated one by one;
-    # then the address of the memory of a division, where a run is divided, and that of what places bodies whose modal
-    # mass varies
+    # then the address of the memory of a division, where a run is divided, and that of what places flexible bodies
 
 
 def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:

@@ -9,12 +9,14 @@ Symbols   D derivative of a place by eta; W where the scratch of a body starts, 
 """
 
 from .kinematics import turn_inertia
-from .lanes import get, inline, kernel, put
+from .lanes import get, inline, put, view_integers
+from .modal_layout import MANY
 from .several import at_once, get_constants, get_some, put_some, sum_some
 from .spatial import (
     add,
     add3,
     angular,
+    axpy,
     axpy3,
     cross,
     cross_motion,
@@ -62,77 +64,87 @@ def turn_rate(t, s, rate):
 
 
 @inline
-def deflected(N, Q, n, a, y, first):
-    """Sum over b of Q_ab y_b"""
-    total = scale3(get(y, first), load_at3(N, Q + 3 * a * n))
-    for b in range(1, n):
-        total = axpy3(get(y, first + b), load_at3(N, Q + 3 * (a * n + b)), total)
-    return total
+def contract(N, T, n, size, y, first, P, W):
+    """Sum over b of y_b T_b, (n, size), into W; numbers behind it, up to MANY, are overwritten"""
+    for i in range(0, size, at_once(P)):
+        s = get(y, first) * get_constants(N, T + i, P)
+        for b in range(1, n):
+            s = s + get(y, first + b) * get_constants(N, T + b * size + i, P)
+        put_some(P, W + i, s)
 
 
 @inline
-def node_place(N, at, n, Q, second, q, j, zero):
-    """Place of a node and its rotation vector"""
-    rho, theta = add3(zero, load_at3(N, at)), zero
-    for a in range(n):
-        eta = get(q, j + a)
-        rho, theta = axpy3(eta, load_at3(N, at + 3 + 3 * a), rho), axpy3(eta, load_at3(N, at + 3 + 3 * (n + a)), theta)
-        if second:
-            rho = axpy3(0.5 * eta, deflected(N, Q, n, a, q, j), rho)
-            theta = axpy3(0.5 * eta, deflected(N, Q + 3 * n * n, n, a, q, j), theta)
-    return rho, theta
-
-
-@inline
-def node_column(N, at, n, Q, second, q, j, a, zero):
-    """Derivative of the rotation vector and of the place by eta_a"""
-    turn, shift = add3(zero, load_at3(N, at + 3 + 3 * (n + a))), add3(zero, load_at3(N, at + 3 + 3 * a))
+def place_of_node(N, at, n, Q, second, P, W, q, u, j, l, zero):
+    """Rotation vector and place of a node, [theta; rho], and their second derivative in time at eta'' = 0; to second
+    order what their derivatives by eta change goes to W (n, 6)"""
+    moving, none = u.shape[0] > 0, (zero, zero, zero, zero, zero, zero)
+    place, late = add(none, (0.0, 0.0, 0.0, *load_at3(N, at))), none
     if second:
-        turn, shift = add3(turn, deflected(N, Q + 3 * n * n, n, a, q, j)), add3(shift, deflected(N, Q, n, a, q, j))
-    return turn, shift
+        if moving:
+            contract(N, Q, n, 6 * n, u, l, P, W)
+            for a in range(n):
+                late = axpy(get(u, l + a), load_at6(P, W + 6 * a), late)
+        contract(N, Q, n, 6 * n, q, j, P, W)
+    for a in range(n):
+        eta, column = get(q, j + a), load_at6(N, at + 3 + 6 * a)
+        place = axpy(eta, column, place)
+        if second:
+            place = axpy(0.5 * eta, load_at6(P, W + 6 * a), place)
+    return place, late
+
+
+@inline
+def column_of_node(N, at, second, P, W, a, zero):
+    """Derivative of [theta; rho] by eta_a"""
+    column = add((zero, zero, zero, zero, zero, zero), load_at6(N, at + 3 + 6 * a))
+    return add(column, load_at6(P, W + 6 * a)) if second else column
 
 
 # ---------------------------------------------------------------- generalized points
 
 
 @inline
-def move_row(N, F, G, n, g, c, P, W, q, u, j, l, moving, zero):
-    """Component c of some points from g on: place, velocity and acceleration at eta'' = 0, in the frame; D is stored"""
-    r, phi, rows = F + (1 + c) * G, F + (4 + c * n) * G, F + (4 + 3 * n) * G + c * n
-    entries = F + (4 + 3 * n) * G + 3 * n + 1
-    some = get_constants(N, r + g, P)
-    rho, speed, late = some, zero * some, zero * some
+def move_some(N, I, rows, r, phi, values, size, n, P, D, q, u, j, l, moving, zero):
+    """One component of some points: place, velocity and acceleration at eta'' = 0, in the frame; D is stored.
+
+    I has where the coefficients Q_ab of each mode a begin, and of each b; values are those of MANY points.
+    """
+    rho = get_constants(N, r, P)
+    speed, late = zero * rho, zero * rho
     for a in range(n):
-        first, eta = get_constants(N, phi + a * G + g, P), get(q, j + a)
-        D, more = first, zero * first
-        for e in range(int(N[rows + a]), int(N[rows + a + 1])):
-            at = entries + e * (1 + G)
-            b, value = int(N[at]), get_constants(N, at + 1 + g, P)
-            D = D + get(q, j + b) * value
+        first, eta = get_constants(N, phi + a * size, P), get(q, j + a)
+        d, more = zero + first, zero * first
+        for e in range(get(I, rows + a), get(I, rows + a + 1)):
+            b, value = get(I, e), get_constants(N, values + MANY * e, P)
+            d = d + get(q, j + b) * value
             if moving:
                 more = more + get(u, l + b) * value
-        put_some(P, W + (c * n + a) * G + g, D)
-        rho = rho + (0.5 * eta) * (first + D)
+        put_some(P, D + a * size, d)
+        rho = rho + (0.5 * eta) * (first + d)
         if moving:
             rate = get(u, l + a)
-            speed, late = speed + rate * D, late + rate * more
+            speed, late = speed + rate * d, late + rate * more
     return rho, speed, late
 
 
-@kernel
+@inline
 def move_points(x, F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull):
-    """D (3, n, points) of the points into W, then places and accelerations at eta'' = 0 (6, points); first and second
+    """D (n, 3, points) of the points into W, then places and accelerations at eta'' = 0 (6, points); first and second
     moments with theirs, and the wrench of their motion in the frame"""
     N, G, moving, zero = x.numbers, x.points[f], u.shape[0] > 0, 0.0 * w[0]
-    rho = W + 3 * n * G
+    rho, size, first, heads = W + 3 * n * G, 3 * G, F + (4 + 3 * n) * G, 3 * n * (G // MANY) + 1
+    I = view_integers(N, first, heads + x.entries[f])
     none = zero * get_constants(N, F, P)
     h0, turned, pulled = (none, none, none), (none, none, none), (none, none, none)
     J0 = (none, none, none, none, none, none)
     for g in range(0, G, at_once(P)):
-        one = get_constants(N, F + g, P)
-        px, vx, ax = move_row(N, F, G, n, g, 0, P, W, q, u, j, l, moving, zero)
-        py, vy, ay = move_row(N, F, G, n, g, 1, P, W, q, u, j, l, moving, zero)
-        pz, vz, az = move_row(N, F, G, n, g, 2, P, W, q, u, j, l, moving, zero)
+        one, row, r, phi, D = get_constants(N, F + g, P), 3 * n * (g // MANY), F + G + g, F + 4 * G + g, W + g
+        values = first + heads + x.entries[f] - MANY * heads + g % MANY
+        px, vx, ax = move_some(N, I, row, r, phi, values, size, n, P, D, q, u, j, l, moving, zero)
+        row, r, phi, D = row + n, r + G, phi + G, D + G
+        py, vy, ay = move_some(N, I, row, r, phi, values, size, n, P, D, q, u, j, l, moving, zero)
+        row, r, phi, D = row + n, r + G, phi + G, D + G
+        pz, vz, az = move_some(N, I, row, r, phi, values, size, n, P, D, q, u, j, l, moving, zero)
         p = (px, py, pz)
         h0, J0 = axpy3(one, p, h0), add(J0, about(1.0, p))
         e = axpy3(2.0, cross(w, (vx, vy, vz)), (ax, ay, az))
@@ -169,75 +181,80 @@ def about(m, x):
     return yy + zz, -x[0] * y[1], -x[0] * y[2], xx + zz, -x[1] * y[2], xx + yy
 
 
-@kernel
+@inline
 def along_points(x, F, f, n, P, W, a, Ct, Cr, force):
     """Ct, Cr and the bias force of mode a with those of the points"""
     N, G = x.numbers, x.points[f]
-    rho, D = W + 3 * n * G, W + a * G
+    rho, D = W + 3 * n * G, W + 3 * a * G
     none = 0.0 * get_constants(N, F, P)
     t, r, s = (none, none, none), (none, none, none), none
     for g in range(0, G, at_once(P)):
-        d = get_three(P, D + g, n * G)
+        d = get_three(P, D + g, G)
         t, r = axpy3(get_constants(N, F + g, P), d, t), add3(r, cross(get_three(P, rho + g, G), d))
         s = s + dot3(d, get_three(P, rho + 3 * G + g, G))
     return add3(Ct, sum3(t, P)), add3(Cr, sum3(r, P)), force + sum_some(s, P)
 
 
-@kernel
+@inline
 def mass_of_points(x, f, n, P, W, M, mass):
-    """Mff (n, n), its lower half, with D' D of the points"""
-    N, G, step = x.numbers, x.points[f], n * x.points[f]
-    for a in range(n):
-        for b in range(a + 1):
-            left, right = W + a * G, W + b * G
-            s = (0.0 * get_some(P, left), 0.0 * get_some(P, left), 0.0 * get_some(P, left))
-            for g in range(0, G, at_once(P)):
-                y, z = get_three(P, left + g, step), get_three(P, right + g, step)
-                s = (s[0] + y[0] * z[0], s[1] + y[1] * z[1], s[2] + y[2] * z[2])
-            put(P, M + a * n + b, N[mass + a * n + b] + sum_some(s[0] + s[1] + s[2], P))
+    """Mff (n, n), its lower half, with D' D of the points: two rows by two columns, each number loaded for two
+    products; an odd last row goes with itself"""
+    N, size = x.numbers, 3 * x.points[f]
+    for a in range(0, n, 2):
+        A = min(a + 1, n - 1)
+        for b in range(0, a + 1, 2):
+            B = min(b + 1, n - 1)
+            s = 0.0 * get_some(P, W)
+            ab, aB, Ab, AB = s, s, s, s
+            for g in range(W, W + size, at_once(P)):
+                y, Y = get_some(P, g + a * size), get_some(P, g + A * size)
+                z, Z = get_some(P, g + b * size), get_some(P, g + B * size)
+                ab, aB, Ab, AB = ab + y * z, aB + y * Z, Ab + Y * z, AB + Y * Z
+            put(P, M + a * n + b, get(N, mass + a * n + b) + sum_some(ab, P))
+            put(P, M + a * n + B, get(N, mass + a * n + B) + sum_some(aB, P))
+            put(P, M + A * n + b, get(N, mass + A * n + b) + sum_some(Ab, P))
+            put(P, M + A * n + B, get(N, mass + A * n + B) + sum_some(AB, P))
 
 
 # ---------------------------------------------------------------- rigid bodies at nodes
 
 
-@kernel
+@inline
 def add_lumps(x, first, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull):
     """A body's lumps into [Cr; Ct] of its modes, their bias forces, Mff, the moments, and the wrench of motion in the
     frame"""
     N, moving, zero = x.numbers, u.shape[0] > 0, 0.0 * w[0]
-    none, size = (zero, zero, zero), 13 + 6 * n + (6 * n * n if second else 0)
+    none, size, columns = (zero, zero, zero), 13 + 6 * n + (6 * n * n if second else 0), W + 6 * n + MANY
     for lump in range(x.lumps[f]):
-        mass, inertia, node = N[first + lump * size], first + lump * size + 4, first + lump * size + 10
+        mass, inertia, node = get(N, first + lump * size), first + lump * size + 4, first + lump * size + 10
         Q = node + 3 + 6 * n
-        rho, theta = node_place(N, node, n, Q, second, q, j, none)
+        place, late = place_of_node(N, node, n, Q, second, P, W, q, u, j, l, zero)
+        theta, rho = angular(place), linear(place)
         s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
         R = cayley(theta, s)
         arm = mul33(R, add3(none, load_at3(N, first + lump * size + 1)))
         I, p = turn_inertia(R, add(none + none, load_at6(N, inertia))), add3(rho, arm)
-        spin, moved, bend, rate, curl = none, none, none, none, none
+        spin, moved, rate = none, none, none
         for a in range(n):
-            t, shift = node_column(N, node, n, Q, second, q, j, a, none)
+            column = column_of_node(N, node, second, P, W, a, zero)
+            t = turn_rate(theta, s, angular(column))
+            shift = add3(linear(column), cross(t, arm))
             if moving:
                 y = get(u, l + a)
-                rate = axpy3(y, t, rate)
-                if second:
-                    bend = axpy3(y, deflected(N, Q, n, a, u, l), bend)
-                    curl = axpy3(y, deflected(N, Q + 3 * n * n, n, a, u, l), curl)
-            t = turn_rate(theta, s, t)
-            shift = add3(shift, cross(t, arm))
-            if moving:
+                rate = axpy3(y, angular(column), rate)
                 spin, moved = axpy3(y, t, spin), axpy3(y, shift, moved)
             push, twist = scale3(mass, shift), mulsym(I, t)
-            put_at6(P, W + 6 * a, join(t, shift))
+            put_at6(P, columns + 6 * a, join(t, shift))
             old = load_at6(P, at + 6 * a)
             put_at6(P, at + 6 * a, add(old, join(add3(twist, cross(p, push)), push)))
             for b in range(a + 1):
-                other, ab = load_at6(P, W + 6 * b), M + a * n + b
+                other, ab = load_at6(P, columns + 6 * b), M + a * n + b
                 put(P, ab, get(P, ab) + (dot3(twist, angular(other)) + dot3(push, linear(other))))
         h, J = axpy3(mass, p, h), add(J, add(I, about(mass, p)))
         if moving:
-            curl = axpy3(-0.5 * s * dot3(theta, rate), spin, turn_rate(theta, s, curl))  # of spin, at eta'' = 0
-            e = add3(add3(bend, cross(curl, arm)), cross(spin, cross(spin, arm)))
+            slow = -0.5 * s * dot3(theta, rate)
+            curl = axpy3(slow, spin, turn_rate(theta, s, angular(late)))  # of spin, at eta'' = 0
+            e = add3(add3(linear(late), cross(curl, arm)), cross(spin, cross(spin, arm)))
             e = axpy3(2.0, cross(w, moved), e)
             full = add3(add3(acceleration, e), add3(cross(alpha, p), cross(w, cross(w, p))))
             whole, Iw = add3(w, spin), mulsym(I, w)
@@ -247,7 +264,7 @@ def add_lumps(x, first, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha,
             pull = add3(pull, e)
             turn = add3(turn, add3(axpy3(-1.0, cross(w, Iw), more), cross(p, e)))
             for a in range(n):
-                column = load_at6(P, W + 6 * a)
+                column = load_at6(P, columns + 6 * a)
                 put(P, forces + a, get(P, forces + a) + (dot3(angular(column), T) + dot3(linear(column), force)))
     return h, J, turn, pull
 
@@ -255,39 +272,36 @@ def add_lumps(x, first, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha,
 # ---------------------------------------------------------------- a frame that is fixed to a node which moves
 
 
-@kernel
-def carried_frame(x, node, n, second, P, S, q, u, j, l, R, o, v, b):
+@inline
+def carried_frame(x, node, n, second, P, W, S, q, u, j, l, R, o, v, b):
     """Frame A, its velocity and bias acceleration from those of B; columns of A against B into S (n, 6)"""
     N, moving, zero = x.numbers, u.shape[0] > 0, 0.0 * R[0]
     none, Q = (zero, zero, zero), node + 3 + 6 * n
-    rho, theta = node_place(N, node, n, Q, second, q, j, none)
+    place, late = place_of_node(N, node, n, Q, second, P, W, q, u, j, l, zero)
+    theta, rho = angular(place), linear(place)
     s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
     back = scale3(-1.0, theta)
     R = matmul(R, cayley(back, s))
     r = mul33t(cayley(back, s), add3(none, load_at3(N, node)))
     o = add3(o, mul33(R, axpy3(-1.0, rho, r)))
     here = add3(o, mul33(R, rho))
-    spin, moved, bend, rate, curl = none, none, none, none, none
+    spin, moved, rate = none, none, none
     for a in range(n):
-        t, shift = node_column(N, node, n, Q, second, q, j, a, none)
-        y = get(u, l + a) if moving else zero
-        rate = axpy3(y, t, rate)
-        if moving and second:
-            bend = axpy3(y, deflected(N, Q, n, a, u, l), bend)
-            curl = axpy3(y, deflected(N, Q + 3 * n * n, n, a, u, l), curl)
-        t = turn_rate(theta, s, t)
+        column = column_of_node(N, node, second, P, W, a, zero)
+        y, shift = get(u, l + a) if moving else zero, linear(column)
+        rate = axpy3(y, angular(column), rate)
+        t = turn_rate(theta, s, angular(column))
         put_at6(P, S + 6 * a, motion_column(R, here, scale3(-1.0, t), scale3(-1.0, shift)))
         spin, moved = axpy3(y, t, spin), axpy3(y, shift, moved)
     if moving:
         vJ = motion_column(R, here, spin, moved)
-        curl = axpy3(-0.5 * s * dot3(theta, rate), spin, turn_rate(theta, s, curl))
-        late = motion_column(R, here, curl, add3(bend, cross(moved, spin)))
+        curl = axpy3(-0.5 * s * dot3(theta, rate), spin, turn_rate(theta, s, angular(late)))
         v = sub(v, vJ)
-        b = sub(sub(b, cross_motion(v, vJ)), late)
+        b = sub(sub(b, cross_motion(v, vJ)), motion_column(R, here, curl, add3(linear(late), cross(moved, spin))))
     return R, o, v, b
 
 
-@kernel
+@inline
 def carry_mass(m, k, f, n, P, at, M, S, W):
     """Columns and Mff of motion against B: C + I S and Mff + S' C + C' S + S' I S"""
     mass, h, J = m.mass[f], load3(k.h, f), load6(k.J, f)
@@ -301,7 +315,7 @@ def carry_mass(m, k, f, n, P, at, M, S, W):
         put_at6(P, at + 6 * a, load_at6(P, W + 6 * a))
 
 
-@kernel
+@inline
 def carry_forces(m, k, f, n, P, forces, S, v, b):
     """Bias forces of motion against B, from those of A; and the wrench beyond that of a rigid body which moves as B"""
     mass, h, J = m.mass[f], load3(k.h, f), load6(k.J, f)

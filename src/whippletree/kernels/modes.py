@@ -11,10 +11,9 @@ nodes move by columns that are constant in B, about where the node is.
 """
 
 from .kinematics import place_inertia, turn_inertia
-from .lanes import get, inline, kernel, put
-from .layout import MODAL_MOTION
+from .lanes import get, inline, put
 from .matrix6 import force_from
-from .modal_layout import CARRIED, RUTHLESS, SECOND
+from .modal_layout import CARRIED, MANY, SECOND, VARIES
 from .modal_mass import (
     add_lumps,
     along_points,
@@ -22,14 +21,15 @@ from .modal_mass import (
     carry_forces,
     carry_mass,
     cayley,
-    deflected,
+    column_of_node,
+    contract,
     mass_of_points,
     motion_column,
     move_points,
-    node_column,
-    node_place,
+    place_of_node,
     turn_rate,
 )
+from .several import next_line
 from .spatial import (
     add,
     add3,
@@ -98,59 +98,61 @@ def carried_by(m, k, u, f):
     return R, o, v, b
 
 
-@kernel
-def place_flexible(m, x, k, P, q, u, f):
-    """A flexible body of constant modal mass and its nodes; positions alone where u is empty"""
+@inline
+def place_ruthless(m, x, k, P, q, u, f):
+    """A ruthless body and its nodes; positions alone where u is empty"""
     R, o, v, b = carried_by(m, k, u, f)
-    deform(m, x, k, P, q, u, f, R, o, v, b)
+    load_ruthless(m, x, k, P, q, u, f, R, o, v, b)
     for node in range(f + 1, f + 1 + x.nodes[f]):
-        place_node(m, x, k, P, q, u, f, node, False, R, o, v, b)
-
-
-@kernel
-def place_varying(m, x, k, P, q, u, f):
-    """The same of a body whose modal mass varies"""
-    R, o, v, b = carried_by(m, k, u, f)
-    R, o, v, b = deform_beyond(m, x, k, P, q, u, f, R, o, v, b)
-    for node in range(f + 1, f + 1 + x.nodes[f]):
-        place_node(m, x, k, P, q, u, f, node, x.flags[f] & CARRIED > 0, R, o, v, b)
+        place_node(m, x, k, P, q, u, f, node, True, False, False, R, o, v, b)
 
 
 @inline
-def polynomial(m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss):
-    """Ct, Cr and the bias force of mode a; first and second moments, and the wrench of motion in the frame, with its
-    share"""
-    n, j, l, N = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.numbers
-    zero = 0.0 * w[0]
-    none = (zero, zero, zero)
-    eta = get(q, j + a)
-    Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
-    dJ, force = add(none + none, load_at6(N, C.J1 + 6 * a)), zero
-    if not ruthless:
-        for b in range(n):
-            y, ab = get(q, j + b), a * n + b
-            dJ = axpy(y, load_at6(N, C.J2 + 6 * ab), dJ)
-            Cr = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr)
-        h = axpy3(eta, Ct, h)
-        J = axpy(0.5 * eta, add(dJ, load_at6(N, C.J1 + 6 * a)), J)
+def place_deformed(m, x, k, P, q, u, f):
+    """The same of any other"""
+    R, o, v, b = carried_by(m, k, u, f)
+    R, o, v, b = deform(m, x, k, P, q, u, f, R, o, v, b)
+    second, carried = x.flags[f] & SECOND > 0, x.flags[f] & CARRIED > 0
+    for node in range(f + 1, f + 1 + x.nodes[f]):
+        place_node(m, x, k, P, q, u, f, node, False, second, carried, R, o, v, b)
+
+
+@inline
+def elastic(N, C, n, a, q, u, j, l, zero):
+    """Forces of stiffness and of damping on mode a"""
+    force, damping = zero, zero
+    for b in range(n):
+        force = force + get(N, C.K + a * n + b) * get(q, j + b)
+        damping = damping + get(N, C.D + a * n + b) * get(u, l + b)
+    return force, damping
+
+
+@inline
+def differentiate(x, C, n, P, W, q, u, j, l):
+    """What the deformation changes in dJ and Cr of each mode (n, 9) into W, then rates of Cr and of its part that is
+    antisymmetric (n, 6)"""
+    contract(x.numbers, C.G, n, 9 * n, q, j, P, W)
     if u.shape[0] > 0:
-        rate = get(u, l + a)
-        force = dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, mulsym(dJ, w))
-        damping = zero
-        for b in range(n):
-            force = force + N[C.K + a * n + b] * get(q, j + b)
-            damping = damping + N[C.D + a * n + b] * get(u, l + b)
+        contract(x.numbers, C.H, n, 6 * n, u, l, P, W + 9 * n + MANY)
+
+
+@inline
+def polynomial(x, C, P, W, q, u, j, l, n, a, w, alpha, acceleration, h, J, turn, pull, loss):
+    """Ct, Cr and the bias force of mode a; first and second moments, and the wrench of motion in the frame, with its
+    share. In W are derivatives (:func:`differentiate`)"""
+    N, zero = x.numbers, 0.0 * w[0]
+    none, eta, J1 = (zero, zero, zero), get(q, j + a), load_at6(N, C.J1 + 6 * a)
+    Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(load_at3(P, W + 9 * a + 6), load_at3(N, C.Cr + 3 * a))
+    dJ, force = add(load_at6(P, W + 9 * a), J1), zero
+    h, J = axpy3(eta, Ct, h), axpy(0.5 * eta, add(dJ, J1), J)
+    if u.shape[0] > 0:
+        rate, rates = get(u, l + a), W + 9 * n + MANY + 6 * a
+        Cr_rate, gyro, turned = load_at3(P, rates), load_at3(P, rates + 3), mulsym(dJ, w)
+        force, damping = elastic(N, C, n, a, q, u, j, l, zero)
         loss = loss + rate * damping
-        if not ruthless:
-            Cr_rate, gyro = none, none
-            for b in range(n):
-                y, ab = get(u, l + b), a * n + b
-                Cr_rate = axpy3(y, load_at3(N, C.G1 + 3 * ab), Cr_rate)
-                gyro = axpy3(y, load_at3(N, C.G2 + 3 * ab), gyro)
-            force = force + dot3(w, gyro)
-            pull = axpy3(2.0 * rate, cross(w, Ct), pull)
-            turn = axpy3(rate, add3(add3(mulsym(dJ, w), Cr_rate), cross(w, Cr)), turn)
-        force = force + damping
+        force = force + damping + dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, turned) + dot3(w, gyro)
+        pull = axpy3(2.0 * rate, cross(w, Ct), pull)
+        turn = axpy3(rate, add3(add3(turned, Cr_rate), cross(w, Cr)), turn)
     return Ct, Cr, force, h, J, turn, pull, loss
 
 
@@ -178,50 +180,53 @@ def finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving):
     store3(k.h, f, axpy3(m.mass[f], o, h))
 
 
-@kernel
-def deform(m, x, k, P, q, u, f, R, o, v, b):
-    """Moments, columns and bias forces of a body as it is deformed, where the polynomial is all"""
-    n, at, C = m.dof[f + 1] - m.dof[f], x.column[f], constants_of(x, f, m.dof[f + 1] - m.dof[f])
-    forces, moving, zero = at + 6 * n + 6 * x.rank[f], u.shape[0] > 0, 0.0 * R[0]
-    none = (zero, zero, zero)
+@inline
+def load_ruthless(m, x, k, P, q, u, f, R, o, v, b):
+    """Moments, columns and bias forces of a ruthless body: [jain1992] (B1)"""
+    n, j, l, at, N = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.column[f], x.numbers
+    C, forces, moving, zero = constants_of(x, f, n), at + 6 * n + 6 * x.rank[f], u.shape[0] > 0, 0.0 * R[0]
+    none, loss = (zero, zero, zero), zero
     w, alpha, acceleration = local_motion(R, o, v, b, moving)
-    h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
-    turn, pull, loss = none, none, zero
-    ruthless = x.flags[f] & RUTHLESS > 0
     for a in range(n):
-        Ct, Cr, force, h, J, turn, pull, loss = polynomial(
-            m, x, C, q, u, f, a, ruthless, w, alpha, acceleration, h, J, turn, pull, loss
-        )
+        Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
         put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
         if moving:
+            force, damping = elastic(N, C, n, a, q, u, j, l, zero)
+            loss = loss + get(u, l + a) * damping
+            turned = mulsym(add(none + none, load_at6(N, C.J1 + 6 * a)), w)
+            force = force + damping + dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, turned)
             put(P, forces + a, force)
-    finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving)
+    h, J = add3(none, load_at3(N, C.h)), add(none + none, load_at6(N, C.J))
+    finish(m, x, k, P, C, f, R, o, h, J, none, none, loss, moving)
 
 
-@kernel
-def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
-    """The same and the modal mass, of a body whose modal mass varies; returns the frame in which its modes are given"""
+@inline
+def deform(m, x, k, P, q, u, f, R, o, v, b):
+    """The same of any other body, and its modal mass if that varies; returns the frame in which its modes are given"""
     n, j, l, at = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.column[f]
     C, M, G, moving, zero = constants_of(x, f, n), x.mass[f], x.points[f], u.shape[0] > 0, 0.0 * R[0]
     none, forces, S = (zero, zero, zero), at + 6 * n, M + n * n + 9
-    second, carried = x.flags[f] & SECOND > 0, x.flags[f] & CARRIED > 0
-    W = m.header[MODAL_MOTION] - max(3 * n * G + 6 * G, 6 * n if x.lumps[f] > 0 or carried else 0)
-    lumps = C.F if G == 0 else C.F + (4 + 3 * n) * G + 3 * n + 1 + x.entries[f] * (1 + G)
+    second, carried, varies = x.flags[f] & SECOND > 0, x.flags[f] & CARRIED > 0, x.flags[f] & VARIES > 0
+    W, lumps = next_line(P, x.scratch[f]), C.F
+    if G > 0:
+        lumps = C.F + (4 + 3 * n) * G + 3 * n * (G // MANY) + 1 + (1 + MANY) * x.entries[f]
     if carried:
         node = lumps + x.lumps[f] * (13 + 6 * n + (6 * n * n if second else 0))
-        R, o, v, b = carried_frame(x, node, n, second, P, S, q, u, j, l, R, o, v, b)
+        R, o, v, b = carried_frame(x, node, n, second, P, W, S, q, u, j, l, R, o, v, b)
     w, alpha, acceleration = local_motion(R, o, v, b, moving)
     h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
     turn, pull, loss = none, none, zero
     if G > 0:
         h, J, turn, pull = move_points(x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull)
         mass_of_points(x, f, n, P, W, M, C.M)
-    else:
+    elif varies:
         for ab in range(n * n):
-            put(P, M + ab, x.numbers[C.M + ab])
+            put(P, M + ab, get(x.numbers, C.M + ab))
+    derivatives = W + 3 * n * G + 6 * G
+    differentiate(x, C, n, P, derivatives, q, u, j, l)
     for a in range(n):
         Ct, Cr, force, h, J, turn, pull, loss = polynomial(
-            m, x, C, q, u, f, a, False, w, alpha, acceleration, h, J, turn, pull, loss
+            x, C, P, derivatives, q, u, j, l, n, a, w, alpha, acceleration, h, J, turn, pull, loss
         )
         if G > 0:
             Ct, Cr, force = along_points(x, C.F, f, n, P, W, a, Ct, Cr, force)
@@ -238,38 +243,35 @@ def deform_beyond(m, x, k, P, q, u, f, R, o, v, b):
         if moving:
             carry_forces(m, k, f, n, P, forces, S, v, b)
         carry_mass(m, k, f, n, P, at, M, S, W)
-    for a in range(n):
-        for c in range(a):
-            put(P, M + c * n + a, get(P, M + a * n + c))
-    for c in range(3):
-        put(P, M + n * n + c, get(k.h, 3 * f + c))
-    put_at6(P, M + n * n + 3, load6(k.J, f))
+    if varies:
+        for a in range(n):
+            for c in range(a):
+                put(P, M + c * n + a, get(P, M + a * n + c))
+        for c in range(3):
+            put(P, M + n * n + c, get(k.h, 3 * f + c))
+        put_at6(P, M + n * n + 3, load6(k.J, f))
     return R, o, v, b
 
 
-@kernel
-def place_node(m, x, k, P, q, u, f, node, carried, R, o, v, b):
+@inline
+def place_node(m, x, k, P, q, u, f, node, ruthless, second, carried, R, o, v, b):
     """Frame, columns, velocity and bias acceleration of a node, and the inertia of what is welded to it"""
     n, j, l, r = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f], x.rank[f]
     N, at = x.numbers, x.data[node]
     T = at + 3 + 6 * n
     Q = T + 6 * r
-    ruthless, second, moving = x.flags[f] & RUTHLESS > 0, x.flags[f] & SECOND > 0, u.shape[0] > 0
-    S = x.mass[f] + n * n + 9
-    zero = 0.0 * R[0]
+    W, S, moving, zero = next_line(P, x.scratch[f]), x.mass[f] + n * n + 9, u.shape[0] > 0, 0.0 * R[0]
     none = (zero, zero, zero)
-    rho, theta = node_place(N, at, n, Q, second, q, j, none)
+    place, late = place_of_node(N, at, n, Q, second, P, W, q, u, j, l, zero)
+    theta, rho = angular(place), linear(place)
     s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
     here = add3(o, mul33(R, rho))
     store9(k.R, node, matmul(R, cayley(theta, s)))
     store3(k.o, node, here)
-    turning, moved, bend, rate, curl = none, none, none, none, none
+    turning, moved, rate = none, none, none
     for a in range(n):
-        turn, shift = node_column(N, at, n, Q, second, q, j, a, none)
-        y = get(u, l + a) if moving else zero
-        if second and moving:
-            bend = axpy3(y, deflected(N, Q, n, a, u, l), bend)
-            curl = axpy3(y, deflected(N, Q + 3 * n * n, n, a, u, l), curl)
+        column = column_of_node(N, at, second, P, W, a, zero)
+        turn, shift, y = angular(column), linear(column), get(u, l + a) if moving else zero
         rate = axpy3(y, turn, rate)
         if not ruthless:
             turn = turn_rate(theta, s, turn)
@@ -283,8 +285,8 @@ def place_node(m, x, k, P, q, u, f, node, carried, R, o, v, b):
     if moving:
         vJ = motion_column(R, here, turning, moved)
         slow = zero if ruthless else -0.5 * s * dot3(theta, rate)
-        curl = axpy3(slow, turning, turn_rate(theta, s, curl))  # omega' at eta'' = 0
-        late = motion_column(R, here, curl, add3(bend, cross(moved, turning)))
+        curl = axpy3(slow, turning, turn_rate(theta, s, angular(late)))  # omega' at eta'' = 0
+        late = motion_column(R, here, curl, add3(linear(late), cross(moved, turning)))
         store6(k.v, node, add(v, vJ))
         store6(k.b, node, add(add(b, cross_motion(v, vJ)), late))
     place_inertia(m, k, node, load9(k.R, node), here)

@@ -12,7 +12,7 @@ from numba.extending import intrinsic, overload
 from .blocks import ALWAYS
 from .disk import on_disk
 from .lanes import LANES, OPTIONS, borrow
-from .layout import ADDRESS, VARYING
+from .layout import ADDRESS, PLACING
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -225,8 +225,8 @@ def call_strand(typing_context: Any, place: Any, memory: Any, kind: Any, start: 
 # ---------------------------------------------------------------- flexible bodies, compiled apart as well
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 
-(PLACE, ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
- HALF, HALF_BACK, MODAL, SETTLE, STIFFEN) = range(19)  # fmt: skip
+(ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
+ HALF, HALF_BACK, MODAL, SETTLE, STIFFEN) = range(18)  # fmt: skip
 FLEXIBLE_CALL = types.float64(
     types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS, _NUMBERS,
     _NUMBERS,
@@ -269,8 +269,8 @@ def call_flexible(
 
 
 @intrinsic
-def call_varying(
+def call_placing(
     typing_context: Any, op: Any, i: Any, n: Any, header: Any, k: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
-    """Place a flexible body whose modal mass varies: compiled apart, since its stack would slow down other calls."""
-    return _call_at(VARYING, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))
+    """Place a flexible body: compiled apart, since registers are few and each part of a large function spills more."""
+    return _call_at(PLACING, types.float64(types.int64, types.int64, types.int64, header, k, a, b, c, d, e))

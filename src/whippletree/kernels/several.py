@@ -1,7 +1,7 @@
 """Numbers of one kind that a kernel sums up, such as points of a body.
 
-LANES of them go at once where the arrays hold one state, one by one where a register is full of states. Arrays hold a
-multiple of MANY of them.
+LANES of them go at once where the arrays hold one state, one by one where a register is full of states. Arrays have
+room for a multiple of MANY (modal_layout.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .lanes import LANES, VECTOR, lanes_type, pointer_to, splat
-
-MANY = 8
+from .lanes import LANES, LINE, VECTOR, lanes_type, pointer_to, splat
 
 
 @intrinsic
@@ -26,6 +24,19 @@ def at_once(typing_context: Any, array: Any) -> Any:
         return ir.Constant(ir.IntType(64), count)
 
     return types.intp(array), generate
+
+
+@intrinsic
+def next_line(typing_context: Any, array: Any, index: Any) -> Any:
+    """The first index from ``index`` on that begins a cache line: no register is then loaded from two."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        word = args[1].type
+        address = builder.ptrtoint(pointer_to(context, builder, sig.args[0], *args), word)
+        left = builder.and_(builder.neg(address), ir.Constant(word, 8 * LINE - 1))
+        return builder.add(args[1], builder.udiv(left, ir.Constant(word, 8 if sig.args[0].ndim == 1 else 8 * LANES)))
+
+    return types.intp(array, types.intp), generate
 
 
 @intrinsic

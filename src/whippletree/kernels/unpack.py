@@ -120,12 +120,9 @@ def constants_of(x, f, n):
     K = x.data[f]
     D, M, Ct = K + n * n, K + 2 * n * n, K + 3 * n * n
     Cr, J1, h = Ct + 3 * n, Ct + 6 * n, Ct + 12 * n
-    J, J2 = h + 3, h + 9
-    G1 = J2 + 6 * n * n
-    Y = J2 + n * n
-    return Constants(
-        K, D, M, Ct, Cr, J1, h, J, J2, G1, G1 + 3 * n * n, G1 + 6 * n * n, J2, Y, Y + n * x.rank[f],
-    )  # fmt: skip
+    J, G = h + 3, h + 9
+    Y = G + n * n
+    return Constants(K, D, M, Ct, Cr, J1, h, J, G, G + 9 * n * n, G + 15 * n * n, G, Y, Y + n * x.rank[f])
 
 
 @inline
@@ -142,8 +139,9 @@ def unpack_modal(memory, m, end):
     points, n = take_integers(memory, n, m.nb)
     entries, n = take_integers(memory, n, m.nb)
     lumps, n = take_integers(memory, n, m.nb)
+    scratch, n = take_integers(memory, n, m.nb)
     numbers, n = take(memory, n, end - n)
-    return Modal(column, work, data, flags, nodes, rank, mass, points, entries, lumps, numbers)
+    return Modal(column, work, data, flags, nodes, rank, mass, points, entries, lumps, scratch, numbers)
 
 
 @inline

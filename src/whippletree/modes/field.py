@@ -2,9 +2,10 @@
 
 Mass points move by ``r + phi eta + eta Q eta / 2``. Where Q is zero the energy is the polynomial of :class:`Modes`, and
 exact. Where it is not, the points are replaced by a few *generalized points*: with the mass matrix W between points
-and a basis U of all second-order fields, U' W U = 1, the coefficients U' W [1, r, phi, Q] move as points of unit mass
-do, and what is left of r and phi, which no second-order field sees, is a body of first order. Both are exact, so the
-mass matrix is a Gram matrix, M = J' J.
+and a basis U of fields, U' W U = 1, the coefficients U' W [1, r, phi, Q] move as points of unit mass do, and what is
+left of r and phi is a body of first order: the mass matrix is a Gram matrix, M = J' J, whatever U. The basis has all
+first-order fields and what Q has beyond them, so that of what is left of Q only the square counts. Of points that no
+translation moves, those of a beam's sections, it has r alone: their energy is exact to second order in eta.
 
 Lumps are rigid bodies at nodes, which turn by the Cayley rotation of ``psi eta + eta psi2 eta / 2``.
 The *carrier* is the node that the body's frame is fixed to, if it moves in the frame in which the modes are given, as
@@ -21,8 +22,8 @@ import numpy as np
 from .cross import LEVI, moment
 
 LUMPS = 50  # rigid bodies at nodes that keep their own rotation; more of them are distributed mass
-LOST = 1e-12  # of a mode's own root mass at the limit of strain: fields below it are rounding
-SECTION = 1e-6  # the same of sections' material points, whose second order is itself to rotations cubed
+LOST = 1e-12  # first-order fields below it are rounding
+BEYOND = 1e-6  # of a mode's root mass at the limit of strain: beyond first-order fields only squares count
 LIMIT = 0.01  # strain up to which modes are meant
 POLYNOMIAL = ("h0", "h1", "J0", "J1", "J2", "Cr0", "Cr1", "Mff")
 LUMP = ("lump_mass", "lump_com", "lump_inertia", "lump_r", "lump_phi", "lump_psi", "lump_Q", "lump_psi2")
@@ -120,10 +121,7 @@ def mass_field(
     n = phi.shape[2]
     made: dict[str, Any] = {name: polynomial[name] for name in POLYNOMIAL} | nothing(n) | (lumps or {})
     if Q is not None and n and Q.any():
-        size = _sizes(np.zeros(n) if strain is None else strain, mass)
-        moved = np.ones(len(r), bool) if one is None else one != 0.0
-        parts = [_basis(weight, Q, size, moved, LOST), _basis(weight, Q, size, ~moved, SECTION)]
-        U = np.concatenate(parts, axis=1)
+        U = _basis(weight, r, phi, Q, _sizes(np.zeros(n) if strain is None else strain, mass), one)
         across = weight @ U  # coefficients of a field x are U' W x
         points = {"one": across.sum(axis=0) if one is None else one @ across}
         points |= {name: np.tensordot(across.T, x, axes=1) for name, x in (("r", r), ("phi", phi), ("Q", Q))}
@@ -142,19 +140,31 @@ def _sizes(strain: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.maximum(one, one.T)
 
 
-def _basis(weight: Any, Q: np.ndarray, size: np.ndarray, which: np.ndarray, lost: float) -> np.ndarray:
-    """U with U' W U = 1 that spans the second-order fields of some points, but for those of less than ``lost``."""
-    if not which.any():
-        return np.zeros((len(Q), 0))
-    a, b = np.triu_indices(Q.shape[-1])
-    X = (Q[..., a, b] * size[a, b]).transpose(0, 2, 1).reshape(len(Q), -1)
-    X = np.where(which[:, None], X, 0.0)
+def _basis(
+    weight: Any, r: np.ndarray, phi: np.ndarray, Q: np.ndarray, size: np.ndarray, one: np.ndarray | None
+) -> np.ndarray:
+    """U with U' W U = 1: all first-order fields of points that a translation moves, what second-order ones have beyond
+    them, and the places of other points."""
+    count, n = len(r), phi.shape[2]
+    moved = np.ones((count, 1), bool) if one is None else one[:, None] != 0.0
+    first = np.hstack([moved * np.hstack([np.ones((count, 1)), r, phi.reshape(count, -1)]), ~moved * r])
+    mass = np.einsum("na,na->a", first, weight @ first)
+    kept = mass > 0.0
+    U = _beyond(np.zeros((count, 0)), weight, first[:, kept] / np.sqrt(mass[kept]), LOST)
+    a, b = np.triu_indices(n)
+    return _beyond(U, weight, moved * (Q[..., a, b] * size[a, b]).reshape(count, -1), BEYOND)
+
+
+def _beyond(U: np.ndarray, weight: Any, X: np.ndarray, lost: float) -> np.ndarray:
+    """U, and what spans the fields X beyond it, but for those of less than ``lost``."""
     own = weight.diagonal()
-    root = np.sqrt(np.maximum(own, 1e-24 * own.max()))
-    left, s, _ = np.linalg.svd(root[:, None] * X, full_matrices=False)
-    U = left[:, s > lost * max(1.0, s.max(initial=0.0))] / root[:, None]
-    L = np.linalg.cholesky(U.T @ (weight @ U))
-    return np.linalg.solve(L, U.T).T
+    root = np.sqrt(np.maximum(own, 1e-24 * own.max()))[:, None]
+    least = lost * max(1.0, np.linalg.norm(root * X, axis=0).max(initial=0.0))
+    left, s, _ = np.linalg.svd(root * (X - U @ (U.T @ (weight @ X))), full_matrices=False)
+    V = left[:, s > least] / root
+    V = V - U @ (U.T @ (weight @ V))
+    L = np.linalg.cholesky(V.T @ (weight @ V))
+    return np.hstack([U, np.linalg.solve(L, V.T).T])
 
 
 def first_order(one: np.ndarray, r: np.ndarray, phi: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.modal_layout import CARRIED, LOADED, PER_BODY, RUTHLESS, SECOND, VARIES, pack_modal, scratch
+from ..kernels.modal_layout import CARRIED, LOADED, MANY, PER_BODY, RUTHLESS, SECOND, VARIES, pack_modal, scratch
 from ..modes import Modes
 from ..modes.field import MassField
 
@@ -74,11 +74,10 @@ class SystemFlexible:
                     integers["flags"][i] |= VARIES | (CARRIED if field.carried else 0)
                     integers["mass"][i] = self.motion + motion
                     motion += n * n + 9 + (6 * n if field.carried else 0)
-                    more, points, entries = _beyond(edge.modes, field, second)
+                    more, integers["points"][i], integers["entries"][i] = _beyond(edge.modes, field, second)
                     parts += more
-                    integers["points"][i], integers["entries"][i] = points, entries
-                    integers["lumps"][i] = lumps = len(field.lump_mass)
-                    room = max(room, scratch(n, points, lumps, field.carried))
+                    integers["lumps"][i] = len(field.lump_mass)
+                room = max(room, scratch(n, integers["points"][i]))
                 self.work += n * n + 2 * n
             else:
                 body = self.bodies[owner]
@@ -98,21 +97,16 @@ class SystemFlexible:
                 count += sum(part.size for part in parts)
                 numbers += parts
             integers["data"][i] = known[key]
+        integers["scratch"][:] = self.motion
         self.motion += room
         self.column: list[int] = integers["column"].tolist()
         self.packed = pack_modal(integers, numbers)
 
-    @property
-    def varies(self) -> bool:
-        """Whether the modal mass of some body depends on its deformation."""
-        return any(body.modes.field is not None for body in self.bodies.values())
-
-    def address(self, lanes: int, varying: bool = False) -> int:
-        """Of the compiled function that solves flexible bodies, for one state or in lanes; ``varying``: that places
-        those whose modal mass varies."""
+    def address(self, lanes: int, placing: bool = False) -> int:
+        """Of the compiled function that solves flexible bodies, or places them, for one state or in lanes."""
         from ..dynamics.flexible_calls import address
 
-        return address(lanes, varying)
+        return address(lanes, placing)
 
 
 def _six(J: np.ndarray) -> np.ndarray:
@@ -128,9 +122,8 @@ def _constants(modes: Modes, nodes: list[str], turned: bool) -> tuple[list[np.nd
     Ct, Cr = np.asarray(x.h1).T, np.asarray(x.Cr0).T
     parts = [modes.K, modes.D, x.Mff, Ct, Cr, _six(x.J1), x.h0, _six(x.J0)]
     if modes.fidelity != "ruthless":
-        G1 = np.transpose(x.Cr1, (2, 0, 1))  # [a, b]: Cr1[b][:, a]
-        G2 = G1 - np.transpose(x.Cr1, (0, 2, 1))
-        parts += [_six(x.J2), G1, G2]
+        Cr1 = np.transpose(x.Cr1, (0, 2, 1))  # [b, a]
+        parts += [np.dstack([_six(x.J2), Cr1]), np.dstack([Cr1, Cr1 - Cr1.swapaxes(0, 1)])]
         return [np.ascontiguousarray(part, float) for part in parts], []
     n, seen = modes.count, np.hstack([Cr, Ct])
     ends = [np.hstack([modes.psi[k].T, modes.phi[k].T]) for k in map(modes.node, nodes)]
@@ -165,10 +158,10 @@ def _moves(modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
 
 
 def _motion(r: np.ndarray, moves: list[np.ndarray], second: bool, T: np.ndarray | None = None) -> list[np.ndarray]:
-    """The constants of a node: its place, phi and psi, T of interface modes, Q and psi2."""
+    """The constants of a node: its place, psi and phi, T of interface modes, psi2 and Q."""
     phi, psi, Q, psi2 = moves
-    parts = [r, phi.T, psi.T, *([] if T is None else [T])]
-    parts += [np.transpose(Q, (1, 2, 0)), np.transpose(psi2, (1, 2, 0))] if second else []
+    parts = [r, np.vstack([psi, phi]).T, *([] if T is None else [T])]
+    parts += [np.concatenate([psi2, Q]).transpose(1, 2, 0)] if second else []
     return [np.ascontiguousarray(part, float) for part in parts]
 
 
@@ -184,15 +177,16 @@ def _second_order(modes: Modes, nodes: list[str]) -> bool:
 def _beyond(modes: Modes, field: MassField, second: bool) -> tuple[list[np.ndarray], int, int]:
     """What makes the modal mass vary, as kernels take it; numbers of points, and of second-order coefficients."""
     n, count = modes.count, len(field.one)
-    G = -(-count // 8) * 8  # whole registers
+    G = -(-count // MANY) * MANY
     one, r, phi, Q = (
         np.concatenate([x, np.zeros((G - count, *x.shape[1:]))]) for x in (field.one, field.r, field.phi, field.Q)
     )
-    size = np.abs(Q).max(axis=0, initial=0.0)
-    entries = np.argwhere(size > NONE * size.max(initial=0.0))
-    starts = np.searchsorted(entries[:, 0] * n + entries[:, 1], np.arange(3 * n + 1))
-    values = np.column_stack([entries[:, 2], Q[:, entries[:, 0], entries[:, 1], entries[:, 2]].T])
-    parts = [one, r.T, phi.transpose(1, 2, 0), starts, values] if count else []
+    values = Q.reshape(-1, MANY, 3, n, n).swapaxes(0, 1)
+    entries = np.argwhere(np.abs(values).max(axis=0, initial=0.0) > NONE * np.abs(Q).max(initial=0.0))
+    block, c, a, b = entries.T
+    starts = np.searchsorted((3 * block + c) * n + a, np.arange(3 * n * (G // MANY) + 1))
+    integers = np.concatenate([starts + starts.size, b]).astype(np.int64)
+    parts = [one, r.T, phi.transpose(2, 1, 0), integers.view(float), values[:, block, c, a, b].T] if count else []
     for k, mass in enumerate(field.lump_mass):
         parts += [np.array([mass]), field.lump_com[k], _six(field.lump_inertia[k])]
         moves = [field.lump_phi[k], field.lump_psi[k], field.lump_Q[k], field.lump_psi2[k]]
