@@ -15,6 +15,7 @@ from numba import types
 from numba.extending import overload
 
 from ..dynamics import articulated, composite, multipliers, reduction, shared_rows
+from ..dynamics.lending import lend
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
@@ -96,6 +97,8 @@ def mechanism_memory(
     loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
+    if algorithm == "multipliers":
+        lend(system, memory)
     if division is not None:
         memory[DIVISION : DIVISION + 1].view(np.int64)[0] = division.ctypes.data
     return memory
