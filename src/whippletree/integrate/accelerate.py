@@ -32,6 +32,7 @@ from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
+from .samples import own_sample_rows, sample_rows, take_loss, take_state
 from .stabilize import PROJECTION, Stabilization, stabilized
 
 ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
@@ -69,6 +70,7 @@ class Parts(NamedTuple):
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
     health: Any  # (1)      how well the plan of reduction serves
+    sample: Any  # (2 + nq + 2 nu)  loss of digits, t, q, u and u' of an evaluation that is looked at, see samples.py
 
 
 def mechanism_memory(
@@ -94,7 +96,7 @@ def mechanism_memory(
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle
-    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
+    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals + sample_rows(system)
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
     if algorithm == "multipliers":
@@ -156,7 +158,8 @@ def open_parts(x):
     f, n = take(x.buffer, n, 6 * m.nb * motions)
     needed, n = take(x.buffer, n, m.nu * motions)
     health, n = take(x.buffer, n, 1)
-    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health), n
+    sample, n = take(x.buffer, n, own_sample_rows(m))
+    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health, sample), n
 
 
 @kernel
@@ -241,10 +244,11 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         if algorithm == 1:
             c, _ = composite.take_work(p.m, x.buffer, n)
-            composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
+            loss = composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
         else:
             w, _ = take_work(p.m, x.buffer, n)
-            articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+            loss = articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+        take_loss(p.sample, loss)
         return 0.0
 
     return by_any if isinstance(algorithm, types.Integer) else by_articulated
@@ -308,6 +312,7 @@ def accelerate_here(x, t, q, u, udot):
         power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
         if p.F.ndriven > 0:
             power = power + drive(p, u, udot)
+    take_state(p.m, p.sample, t, q, u, udot)
     return power
 
 

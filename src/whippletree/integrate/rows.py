@@ -38,6 +38,13 @@ def accelerations_of(
     return np.concatenate([forward_dynamics(s, Q[n], U[n], force[n], t=t[n], algorithm=name) for n, s in spans])
 
 
+def samples_of(task: Task, tau: Any, rows: slice) -> np.ndarray:
+    """Samples of rows (integrate/samples.py), each with the joint forces given there behind it."""
+    found = task.samples[rows]
+    _, t, Q, U, _ = np.split(found, np.cumsum([1, 1, task.system.nq, task.system.nu]), axis=1)
+    return np.hstack([found, forces_of(task, tau, t[:, 0], Q, U)])
+
+
 def settle_start(task: Task, tau: Any) -> None:
     """Quasi-static modes begin where their loads hold them."""
     q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
