@@ -37,7 +37,7 @@ def planar(rod, floating=False):
 
 
 def spatial(rod, floating=False):
-    """A body on a ball joint that a rod holds: universal on one side, so that it cannot spin, and a ball on the other."""
+    """A body on a ball joint that a rod holds: universal on one side, so that it cannot spin, a ball on the other."""
     m = wt.Model("strut", gravity=(1, -9.81, 2))
     base = m.ground
     if floating:

@@ -1,4 +1,4 @@
-"""Runs look at their own accuracy: the worst evaluation of each output interval, a warning, and an end where it is lost.
+"""Runs look at their own accuracy: the worst step of each output interval, a warning, and an end where it is lost.
 
 Bounds are compared by orders of magnitude: a certificate probes rounding with random signs.
 """

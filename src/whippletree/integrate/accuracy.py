@@ -21,7 +21,6 @@ from .samples import LOSS
 from .stabilize import PROJECTION
 from .task import Task
 
-
 UNMEASURED = ("reduction", "divide")  # a loss against their plan only: one evaluation of a System is certified
 
 

@@ -162,7 +162,7 @@ def march(
 ):
     """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status.
 
-    ``samples``: of each row the evaluation with the largest loss of digits among the ends of steps since the row before.
+    ``samples``: of each row the end of a step since the row before that lost most digits.
     ``ask``: prepare the interpolant of the last step even where no row needs it.
     """
     m, buffer = open_scratch(memory, state)

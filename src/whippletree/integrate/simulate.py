@@ -323,14 +323,14 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
 
 def _so_far(task: Task, run: Any, tau: Any, accuracy: Accuracy) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    rows = [x[: accuracy.lost_at] for x in rows_of(task, run)]
+    t, Q, U, W = (x[: accuracy.lost_at] for x in rows_of(task, run))
     udot = samples = None
     with suppress(Exception):
-        settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
-        samples = samples_of(task, tau, slice(rows[0].size))
+        settle_rows(task, tau, t, Q, U)
+        udot = accelerations_of(task, tau, t, Q, U, getattr(run, "changes", ()))
+        samples = samples_of(task, tau, slice(t.size))
     attrs = _attrs(task, run, tau, False)
-    return Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
+    return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
 
 
 def _raised(run: Any, user: Callback) -> BaseException:

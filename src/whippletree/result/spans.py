@@ -123,7 +123,8 @@ def sampled(
     rows = np.flatnonzero(samples[1:, 0] > 0.0) + 1 if samples is not None else np.zeros(0, int)
     if not rows.size or samples is None:
         return
-    _, t, q, u, udot, tau = np.split(samples[rows], np.cumsum([1, 1, system.nq, system.nu, system.nu]), axis=1)
+    columns = np.split(samples[rows], np.cumsum([1, 1, system.nq, system.nu, system.nu]), axis=1)
+    _, t, q, u, udot, tau = map(np.ascontiguousarray, columns)
     t = t[:, 0]
     for span, now in parts(system, np.nextafter(t, np.inf) if begins else t, changes):
         for n, p in enumerate(problems(now, q[span], u[span], t[span]), start=span.start):
