@@ -10,6 +10,7 @@ import pytest
 import whippletree as wt
 from whippletree.dynamics.lending import lent_armature
 from whippletree.errors import SimulationError
+from whippletree.model import Pose
 
 ALL = ("reduction", "multipliers", "nullspace", "divide")
 RUNS = ("reduction", "multipliers")
@@ -162,3 +163,30 @@ def test_a_rod_between_balls_may_spin_and_is_refused_by_name():
 def test_ordinary_systems_are_lent_nothing():
     for name in ("four_bar", "stewart", "ladder", "slider_crank"):
         assert not lent_armature(wt.load(f"models/{name}.toml").compile())
+
+
+def test_friction_follows_the_loads_of_a_loop_with_a_massless_link():
+    """A base that slides on two feet, with a crank, a coupler and a rocker without mass on it."""
+    m = wt.Model("press", gravity=(0, -9.81, 0))
+    base = m.body("base", **wt.box(mass=3.0, size=(2, 0.3, 0.4)))
+    m.joint("base", "planar", m.ground, base)
+    m.body("crank", mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.body("coupler", mass=2.0, com=(0.7, 0.1, 0), inertia=(0.4, 0.4, 0.4))
+    m.body("rocker", **NOTHING)
+    m.joint("a", "revolute", base, "crank", axis="z")
+    m.joint("b", "revolute", "crank", "coupler", axis="z", at=(1, 0, 0))
+    m.joint("c", "revolute", "coupler", "rocker", axis="z", at=(1.5, 0, 0))
+    m.joint("d", "revolute", "rocker", base, axis="z", at=(1.2, 0, 0), child_at=(2, 0, 0))
+    floor = Pose((0.0, 0.0, 0.0), (0.5**0.5, -(0.5**0.5), 0.0, 0.0))  # its z is upward, along y
+    for n, x in enumerate((-1.0, 3.0)):
+        m.constraint(f"foot{n}", "point_on_plane", body=base, at=(x, 0, 0), to_at=floor)
+        m.temporary(f"foot{n}", one_sided=True, friction=0.3, begins="made")
+    system = m.compile()
+    start = wt.assemble(system, q={"a": 1.0})
+    slides = system.holding(system.held, {f"foot{n}": (1.0, 0.0, 0.0) for n in range(2)})
+    u = np.zeros(system.nu)
+    best = wt.forward_dynamics(slides, start.q, u, algorithm="nullspace")
+    udot = wt.forward_dynamics(slides, start.q, u, algorithm="multipliers")
+    assert lent_armature(slides)
+    assert abs(best[system.u_index("base")]).max() > 0.1
+    assert np.abs(udot - best).max() < 1e-10 * np.abs(best).max()
