@@ -11,6 +11,9 @@ where u'_0 is the solution without the force R u' and G the response to forces w
 matrix is near 1, and singular only if a motion that the constraints allow has no inertia.
 
 Symbols  as in multipliers.py: with Z = D^-1/2 L^-1 R^1/2 and its part F beside the directions Q, the matrix is 1 - F'F.
+
+A division lends inertia to bodies instead, which its passes carry along. In single states refinement returns it; in
+runs the force of it is applied, found anew from u' until it stays.
 """
 
 import math
@@ -19,9 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.dense import factorize, solve_factors
-from ..kernels.lanes import get, inline, kernel, put, take
+from ..kernels.kinematics import shift_inertia
+from ..kernels.lanes import get, inline, kernel, put, take, view
 from ..kernels.layout import COUNTS, lengths
-from ..kernels.spatial import axpy, dot, load6
+from ..kernels.spatial import add3, axpy, dot, load3, load6, load9, mul33, rigid_force, scale3
 from ..system.system import System
 from .composite import mass_matrices
 from .composite import workspace as mass_workspace
@@ -33,6 +37,8 @@ from .operators import workspace as pivot_workspace
 SHARE = 1e-4  # lent, of a typical inertia: half the digits of 1e-8, below which M + R would look singular
 VANISHED = 1e-14  # of M_jj: a pivot that is left over from cancellation
 SINGULAR = 1e-10  # of a pivot of 1 - F'F, which is at most 1: rounding
+BODY_SHARE = 1e-6  # of the largest mass and moment: what a division lends to bodies without mass that loops hold
+RETURNED = 1e-9  # of the forces of that: 1e-15 of others
 
 
 class Lent(NamedTuple):
@@ -156,6 +162,62 @@ def give_back_row(nu, lent, Y, f):
     solve_factors(count, lent.A, lent.pivot, lent.b)
     for n in range(count):
         add_row(nu, get(lent.b, n), lent.Z, n, Y, f)
+
+
+# ---------------------------------------------------------------- in a division: inertia of bodies
+
+
+@kernel
+def is_lent_body(m, i):
+    """Whether a body has no mass and carries none: as division.py has it"""
+    if m.mass[i] != 0.0:
+        return False
+    for n in range(i + 1, m.nb):  # noqa: SIM110  kernels know no generators
+        if m.parent[n] == i:
+            return False
+    return True
+
+
+@kernel
+def lends_bodies(m):
+    for i in range(1, m.nb):  # noqa: SIM110
+        if is_lent_body(m, i):
+            return True
+    return False
+
+
+@kernel
+def return_inertia(m, k, udot, mine, total):
+    """Generalized forces that the inertia lent to bodies takes at u', in ``total`` in place of ``mine``, which become
+    they; returns by how much they change, relative to the largest"""
+    mass, moment, before = 0.0, 0.0, view(mine, m.nu, m.nu)
+    for j in range(m.nu):
+        put(before, j, get(mine, j))
+        put(mine, j, 0.0)
+    for i in range(1, m.nb):
+        mass = max(mass, BODY_SHARE * m.mass[i])
+        for n in range(6):
+            moment = max(moment, BODY_SHARE * m.inertia[6 * i + n])
+    for i in range(1, m.nb):
+        if is_lent_body(m, i):
+            acceleration, a = load6(k.b, i), i
+            while a > 0:
+                for l in range(m.dof[a], m.dof[a + 1]):
+                    acceleration = axpy(get(udot, l), load6(k.S, l), acceleration)
+                a = m.parent[a]
+            com = add3(load3(k.o, i), mul33(load9(k.R, i), load3(m.com, i)))
+            h = scale3(mass, com)
+            J = shift_inertia((moment, 0.0, 0.0, moment, 0.0, moment), h, com)
+            f, a = rigid_force(mass, h, J, acceleration, load6(k.v, i)), i
+            while a > 0:
+                for l in range(m.dof[a], m.dof[a + 1]):
+                    put(mine, l, get(mine, l) + dot(load6(k.S, l), f))
+                a = m.parent[a]
+    change, largest = 0.0, 0.0
+    for j in range(m.nu):
+        put(total, j, get(total, j) + get(mine, j) - get(before, j))
+        change, largest = max(change, abs(get(mine, j) - get(before, j))), max(largest, abs(get(mine, j)))
+    return change / largest if largest > 0.0 else 0.0
 
 
 # ---------------------------------------------------------------- what is lent

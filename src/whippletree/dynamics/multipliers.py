@@ -308,14 +308,17 @@ def missing(m, E, F, signals, w, udot):
 
 
 @kernel
-def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
+def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     """u' under tau and wrenches, and lam; u' of prescribed motions is left at zero.
 
-    Returns the power of constraints and the loss of digits.
+    Returns the power of constraints and, if it ``measures`` that, the loss of digits.
     """
     m.header[FACTORS] = 1  # modes one by one
-    loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
-    power = 0.0
+    power, loss = 0.0, 0.0
+    if measures:
+        loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
+    else:
+        articulated.solve(m, k, tau, wrench, w.tree, udot)
     if E.nr > 0:
         constrain(m, E, k, signals, q, u, w.rows)
         spread_given(m, F, k, signals, w.given)
@@ -329,7 +332,8 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
             articulated.solve(m, k, w.lent.tau, wrench, w.tree, udot)
             missing(m, E, F, signals, w, udot)
             correct(m, E, k, w, rank, w.left, udot)
-        loss = max(loss, doubt(E, w, rank))
+        if measures:
+            loss = max(loss, doubt(E, w, rank))
         for r in range(E.nr):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
@@ -387,7 +391,7 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
         place_and_move(m, coordinates, speeds, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, out)
+        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
         scatter(out, s, udot)
         total, worst = total + checksum(out) + unit_check(k), max(worst, loss)
     return total + worst

@@ -17,7 +17,7 @@ from ..errors import ModelWarning, SimulationError
 from ..result.spans import sampled
 from .quasi_static import quasi_static_rows
 from .rows import samples_of
-from .samples import LOSS
+from .samples import LOSS, TIME
 from .stabilize import PROJECTION
 from .task import Task
 
@@ -45,19 +45,14 @@ class Accuracy:
         """
         task, rows = self.task, slice(self.seen, run.row)
         self.seen = max(self.seen, run.row)
-        losses = task.samples[rows, LOSS]
-        most = np.inf if task.stabilization == PROJECTION else BEYOND  # open loops look contradictory
-        doubtful = (losses > self.limit) & (losses < most)
-        if not doubtful.any() or quasi_static_rows(task.system).size:
+        if not task.samples[rows, LOSS].max(initial=0.0) > self.limit or quasi_static_rows(task.system).size:
             return
-        samples = samples_of(task, self.tau, rows)
-        samples[~doubtful, LOSS] = 0.0
-        first = np.zeros((1, samples.shape[1]))
-        fixed = "step" in run.attrs()
-        for row, p, udot in sampled(task.system, np.vstack([first, samples]), getattr(run, "changes", ()), fixed):
-            loss = float(samples[row - 1, LOSS])
-            if loss > self.limit:
-                self._certify(p, udot, loss, float(samples[row - 1, 1]), rows.start + row - 1)
+        samples, fixed = samples_of(task, self.tau, rows), "step" in run.attrs()
+        most = np.inf if task.stabilization == PROJECTION else BEYOND  # open loops look contradictory
+        for row, p, udot in sampled(task.system, samples, getattr(run, "changes", ()), fixed, self.limit):
+            loss, t = samples.rows[row, [LOSS, TIME]]
+            if self.limit < loss < most:
+                self._certify(p, udot, float(loss), float(t), rows.start + row)
 
     def _certify(self, p: Any, udot: np.ndarray, loss: float, t: float, row: int) -> None:
         system, task = p.system, self.task

@@ -35,18 +35,18 @@ def sample_next(sample):
     put(sample, LOSS, WANTED)
 
 
+@inline
+def is_wanted(sample):
+    """Whether the evaluation under way is looked at"""
+    return get(sample, LOSS) < 0.0
+
+
+@inline
 def take_loss(sample, loss):
     """The loss of digits of an evaluation, if it is looked at"""
-
-
-@overload(take_loss, jit_options=ALWAYS)
-def _take_loss(sample, loss):
-    def of_one(sample, loss):
-        if get(sample, LOSS) < 0.0:
-            put(sample, LOSS, loss)
-            put(sample, TIME, WANTED)
-
-    return of_one if sample.ndim == 1 else lambda sample, loss: None
+    if is_wanted(sample):
+        put(sample, LOSS, loss)
+        put(sample, TIME, WANTED)
 
 
 def take_state(m, sample, t, q, u, udot):
@@ -78,6 +78,7 @@ def keep_sample(sample, samples, row):
 def no_samples(system: System, algorithm: str, rows: int) -> np.ndarray:
     """Room for those of so many rows."""
     found = np.zeros((rows, sample_rows(system)))
+    found[0, TIME] = np.nan  # no sample
     if system.nu > SMALL:
         found[0, LOSS] = loss_limit(system, algorithm)
     return found

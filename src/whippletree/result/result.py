@@ -29,7 +29,17 @@ from .columns import (
     shaped,
 )
 from .records import Change, Occurrence, Switch
-from .spans import Span, along, certificates_along, closure, held_along, motion_along, reactions_along, spans_of
+from .spans import (
+    Samples,
+    Span,
+    along,
+    certificates_along,
+    closure,
+    held_along,
+    motion_along,
+    reactions_along,
+    spans_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,7 +75,7 @@ class Result:
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
         events: Iterable[Occurrence] = (),
-        samples: np.ndarray | None = None,
+        samples: Samples | None = None,
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
@@ -79,7 +89,7 @@ class Result:
         self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
-        self.samples = samples  # (T, 2 + nq + 3 nu), as integrate/samples.py has them; none of a run that was read
+        self.samples = samples  # evaluations that lost most digits; none of a run that was read
 
     def names(self) -> list[str]:
         """Every name this result answers to."""

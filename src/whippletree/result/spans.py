@@ -113,19 +113,31 @@ def certificates_along(run: Result) -> np.ndarray:
     return found
 
 
+class Samples(NamedTuple):
+    """Evaluations of a run, one for each row: integrate/samples.py."""
+
+    rows: np.ndarray  # (T, 2 + nq + 2 nu)  loss of digits, or zero; t, q, u, u'
+    tau: np.ndarray  # (nu) or (T, nu)  joint forces given beside those of the model
+
+
+def samples_beyond(rows: np.ndarray, loss: float) -> np.ndarray:
+    """Which rows have a sample with a larger loss."""
+    return np.flatnonzero((rows[:, 0] > loss) & np.isfinite(rows[:, 1]))
+
+
 def sampled(
-    system: System, samples: np.ndarray | None, changes: Sequence[Change], begins: bool
+    system: System, samples: Samples | None, changes: Sequence[Change], begins: bool, least: float = 0.0
 ) -> Iterator[tuple[int, Problem, np.ndarray]]:
-    """Row, problem and accelerations found of each sample there is (integrate/samples.py); ``begins``: of the begin of
+    """Row, problem and accelerations found of each sample with a larger loss; ``begins``: they are of the begin of
     a step, not of its end, so that at the time of a change the constraints behind it hold."""
     from ..dynamics.functions import problems
 
-    rows = np.flatnonzero(samples[1:, 0] > 0.0) + 1 if samples is not None else np.zeros(0, int)
-    if not rows.size or samples is None:
+    rows = samples_beyond(samples.rows, least) if samples is not None else np.zeros(0, int)
+    if samples is None or not rows.size:
         return
-    columns = np.split(samples[rows], np.cumsum([1, 1, system.nq, system.nu, system.nu]), axis=1)
-    _, t, q, u, udot, tau = map(np.ascontiguousarray, columns)
-    t = t[:, 0]
+    columns = np.split(samples.rows[rows], np.cumsum([1, 1, system.nq, system.nu]), axis=1)
+    _, t, q, u, udot = map(np.ascontiguousarray, columns)
+    t, tau = t[:, 0], np.broadcast_to(samples.tau, (len(samples.rows), system.nu))[rows]
     for span, now in parts(system, np.nextafter(t, np.inf) if begins else t, changes):
         for n, p in enumerate(problems(now, q[span], u[span], t[span]), start=span.start):
             yield int(rows[n]), p._replace(forces=p.forces + tau[n]), udot[n]
