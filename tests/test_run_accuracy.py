@@ -110,11 +110,40 @@ def test_a_run_ends_where_constraints_begin_to_contradict(algorithm, tmp_path):
     assert wt.load_result(path).t[-1] == partial.t[-1]
 
 
+def test_the_command_exits_with_1_where_constraints_contradict(command, tmp_path):
+    (tmp_path / "minds.toml").write_text(
+        """
+        name = "two minds"
+        [bodies.a]
+        mass = 1.0
+        com = [0.5, 0, 0]
+        inertia = [0.1, 0.1, 0.1]
+        [joints.hinge]
+        kind = "revolute"
+        parent = "ground"
+        child = "a"
+        axis = "z"
+        [constraints.one]
+        kind = "speed"
+        joint = "hinge"
+        speed = { kind = "step", start = 0.2, after = 1.0, rise = 0.6 }
+        [constraints.other]
+        kind = "speed"
+        joint = "hinge"
+        speed = { kind = "step", start = 0.2, after = 2.0, rise = 0.6 }
+        """
+    )
+    code, _, err = command("run", "minds.toml", "--until", 1.0)
+    assert code == 1
+    assert "contradict each other" in err
+
+
 def test_a_run_ends_where_accelerations_are_lost(monkeypatch):
     monkeypatch.setattr(certificate, "LOST", 0.0)
-    system = two_links()
+    system = four_bar()
+    start = wt.assemble(system, q={"shaft": 1.0}, u={"shaft": 3.0})
     with pytest.raises(SimulationError, match=r"ends at t = [\s\S]*lost to rounding") as caught:
-        wt.simulate(system, 0.2, q=[0.0, -1e-5], u=[0.0, 1e-4])
+        wt.simulate(system, 0.2, q=start.q, u=start.u)
     assert "joint '" in caught.value.where
     assert isinstance(caught.value.partial, wt.Result)
 

@@ -82,4 +82,4 @@ class Accuracy:
             said = f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
             where = system.mechanical(body_of(system, "u", j))
             hint = f"worse than rtol = {task.rtol:g}; run['residual'] has the bound of each output interval"
-            warnings.warn(f"{said}, {where}: {hint}", ModelWarning, stacklevel=5)  # the caller of simulate
+            warnings.warn(f"{said}, {where}: {hint}", ModelWarning, stacklevel=6)  # the caller of simulate
