@@ -314,24 +314,23 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     Returns the power of constraints and, if it ``measures`` that, the loss of digits.
     """
     m.header[FACTORS] = 1  # modes one by one
-    power, loss = 0.0, 0.0
-    if measures:
-        loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
-    else:
-        articulated.solve(m, k, tau, wrench, w.tree, udot)
-    if E.nr > 0:
-        constrain(m, E, k, signals, q, u, w.rows)
-        spread_given(m, F, k, signals, w.given)
-        missing(m, E, F, signals, w, udot)
-        rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
-        correct(m, E, k, w, rank, w.left, udot)
-        lends = w.lent.tau.shape[0] > 0
-        if lends:
+    power, loss, rank, force = 0.0, 0.0, 0, tau
+    lends = w.lent.tau.shape[0] > 0
+    for again in range(2 if lends else 1):
+        if again:  # with the forces that lent armature returns
             loss += owe(m, k, w, rank)
             give_back(m, w.lent, tau, udot)
-            articulated.solve(m, k, w.lent.tau, wrench, w.tree, udot)
+            force = w.lent.tau
+        loss += articulated.solve(m, k, force, wrench, w.tree, udot)
+        if E.nr > 0:
+            if not again:
+                constrain(m, E, k, signals, q, u, w.rows)
+                spread_given(m, F, k, signals, w.given)
             missing(m, E, F, signals, w, udot)
+            if not again:
+                rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
             correct(m, E, k, w, rank, w.left, udot)
+    if E.nr > 0:
         if measures:
             loss = max(loss, doubt(E, w, rank))
         for r in range(E.nr):
