@@ -174,7 +174,7 @@ def test_threads_share_one_state_and_wait_for_each_other():
 
 
 def test_what_is_not_counted_is_not_predicted():
-    looped = MECHANISMS["four_bar"]()[0]
+    looped = calibrate.ladder(16).compile()
     assert predict.seconds(looped, "reduction", Use(), HOST) is None
     assert predict.seconds(looped, "divide", Use(), HOST) is None
     assert predict.seconds(looped, "reduction", Use(), HOST, {"reduction": 1000.0}) == pytest.approx(

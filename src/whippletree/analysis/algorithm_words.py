@@ -33,7 +33,7 @@ def lines(system: System, measure: bool) -> list[Line]:
     able, known = able_to_solve(system), survey(system)
     found = known if isinstance(known, Mobility) else None
     counted = {name: count + of_kinematics(system) for name, count in (found.operations if found else {}).items()}
-    rates = calibrate.measured(able) if measure else calibrate.known()
+    rates = calibrate.measured([*able, *[predict.WITH_FORCES] * system.forces.any]) if measure else calibrate.known()
     told = []
     for name in able:
         count = counted.get(name) or predict.operations(system, name, ONE)
@@ -73,7 +73,7 @@ def describe(system: System, measure: bool) -> list[str]:
         head,
         *(_row(r, measure) for r in rows),
         *told,
-        f"           predicted {_whose(rows)}" + ("; forces of the model come on top" * system.forces.any),
+        f"           predicted {_whose(rows)}" + ("; with forces of the model" * system.forces.any),
     ]
 
 

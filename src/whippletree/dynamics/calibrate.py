@@ -27,7 +27,7 @@ from ..model import Model
 from ..system.system import System
 from . import predict
 from .division_options import Division
-from .predict import BENDING, IN_LANES, ON_THREADS, TYPICAL, Rates
+from .predict import BENDING, IN_LANES, ON_THREADS, TYPICAL, WITH_FORCES, Rates
 from .tree_operations import of_articulated, of_composite, of_divide
 
 FILE = common_folder() / "rates.json"
@@ -207,6 +207,15 @@ def _waiting() -> tuple[float, ...]:
     return (max(fastest(Timed(system, "divide", threads=2))[0] - alone, 0.0),)
 
 
+def _forces() -> tuple[float, ...]:
+    """What a motor adds to a call that is quick without it, and to another."""
+    driven = chain(FEWER[0])
+    driven.force("motor", "motor", joint="j0", torque=1.0)
+    systems = chain(FEWER[0]).compile(), driven.compile()
+    times = fastest(*(Timed(s, name) for name in ("articulated", "multipliers") for s in systems))
+    return max(times[1] - times[0], 0.0), max(times[3] - times[2], 0.0)
+
+
 CALIBRATIONS: dict[str, Callable[[], tuple[float, ...]]] = {
     "articulated": lambda: _trees("articulated", LENGTHS, of_articulated),
     IN_LANES: lambda: _trees("articulated", LENGTHS, of_articulated, LANES),
@@ -216,4 +225,5 @@ CALIBRATIONS: dict[str, Callable[[], tuple[float, ...]]] = {
     "nullspace": lambda: _with_rows("nullspace"),
     "divide": _divide,
     ON_THREADS: _waiting,
+    WITH_FORCES: _forces,
 }

@@ -18,7 +18,7 @@ from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
-from .predict import IN_LANES, ON_THREADS, PIVOTED, Use
+from .predict import IN_LANES, LEAST, ON_THREADS, PIVOTED, WITH_FORCES, Use
 from .refine_divided import GRADED, mass_grading
 from .subchain_options import is_cutting
 
@@ -35,7 +35,6 @@ ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict
 ALIASES |= {"hybrid": "subchains"}
 
 
-LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
 PROMISED = 1.25  # times as fast by typical rates, for which kernels are compiled and the host is measured
 CLEAR = 1.1  # times as fast on this host, for which another than the first is taken
 ONE = Use()
@@ -102,21 +101,32 @@ def _decide(system: System, use: Use) -> Decision:
     first, others = fit[0], fit[1:]
     if not others:
         return Decision(first, "no other can")
-    size = system.nb - 1 + system.constraints.count
-    if size < LEAST:
-        return Decision(first, f"by rule: nothing is faster below {LEAST} bodies and rows of constraints")
+    if predict.is_small(system):
+        return _decide_small(system, fit, use)
     typical = _predicted(system, [first, *others], use, predict.TYPICAL)
     if first not in typical:
         return Decision(first, "by rule: its cost grows as the mechanism does")
     rivals = [name for name in others if name in typical and typical[name] * PROMISED < typical[first]]
     if not rivals:
         return Decision(first, f"no other promises to be {PROMISED:g} times as fast", typical)
-    found = _predicted(system, [first, *rivals], use, calibrate.measured(_rates(first, rivals, use)))
+    found = _predicted(system, [first, *rivals], use, calibrate.measured(_rates(system, first, rivals, use)))
     best = min(found, key=found.__getitem__)
     gain = found[first] / found[best]
     if gain < CLEAR:
         return Decision(first, f"no other is {CLEAR:g} times as fast on this host, as predicted", found)
     return Decision(best, f"predicted to be {gain:.2g} times as fast as {first} on this host", found)
+
+
+def _decide_small(system: System, fit: list[str], use: Use) -> Decision:
+    """The first; or another, where forces of the model make the calls of quick ones slow."""
+    first = fit[0]
+    if not system.forces.any or use.states is not None or use.among:
+        return Decision(first, f"by rule: nothing is faster below {LEAST} bodies and rows of constraints")
+    found = _predicted(system, fit, use, calibrate.known())
+    best = min(found, key=found.__getitem__)
+    if best == first or found[first] < CLEAR * found[best]:
+        return Decision(first, f"no other is predicted to be {CLEAR:g} times as fast", found)
+    return Decision(best, f"predicted to be {found[first] / found[best]:.2g} times as fast as {first}", found)
 
 
 def _predicted(system: System, names: list[str], use: Use, rates: predict.Rates) -> dict[str, float]:
@@ -129,9 +139,10 @@ def _predicted(system: System, names: list[str], use: Use, rates: predict.Rates)
     return {name: took for name, took in found.items() if took is not None}
 
 
-def _rates(first: str, rivals: list[str], use: Use) -> list[str]:
+def _rates(system: System, first: str, rivals: list[str], use: Use) -> list[str]:
     """Names of the rates that a prediction for these takes."""
-    return [first, *rivals, *[IN_LANES] * (use.states is not None), *[ON_THREADS] * (use.threads > 1)]
+    more = {IN_LANES: use.states is not None, ON_THREADS: use.threads > 1, WITH_FORCES: system.forces.any}
+    return [first, *rivals, *(name for name, needed in more.items() if needed)]
 
 
 def beyond(system: System, algorithm: str) -> dict[str, list[str]]:

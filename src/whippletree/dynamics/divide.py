@@ -224,12 +224,6 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
 def planned_run(system: System, algorithm: str) -> Planned:
     """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
     planned = divided(system, algorithm, None, True)[0].workspace(system)
-    if planned.plan.lent:
-        raise ModelError(
-            f"a run of '{system.name}' by '{algorithm}' is refused: a loop holds a body without mass",
-            where=system.mechanical(planned.plan.lent[0]),
-            hint="algorithm='reduction' solves it; single states are refined",
-        )
     ratio, body = mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
     if ratio >= LOSSY:
         raise ModelError(

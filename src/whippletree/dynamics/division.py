@@ -14,6 +14,7 @@ from .crew import MOST_STEPS, MOST_TASKS
 from .division_options import Division
 from .inputs import body_of
 from .knots import lay_out, tie_loops
+from .lending import BODY_SHARE
 from .partition import Strand, blocks, carried_over_own, partition
 from .strand_layout import (
     BODIES,
@@ -53,7 +54,6 @@ PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows i
 ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
 LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
-LENT = 1e-6  # of the largest mass and moment: what bodies without mass get where loops hold them; refinement returns it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
@@ -304,7 +304,7 @@ class Plan:
             table[here, :, lane] = a[name][bodies].reshape(-1, size)
         for body in set(self.lent) & set(strand.bodies):
             i = 1 + strand.bodies.index(body)
-            typical = LENT * np.array([a["mass"][1:].max(), a["inertia"].max()])
+            typical = BODY_SHARE * np.array([a["mass"][1:].max(), a["inertia"].max()])
             part["mass"][i, lane] = typical[0]
             part["inertia"].reshape(-1, 6, width)[i, [0, 3, 5], lane] = typical[1]
         part["pt"].reshape(-1, 3, width)[1, :, lane] = 0.0

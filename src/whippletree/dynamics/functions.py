@@ -17,7 +17,7 @@ from ..errors import ModelError, SimulationError
 from ..system.system import System
 from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
-from .certificate import Certificate, Problem, certify
+from .certificate import Certificate, Problem
 from .choose import ALGORITHMS, able_to_solve, choose, make_quick, use_of
 from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
@@ -176,18 +176,36 @@ def accuracy_of(
 
     Under the forces of the model, or under those that give ``udot``. inf where it is lost to rounding.
     """
-    name, signals = choose(system, algorithm), tiled_signals(system, t, q)
-    forces = loads(system, q, u, t).tau if system.forces.any else np.zeros_like(u)
-    forces = forces if udot is None else _needed(system, q, u, udot)
+    name = choose(system, algorithm)
     found = np.full(len(q), np.inf)
-    for n, state in enumerate(zip(q, u, forces, signals, strict=True)):
-        p = Problem(system, *state)
+    forces = None if udot is None else _needed(system, q, u, udot)
+    for n, p in enumerate(problems(system, q, u, t, forces)):
         raw = _solve(p, name, name if algorithm == "auto" else algorithm, None, [])
         with suppress(SimulationError):
-            right, proof = certify(p, raw, name)
-            largest = float(np.abs(right).max(initial=0.0)) or 1.0
-            found[n] = float(np.abs(raw - right).max(initial=0.0)) / largest + proof.bound
+            found[n] = errors_of(p, raw, name).max(initial=0.0)
     return found
+
+
+def problems(
+    system: System, q: np.ndarray, u: np.ndarray, t: np.ndarray, forces: np.ndarray | None = None
+) -> list[Problem]:
+    """Of B checked states, under generalized forces (B, nu) in all; without them those of the model."""
+    if forces is None:
+        forces = loads(system, q, u, t).tau if system.forces.any else np.zeros_like(u)
+    return [Problem(system, *state) for state in zip(q, u, forces, tiled_signals(system, t, q), strict=True)]
+
+
+def errors_of(p: Problem, udot: np.ndarray, algorithm: str) -> np.ndarray:
+    """(nu) Bounds of the errors of accelerations that an algorithm has found, relative to the largest.
+
+    Raises
+    ------
+    SimulationError
+        if they are lost to rounding, or constraints contradict each other.
+    """
+    right, proof = certified(Solved(p.system, algorithm, *p[1:], udot), False)
+    largest = float(np.abs(right).max(initial=0.0)) or 1.0
+    return np.abs(udot - right) / largest + proof.bound * proof.error / max(proof.error.max(initial=0.0), 1e-300)
 
 
 def inverse_dynamics(

@@ -72,7 +72,7 @@ def live_rows(system: System) -> LiveRows:
 def _movable(system: System) -> np.ndarray:
     """(rows) Whether a joint moves a row at a pose that is nothing special: if not there, then nowhere."""
     c = system.constraints
-    pose = loop_geometry(system, c, _some_pose(system), np.zeros(1 + 3 * system.forces.signals))
+    pose = loop_geometry(system, c, some_pose(system), np.zeros(1 + 3 * system.forces.signals))
     spans = Spans(system, pose, frozenset())
     alive = np.ones(c.count, bool)
     for e in range(len(system.cut_joints)):
@@ -84,7 +84,8 @@ def _movable(system: System) -> np.ndarray:
     return alive
 
 
-def _some_pose(system: System) -> np.ndarray:
+def some_pose(system: System) -> np.ndarray:
+    """A pose that is nothing special, always the same."""
     rng = np.random.default_rng(1)
     q = system.q0 + rng.uniform(-1.0, 1.0, system.nq)
     kind, position = system.arrays["kind"], system.arrays["position"]

@@ -7,7 +7,8 @@ Symbols  C = B of kelly1987, gamma = g' - B' q'; M^-1 = L^-T D^-1 L^-1, Y = D^-1
 Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
          is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
          constraints need no switch. A loop that is open by g is only known to be redundant to about g, so the rank is
-         judged that much more coarsely. One state at a time. What slides adds loads of its own: sliding.py.
+         judged that much more coarsely. One state at a time. What slides adds loads of its own: sliding.py. M may be
+         singular where constraints hold a link without mass: lending.py.
 """
 
 import math
@@ -40,6 +41,7 @@ from ..kernels.spatial import add, axpy, dot, load6, store6, sub
 from ..kernels.unpack import follows, take_rows, unpack, unpack_constraints, unpack_forces
 from ..system.system import System
 from . import articulated, sweep_work
+from .lending import Lent, give_back, give_back_row, lend, lent_rows, owe, take_lent
 from .live_rows import live_rows
 from .sliding import slide
 
@@ -65,18 +67,20 @@ class Work(NamedTuple):
     y: Any  # (nu)
     move: Any  # (nu)
     given: Any  # (nb, 6)  acceleration by given motions
+    lent: Lent
 
 
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
     nb, nu, nr = system.nb, system.nu, live_rows(system).count
-    return sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
+    rows = sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
+    return rows + lent_rows(system)
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, which takes one state at a time, also of a batch."""
     rows = kinematics_rows(system) + work_rows(system) + block_rows(system) + 1 + 3 * system.forces.signals
-    return make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
+    return lend(system, make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed))
 
 
 @inline
@@ -94,7 +98,8 @@ def take_work(m, E, buffer, n):
     y, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
     given, n = take(buffer, n, 6 * m.nb)
-    return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given), n
+    lent, n = take_lent(m, buffer, n)
+    return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given, lent), n
 
 
 @inline
@@ -303,24 +308,36 @@ def missing(m, E, F, signals, w, udot):
 
 
 @kernel
-def solve(m, F, E, k, signals, q, u, tau, wrench, w, udot):
+def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     """u' under tau and wrenches, and lam; u' of prescribed motions is left at zero.
 
-    Returns the power of constraints and the loss of digits.
+    Returns the power of constraints and, if it ``measures`` that, the loss of digits.
     """
     m.header[FACTORS] = 1  # modes one by one
-    loss = articulated.solve(m, k, tau, wrench, w.tree, udot)
-    power = 0.0
+    power, loss, rank, force = 0.0, 0.0, 0, tau
+    lends = w.lent.tau.shape[0] > 0
+    for again in range(2 if lends else 1):
+        if again:  # with the forces that lent armature returns
+            loss += owe(m, k, w, rank)
+            give_back(m, w.lent, tau, udot)
+            force = w.lent.tau
+        loss += articulated.solve(m, k, force, wrench, w.tree, udot)
+        if E.nr > 0:
+            if not again:
+                constrain(m, E, k, signals, q, u, w.rows)
+                spread_given(m, F, k, signals, w.given)
+            missing(m, E, F, signals, w, udot)
+            if not again:
+                rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
+            correct(m, E, k, w, rank, w.left, udot)
     if E.nr > 0:
-        constrain(m, E, k, signals, q, u, w.rows)
-        spread_given(m, F, k, signals, w.given)
-        missing(m, E, F, signals, w, udot)
-        rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
-        correct(m, E, k, w, rank, w.left, udot)
-        loss = max(loss, doubt(E, w, rank))
+        if measures:
+            loss = max(loss, doubt(E, w, rank))
         for r in range(E.nr):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
+                if lends:
+                    give_back_row(m.nu, w.lent, w.Y, r)
         if slide(m.nu, E, w, rank):
             add_half(m, k, w, udot)
         for r in range(E.nr):
@@ -373,7 +390,7 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
         place_and_move(m, coordinates, speeds, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, out)
+        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
         scatter(out, s, udot)
         total, worst = total + checksum(out) + unit_check(k), max(worst, loss)
     return total + worst

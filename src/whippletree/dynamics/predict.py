@@ -19,20 +19,25 @@ from .tree_operations import Divided, of_articulated, of_composite, of_divide, o
 
 # multipliers pivot anew in every state, plans do not: with these reduction is taken only where it is clearly faster
 PIVOTED = {"couplings", "constraints", "loops of nodes"}
+LEAST = 64  # bodies and rows of constraints, below which nothing is faster than the first that can
 Rates = Mapping[str, tuple[float, ...]]
 
 IN_LANES, ON_THREADS, BENDING = "articulated in lanes", "divide on threads", "articulated, flexible"
-# seconds of a call, and of an operation; of divide on registers and on floats; on threads, of waiting for each other
+WITH_FORCES = "forces of the model"
+QUICK = ("articulated", "reduction", "divide")  # one state of a model without forces goes straight into their kernels
+# seconds of a call, and of an operation; of divide on registers and on floats; on threads, of waiting for each other;
+# what forces of the model add to a call that is quick without them, and to any other
 TYPICAL: Rates = {
     "articulated": (1.1e-6, 1.64e-10),
     IN_LANES: (1.2e-5, 2.2e-10 * max(1, LANES / 4)),
     BENDING: (1.5e-6, 2.0e-10),
     "composite": (1.0e-5, 6.0e-10),
     "reduction": (3.2e-6, 2.6e-10),
-    "multipliers": (2.8e-5, 5.5e-11),
-    "nullspace": (3.3e-4, 1.8e-10),
+    "multipliers": (1.9e-5, 5.5e-11),
+    "nullspace": (2.4e-4, 1.8e-10),
     "divide": (2.1e-6, 2.4e-10 * max(1, LANES / 4), 1.66e-10),
     ON_THREADS: (8.0e-6,),
+    WITH_FORCES: (2.9e-5, 1.2e-5),
 }
 
 
@@ -55,9 +60,14 @@ def operations(system: System, algorithm: str, use: Use) -> float | None:
         return of_articulated(system) + constraint_operations(system, algorithm)
     if algorithm == "articulated" or (algorithm == "reduction" and not system.constraints.count):
         return of_articulated(system)
-    if algorithm == "reduction" and system.features & PIVOTED:
+    if algorithm == "reduction" and (system.features & PIVOTED or is_small(system)):
         return of_plan(system)
     return None
+
+
+def is_small(system: System) -> bool:
+    """Whether no algorithm is faster than the first that can, as long as calls take as long."""
+    return system.nb - 1 + system.constraints.count < LEAST
 
 
 def of_plan(system: System) -> float:
@@ -92,9 +102,19 @@ def seconds(
     system: System, algorithm: str, use: Use, rates: Rates, counted: Mapping[str, float] | None = None
 ) -> float | None:
     """Of one call; None where operations are not counted. ``counted`` gives those that are known already."""
+    alone = _without_forces(system, algorithm, use, rates, counted or {})
+    if alone is None or not system.forces.any or use.among:  # inside a run, forces take their operations only
+        return alone
+    quick, other = rates[WITH_FORCES]
+    return alone + (quick if use.states is None and algorithm in QUICK else other)
+
+
+def _without_forces(
+    system: System, algorithm: str, use: Use, rates: Rates, counted: Mapping[str, float]
+) -> float | None:
     if algorithm == "divide":
         return _divided(system, use, rates)
-    count = (counted or {}).get(algorithm) or operations(system, algorithm, use)
+    count = counted.get(algorithm) or operations(system, algorithm, use)
     if count is None:
         return None
     swept = BENDING if system.flexible else "articulated"

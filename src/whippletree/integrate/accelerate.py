@@ -15,6 +15,7 @@ from numba import types
 from numba.extending import overload
 
 from ..dynamics import articulated, composite, multipliers, reduction, shared_rows
+from ..dynamics.lending import lend
 from ..dynamics.live_rows import live_rows
 from ..dynamics.newton_euler import balance
 from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
@@ -31,6 +32,7 @@ from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ..system.system import System
+from .samples import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
 from .stabilize import PROJECTION, Stabilization, stabilized
 
 ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
@@ -68,6 +70,7 @@ class Parts(NamedTuple):
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
     health: Any  # (1)      how well the plan of reduction serves
+    sample: Any  # (2 + nq + 2 nu)  loss of digits, t, q, u and u' of an evaluation that is looked at, see samples.py
 
 
 def mechanism_memory(
@@ -87,15 +90,17 @@ def mechanism_memory(
     if plan:
         work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
     elif division is not None:
-        work = shared_rows.work_rows(system, division)
+        work = shared_rows.work_rows(system, division) + 2 * nu
     else:
         trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle
-    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals
+    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals + sample_rows(system)
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
+    if algorithm == "multipliers":
+        lend(system, memory)
     if division is not None:
         memory[DIVISION : DIVISION + 1].view(np.int64)[0] = division.ctypes.data
     return memory
@@ -153,7 +158,8 @@ def open_parts(x):
     f, n = take(x.buffer, n, 6 * m.nb * motions)
     needed, n = take(x.buffer, n, m.nu * motions)
     health, n = take(x.buffer, n, 1)
-    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health), n
+    sample, n = take(x.buffer, n, own_sample_rows(m))
+    return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health, sample), n
 
 
 @kernel
@@ -238,8 +244,11 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         if algorithm == 1:
             c, _ = composite.take_work(p.m, x.buffer, n)
-            composite.solve(p.m, p.k, p.total, p.wrench, c, udot)
-        else:
+            take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
+        elif is_wanted(p.sample):
+            w, _ = take_work(p.m, x.buffer, n)
+            take_loss(p.sample, articulated.solve(p.m, p.k, p.total, p.wrench, w, udot))
+        else:  # compiled without what measures the loss: worth 8 % of an arm
             w, _ = take_work(p.m, x.buffer, n)
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
@@ -305,6 +314,7 @@ def accelerate_here(x, t, q, u, udot):
         power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
         if p.F.ndriven > 0:
             power = power + drive(p, u, udot)
+    take_state(p.m, p.sample, t, q, u, udot)
     return power
 
 

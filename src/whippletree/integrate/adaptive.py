@@ -24,10 +24,11 @@ from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, k
 from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
 from ..kernels.unpack import unpack
-from .accelerate import impose, make_mechanism, open_scratch, rates, served, singular
+from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates, served, singular
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
+from .samples import keep_sample, sample_next
 from .stabilize import PROJECTION
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
 from .tableau import Tableau
@@ -156,9 +157,12 @@ def write_row(m, y, row, Q, U, W):
 
 
 @entry
-def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm, method, Q, U, W, stop, steps, ask):
+def march(
+    memory, state, tau, call, times, rtol, atol, largest, most, algorithm, method, Q, U, W, samples, stop, steps, ask
+):
     """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status.
 
+    ``samples``: of each row the end of a step since the row before that lost most digits.
     ``ask``: prepare the interpolant of the last step even where no row needs it.
     """
     m, buffer = open_scratch(memory, state)
@@ -172,7 +176,7 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
     f, at = take(state, at, width)
     K, at = take(state, at, (method.stages + method.extra) * width)
     dense, at = take(state, at, (4 + method.rows) * width)
-    until, last_stage = times[times.shape[0] - 1], method.stages - 1
+    until, last_stage, sample = times[times.shape[0] - 1], method.stages - 1, open_parts(x)[0].sample
     if c[STEP] == 0.0:  # it begins here
         rates(m, x, c[TIME], y, f)
         c[STEP] = first_step(m, x, c[TIME], y, f, new, view(K, 0, width), rtol, atol, method.control.order)
@@ -216,6 +220,8 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
                 if s == last_stage or singular(x):
                     project(m, new)
                     close(x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    if s == last_stage:
+                        sample_next(sample)
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             c[EVALUATIONS] += last_stage
@@ -234,6 +240,10 @@ def march(memory, state, tau, call, times, rtol, atol, largest, most, algorithm,
             put(f, j, get(K, last_stage * width + j))
         c[FROM], c[LENGTH], c[PREPARED] = c[TIME], h, 0.0
         c[TIME] = until if last else c[TIME] + h
+        keep_sample(sample, samples, row)
+        while row + 1 < times.shape[0] and times[row] < c[TIME]:  # rows that share the step
+            row += 1
+            keep_sample(sample, samples, row)
         done += 1
         if not served(x):
             return PLAN
@@ -305,7 +315,7 @@ class Run:
             with self.plans.at_work():
                 status = march(
                     self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
-                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, stop, steps, ask,
+                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, task.samples, stop, steps, ask,
                 )  # fmt: skip
             if status != PLAN:
                 return status

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics import articulated, divided_loops, multipliers, reduction, reduction_loads, shared_rows
+from ..dynamics import articulated, divided_loops, lending, multipliers, reduction, reduction_loads, shared_rows
 from ..dynamics.division_options import is_division
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.kinematics import place_and_move
@@ -25,10 +25,12 @@ from ..kernels.outside import MOTION_CALL, address_of, numbers_at, rows_at
 from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import axpy, load6, store6
 from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
+from .samples import is_wanted, take_loss
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 COARSE = 1e-8  # beyond, factors are taken anew
 MOST = 8
+POOR_PLAN = 2.0 / reduction.POOR  # loss with pivots that were poor from the start: more than a plan that serves has
 
 
 @kernel
@@ -135,8 +137,10 @@ def solve_constrained(x, t, q, u, udot):
     w, _ = multipliers.take_work(m, E, x.buffer, n)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
-    power, _ = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, udot)
+    measures = is_wanted(p.sample)
+    power, loss = multipliers.solve(m, F, E, p.k, p.signals, q, u, p.total, p.wrench, w, measures, udot)
     put(p.health, 0, 1.0)
+    take_loss(p.sample, loss)
     if F.ndriven > 0:
         apply_constraints(E, p, w.rows.w, w.lam)
     return power
@@ -157,6 +161,7 @@ def solve_reduced(x, t, q, u, udot):
         evaluate_signals(F, t, p.signals)
     well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
     put(p.health, 0, well)
+    take_loss(p.sample, (POOR_PLAN if plan.poor > 0 else 1.0) / well if well > 0.0 else multipliers.BEYOND)
     power = get(p.k.v, 0)
     if F.ns > 0:
         reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
@@ -173,8 +178,9 @@ def solve_divided(x, t, q, u, udot):
     """u' of a divided tree"""
     p, _ = open_parts(x)
     forces = view(p.total, 0, p.total.shape[0] + p.wrench.shape[0])  # wrenches lie behind
-    divided_loops.divided(p.m, 0, q, u, forces, udot)
+    well = divided_loops.divided(p.m, 0, q, u, forces, udot)
     put(p.health, 0, 1.0)
+    take_loss(p.sample, multipliers.BEYOND if well != 0.0 else 1.0)
     return 0.0
 
 
@@ -183,14 +189,28 @@ def solve_divided_loops(x, t, q, u, udot):
     """u' of a divided tree with loops; returns the power of constraints"""
     p, n = open_parts(x)
     m, F, E, _ = open_all(x.memory)
-    w, _ = shared_rows.take_work(m, E, x.buffer, n)
+    w, n = shared_rows.take_work(m, E, x.buffer, n)
+    mine, _ = take(x.buffer, n, 2 * m.nu)
     if F.nf + F.nj == 0:  # else they are there
         place_and_move(m, q, u, p.k)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
     forces = view(p.total, 0, p.total.shape[0] + p.wrench.shape[0])
-    power, _ = divided_loops.solve(m, F, E, p.k, p.signals, q, u, forces, w, udot)
+    power, well = divided_loops.solve(m, F, E, p.k, p.signals, q, u, forces, w, udot)
+    if lending.lends_bodies(m):
+        for j in range(m.nu):
+            put(mine, j, 0.0)
+        for turn in range(MOST):  # each leaves a share of BODY_SHARE or so
+            change = lending.return_inertia(m, p.k, udot, mine, p.total)
+            power, well = divided_loops.solve(m, F, E, p.k, p.signals, q, u, forces, w, udot)
+            if change < lending.RETURNED:
+                break
+            if turn == MOST - 1:
+                put(udot, 0, np.nan)
+        for j in range(m.nu):
+            put(p.total, j, get(p.total, j) - get(mine, j))
     put(p.health, 0, 1.0)
+    take_loss(p.sample, multipliers.BEYOND if well != 0.0 else 1.0)
     if F.ndriven > 0:
         apply_constraints(E, p, w.rows.w, w.lam)
     return power

@@ -51,7 +51,7 @@ def step(m, x, t, q, u, h, own):
 
 # rk4.march with another step: a march that took the step as an argument could not be kept on disk by Numba
 @entry
-def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, steps):
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, samples, trail, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
     m, buffer = open_scratch(memory, state)
     own, n = take(buffer, 0, own_rows(m))
@@ -60,9 +60,9 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, ste
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        remember(m, state)
+        remember(m, x, state)
         work = step(m, x, state[SINCE], q, u, state[LENGTH], own)
-        status = keep(m, x, state, work, times, every, Q, U, W, trail)
+        status = keep(m, x, state, work, times, every, Q, U, W, samples, trail)
         if status != GOING:
             return status
     return GOING

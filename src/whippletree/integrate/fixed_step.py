@@ -8,9 +8,10 @@ import numpy as np
 
 from ..kernels.blocks import checksum
 from ..kernels.lanes import get, inline, kernel, put, view
-from .accelerate import impose, served
+from .accelerate import impose, open_parts, served
 from .plans import Plans
 from .project import close
+from .samples import keep_sample, sample_next
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -46,8 +47,9 @@ def time_of(state):
 
 
 @kernel
-def remember(m, state):
-    """Before a step: when and where it begins"""
+def remember(m, x, state):
+    """Before a step: when and where it begins; its first evaluation is looked at"""
+    sample_next(open_parts(x)[0].sample)
     state[SINCE] = time_of(state)
     ny = m.nq + m.nu + 1
     for j in range(HEAD, HEAD + ny):
@@ -55,7 +57,7 @@ def remember(m, state):
 
 
 @kernel
-def keep(m, x, state, work, times, every, Q, U, W, trail):
+def keep(m, x, state, work, times, every, Q, U, W, samples, trail):
     """After a step: the last one before an output becomes a row of Q, U, W, each one of the trail, in turn; returns a
     status"""
     at = HEAD + m.nq + m.nu
@@ -72,6 +74,7 @@ def keep(m, x, state, work, times, every, Q, U, W, trail):
         for j in range(at + 1 - HEAD):
             trail[n, 1 + j] = state[HEAD + j]
     state[TAKEN] += 1.0
+    keep_sample(open_parts(x)[0].sample, samples, int(state[ROW]))
     if state[STEP] == state[EVERY]:
         row = int(state[ROW])
         for j in range(m.nq):
@@ -135,7 +138,7 @@ class Run:
         if t == self.since:
             return state[HEAD : HEAD + self.task.y.size]
         state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since, 0.0
-        self._march(state, 1, self.trail[:0])
+        self._march(state, 1, self.trail[:0], self.task.samples[:0])
         return state[HEAD : HEAD + self.task.y.size]
 
     def rewound(self) -> np.ndarray:
@@ -149,18 +152,18 @@ class Run:
         """Steps since it began, or began again."""
         return int(self.state[TAKEN])
 
-    def _march(self, state: np.ndarray, steps: int, trail: np.ndarray) -> int:
+    def _march(self, state: np.ndarray, steps: int, trail: np.ndarray, samples: np.ndarray) -> int:
         """So many steps, or fewer where the plan has to be made again."""
         task = self.task
         with self.plans.at_work():
             return self.march(
                 self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
-                task.Q, task.U, task.W, trail, steps,
+                task.Q, task.U, task.W, samples, trail, steps,
             )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
         while steps > 0 and self.row < self.task.t.size:
-            status = self._march(self.state, 1 if self.plans.planned else steps, self.trail)
+            status = self._march(self.state, 1 if self.plans.planned else steps, self.trail, self.task.samples)
             if status not in (GOING, PLAN):
                 return self.failed(status)
             if status == PLAN:

@@ -274,7 +274,7 @@ def copy(n, x, out):
 
 
 @entry
-def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, steps):
+def march(memory, state, tau, call, times, every, algorithm, Q, U, W, samples, trail, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
     m, buffer = open_scratch(memory, state)
     m.header[FACTORS] = 1  # modes one by one: the stiffness added is not seen by interface modes
@@ -292,7 +292,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, ste
     for _ in range(steps):
         if state[ROW] == Q.shape[0]:
             break
-        remember(m, state)
+        remember(m, x, state)
         h, power = state[LENGTH], s.c[POWER]
         s.c[POWER_THEN] = power
         for j in range(m.nu):
@@ -305,7 +305,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, trail, ste
         copy(m.nu, s.u1, u)
         copy(m.nu, s.udot1, s.udot)
         copy(m.nu, s.a1, s.a)
-        status = keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W, trail)
+        status = keep(m, x, state, 0.5 * h * (power + s.c[POWER]), times, every, Q, U, W, samples, trail)
         if status != GOING:
             return status
     return GOING

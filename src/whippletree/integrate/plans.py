@@ -15,6 +15,7 @@ import numpy as np
 
 from ..dynamics.divide import Planned, planned_run
 from ..dynamics.division_options import is_division
+from ..dynamics.functions import forward_dynamics
 from ..dynamics.live_rows import live_rows
 from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
@@ -35,6 +36,9 @@ class Plans:
         self.division: Planned | None = None
         if is_division(task.algorithm):
             self.division = planned_run(task.system, task.algorithm)
+            if self.division.plan.lent:  # multipliers find motions without inertia, at the start
+                q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
+                forward_dynamics(task.system, q, u, task.tau, t=task.start, algorithm="multipliers")
         self.planned = task.algorithm == "reduction"
         self.width = 1 + task.system.nq if self.planned else 0
         self.plan: Plan | None = None

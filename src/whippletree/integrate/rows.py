@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dynamics.functions import forward_dynamics
 from ..result.records import Change
-from ..result.spans import parts
+from ..result.spans import Samples, parts, samples_beyond
 from .quasi_static import quasi_static_rows, settle
 from .task import Task
 
@@ -36,6 +36,17 @@ def accelerations_of(
     force, name = forces_of(task, tau, t, Q, U), "auto" if changes else task.algorithm
     spans = [(n, s) for n, s in parts(task.system, t, tuple(changes)) if n.stop > n.start]
     return np.concatenate([forward_dynamics(s, Q[n], U[n], force[n], t=t[n], algorithm=name) for n, s in spans])
+
+
+def samples_of(task: Task, tau: Any, rows: slice) -> Samples:
+    """Samples of rows (samples.py), with the joint forces given there."""
+    found = task.samples[rows]
+    if not callable(tau):
+        return Samples(found, task.tau)
+    kept, force = samples_beyond(found, 0.0), np.zeros((len(found), task.system.nu))
+    _, t, Q, U, _ = np.split(found[kept], np.cumsum([1, 1, task.system.nq, task.system.nu]), axis=1)
+    force[kept] = forces_of(task, tau, t[:, 0], Q, U)
+    return Samples(found, force)
 
 
 def settle_start(task: Task, tau: Any) -> None:

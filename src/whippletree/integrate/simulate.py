@@ -31,13 +31,14 @@ from ..system.callbacks import Callback, joint_forces
 from ..system.system import System
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
+from .accuracy import Accuracy
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .cross_check import CrossCheck
 from .events import Event, Watch
 from .friction import free_to_slip
 from .quasi_static import quasi_static_system
-from .rows import accelerations_of, rows_of, settle_rows, settle_start
+from .rows import accelerations_of, rows_of, samples_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .strain import StrainWatch
 from .task import Failure, Task, make_task
@@ -169,19 +170,19 @@ def simulate(
         run = Watch(run, watched) if watched else run
     if on and check:
         raise ModelError("check is for a run on one process", hint="leave out check")
-    second = CrossCheck(task, tau, check, check_action)
+    second, accuracy = CrossCheck(task, tau, check, check_action), Accuracy(task, tau)
     users = [*system.forces.callbacks.values(), *([user] if user else [])]
     if output is None:
         if resume:
             raise ModelError("resume needs the file to go on from", hint="name it as output")
-        return _to_the_end(task, run, tau, progress, users, second, None)
+        return _to_the_end(task, run, tau, progress, users, second, accuracy, None)
     path, every = result_path(output), positive(save_every, "save_every", SAVE_EVERY)
     if resume and run.state is None:
         raise _cannot_resume(integrator)
     with only_writer(path, RESULT):
-        checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau), every)
+        checkpoint = Checkpoint(path, task, run, lambda: _so_far(task, run, tau, accuracy), every)
         done = checkpoint.resume() if resume and path.exists() else None
-        return done or _to_the_end(task, run, tau, progress, users, second, checkpoint)
+        return done or _to_the_end(task, run, tau, progress, users, second, accuracy, checkpoint)
 
 
 def _require_consistent_accelerations(system: System, y: np.ndarray, tau: np.ndarray) -> None:
@@ -222,22 +223,24 @@ def _to_the_end(
     progress: Callable[[Reached], None] | None,
     users: list[Callback],
     second: CrossCheck,
+    accuracy: Accuracy,
     checkpoint: Checkpoint | None,
 ) -> Result:
     """March on and give the Result; whatever ends this early, what was computed is kept."""
     result = None
     try:
-        _march(task, run, progress, users, second, checkpoint)
+        _march(task, run, progress, users, second, accuracy, checkpoint)
         rows = rows_of(task, run)
         settle_rows(task, tau, *rows[:3])
         udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
         attrs = _attrs(task, run, tau, True) | second.attrs()
-        result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+        samples = samples_of(task, tau, slice(rows[0].size))
+        result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
         if checkpoint:
             checkpoint.finish(result)
         return result
     except BaseException as error:
-        error.partial = result or _so_far(task, run, tau)  # type: ignore[attr-defined]
+        error.partial = result or _so_far(task, run, tau, accuracy)  # type: ignore[attr-defined]
         if checkpoint:
             _keep(checkpoint, error)
         raise
@@ -265,6 +268,7 @@ def _march(
     progress: Callable[[Reached], None] | None,
     users: list[Callback],
     second: CrossCheck,
+    accuracy: Accuracy,
     checkpoint: Checkpoint | None,
 ) -> None:
     """To the last row, in chunks of about CHUNK_SECONDS."""
@@ -278,6 +282,7 @@ def _march(
                 raise _raised(run, user)
         strain.look(run.row)
         second.look(run.row, getattr(run, "changes", ()))
+        accuracy.look(run)
         if failure:
             raise _failed(task, failure, run.row - 1)
         spent = max(clock.perf_counter() - begun, 1e-6)
@@ -316,16 +321,16 @@ def _attrs(task: Task, run: Any, tau: Any, complete: bool) -> dict[str, Any]:
     return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
 
 
-def _so_far(task: Task, run: Any, tau: Any) -> Result:
+def _so_far(task: Task, run: Any, tau: Any, accuracy: Accuracy) -> Result:
     """The rows up to now. A function that fails must not cost the rest: then there are no accelerations."""
-    rows = rows_of(task, run)
-    try:
-        settle_rows(task, tau, *rows[:3])
-        udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
-    except Exception:
-        udot = None
+    t, Q, U, W = (x[: accuracy.lost_at] for x in rows_of(task, run))
+    udot = samples = None
+    with suppress(Exception):
+        settle_rows(task, tau, t, Q, U)
+        udot = accelerations_of(task, tau, t, Q, U, getattr(run, "changes", ()))
+        samples = samples_of(task, tau, slice(t.size))
     attrs = _attrs(task, run, tau, False)
-    return Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run))
+    return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
 
 
 def _raised(run: Any, user: Callback) -> BaseException:

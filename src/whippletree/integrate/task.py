@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..system.system import System
+from .samples import no_samples
 from .stabilize import PROJECTION, Stabilization
 
 
@@ -41,6 +42,7 @@ class Task(NamedTuple):
     W: np.ndarray  # (T)         work of all forces that store no energy, since t = 0 (J)
     rtol: float
     atol: float
+    samples: np.ndarray  # (T, 2 + nq + 2 nu)  of each row the evaluation that lost most digits: samples.py
     step: float  # the step of a fixed-step method, the largest step of an adaptive one (s)
     stabilization: Stabilization = PROJECTION
 
@@ -53,6 +55,7 @@ def make_task(
     Q[0], U[0], W[0] = q, u, 0.0
     options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
     y = np.concatenate([q, u, [0.0]])
+    options["samples"] = no_samples(system, algorithm, t.size)
     return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
 
 

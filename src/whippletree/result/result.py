@@ -29,7 +29,17 @@ from .columns import (
     shaped,
 )
 from .records import Change, Occurrence, Switch
-from .spans import Span, along, certificates_along, closure, held_along, motion_along, reactions_along, spans_of
+from .spans import (
+    Samples,
+    Span,
+    along,
+    certificates_along,
+    closure,
+    held_along,
+    motion_along,
+    reactions_along,
+    spans_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,7 +58,8 @@ class Result:
     ``run["hinge.q"]``, ``.u``, ``.udot``, ``.reaction`` of a joint; ``run["arm.position"]``, ``.rotation``,
     ``.velocity`` of a body or named frame, in world axes; ``run["strut.force"]``, ``.power`` of a force;
     ``run["energy"]``, ``["energy.balance"]``, ``["momentum"]``, ``["time"]``, and with loops ``["closure"]``;
-    ``run["residual"]`` bounds the relative error of the accelerations at each output time, by their certificates.
+    ``run["residual"]`` bounds the relative error of the accelerations at each output time and at the worst step since
+    the one before, by their certificates.
     ``names()`` lists them all; one number of a vector is ``run["arm.position.z"]``. Angles are radians, the rest is SI.
     ``events`` happened, in ``changes`` temporary constraints came and went, in ``switches`` reduction chose anew.
     """
@@ -64,6 +75,7 @@ class Result:
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
         events: Iterable[Occurrence] = (),
+        samples: Samples | None = None,
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
@@ -77,6 +89,7 @@ class Result:
         self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
+        self.samples = samples  # evaluations that lost most digits; none of a run that was read
 
     def names(self) -> list[str]:
         """Every name this result answers to."""

@@ -5,17 +5,19 @@ Algorithms of dynamics are loaded by what asks for forces: a window shows a moti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import SimulationError
 from ..model import Constraint, Motion
 from ..model.pose import Vector
 from ..system.system import System
 from .records import Change
 
 if TYPE_CHECKING:
+    from ..dynamics.certificate import Problem
     from ..dynamics.constraint_forces import Held
     from .result import Result
 
@@ -90,17 +92,55 @@ def closure(run: Result) -> np.ndarray:
 
 
 def certificates_along(run: Result) -> np.ndarray:
-    """Bounds of the relative error of the accelerations that the run's algorithm finds, at all times.
+    """Bounds of the relative error of the accelerations that the run's algorithm finds, at all times and at the
+    evaluation that lost most digits since the time before.
 
     inf where it loses them to rounding; of an algorithm that is corrected there, the error before the correction.
     """
-    from ..dynamics.functions import accuracy_of
+    from ..dynamics.functions import accuracy_of, errors_of
 
     name = "auto" if len(run.spans) > 1 else run.attrs.get("algorithm", "auto")
     given = run.given_udot
-    return along(
+    found = along(
         run, lambda s, n: accuracy_of(s, run.q[n], run.u[n], run.t[n], name, None if given is None else given[n])
     )
+    for row, p, udot in sampled(run.system, run.samples, run.changes, "step" in run.attrs):
+        try:
+            worst = errors_of(p, udot, name).max(initial=0.0)
+        except SimulationError:
+            worst = np.inf
+        found[row] = max(found[row], worst)
+    return found
+
+
+class Samples(NamedTuple):
+    """Evaluations of a run, one for each row: integrate/samples.py."""
+
+    rows: np.ndarray  # (T, 2 + nq + 2 nu)  loss of digits, or zero; t, q, u, u'
+    tau: np.ndarray  # (nu) or (T, nu)  joint forces given beside those of the model
+
+
+def samples_beyond(rows: np.ndarray, loss: float) -> np.ndarray:
+    """Which rows have a sample with a larger loss."""
+    return np.flatnonzero((rows[:, 0] > loss) & np.isfinite(rows[:, 1]))
+
+
+def sampled(
+    system: System, samples: Samples | None, changes: Sequence[Change], begins: bool, least: float = 0.0
+) -> Iterator[tuple[int, Problem, np.ndarray]]:
+    """Row, problem and accelerations found of each sample with a larger loss; ``begins``: they are of the begin of
+    a step, not of its end, so that at the time of a change the constraints behind it hold."""
+    from ..dynamics.functions import problems
+
+    rows = samples_beyond(samples.rows, least) if samples is not None else np.zeros(0, int)
+    if samples is None or not rows.size:
+        return
+    columns = np.split(samples.rows[rows], np.cumsum([1, 1, system.nq, system.nu]), axis=1)
+    _, t, q, u, udot = map(np.ascontiguousarray, columns)
+    t, tau = t[:, 0], np.broadcast_to(samples.tau, (len(samples.rows), system.nu))[rows]
+    for span, now in parts(system, np.nextafter(t, np.inf) if begins else t, changes):
+        for n, p in enumerate(problems(now, q[span], u[span], t[span]), start=span.start):
+            yield int(rows[n]), p._replace(forces=p.forces + tau[n]), udot[n]
 
 
 def held_along(run: Result) -> list[Held]:
