@@ -8,20 +8,33 @@ from numba import types
 from numba.extending import intrinsic
 
 from .lanes import LANES, llvm_call
+from .twice import minus, parts, twice_type
 
 NEGATIVE = -1e30  # times a loss that is negative: beyond all limits
+
+
+def _chosen(a: Any, name: str, order: str) -> Any:
+    """Of two numbers of a type the smaller or the larger."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if a is not twice_type:
+            return llvm_call(builder, name, list(args))
+        apart = parts(builder, minus(builder, *args))[0]
+        return builder.select(builder.fcmp_ordered(order, apart, ir.Constant(apart.type, 0.0)), *args)
+
+    return a(a, a), generate
 
 
 @intrinsic
 def smaller(typing_context: Any, a: Any, b: Any) -> Any:
     """The smaller of two floats, or of two registers lane by lane"""
-    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "minnum", list(args))
+    return _chosen(a, "minnum", "<")
 
 
 @intrinsic
 def larger(typing_context: Any, a: Any, b: Any) -> Any:
     """The larger of two floats, or of two registers lane by lane"""
-    return a(a, a), lambda context, builder, sig, args: llvm_call(builder, "maxnum", list(args))
+    return _chosen(a, "maxnum", ">")
 
 
 @intrinsic

@@ -12,7 +12,7 @@ import operator
 import os
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -92,6 +92,18 @@ lanes_type = LanesType()
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
+class Number(NamedTuple):
+    """What a row of an array holds."""
+
+    numba_type: Any
+    stored: Any  # as LLVM loads it
+    shape: tuple[int, ...]  # of doubles
+
+
+# by the rank of an array; twice.py adds its own
+NUMBERS = {1: Number(types.float64, ir.DoubleType(), ()), 2: Number(lanes_type, VECTOR, (LANES,))}
+
+
 @register_model(LanesType)
 class LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, numba_type: Any) -> None:
@@ -161,22 +173,23 @@ _unary(math.sqrt, lambda context, builder, sig, args: llvm_call(builder, "sqrt",
 
 
 def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """The address of element ``index`` of a 1-D array, or of row ``index`` of an (n, LANES) array."""
+    """The address of element ``index`` of a 1-D array, or of row ``index`` of another."""
     data = context.make_array(array_type)(context, builder, array).data
     if array_type.ndim == 1:
         return builder.gep(data, [index])
-    row = builder.gep(data, [builder.mul(index, ir.Constant(index.type, LANES))])
-    return builder.bitcast(row, VECTOR.as_pointer())
+    number = NUMBERS[array_type.ndim]
+    row = builder.gep(data, [builder.mul(index, ir.Constant(index.type, math.prod(number.shape)))])
+    return builder.bitcast(row, number.stored.as_pointer())
 
 
 @intrinsic
 def get(typing_context: Any, array: Any, index: Any) -> Any:
-    """A float or an integer from a 1-D array, a register from an (n, LANES) array."""
+    """A float or an integer from a 1-D array, a register from an (n, LANES) array; of other ranks as NUMBERS says."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.load(pointer_to(context, builder, sig.args[0], *args), align=8)
 
-    return (array.dtype if array.ndim == 1 else lanes_type)(array, types.intp), generate
+    return (array.dtype if array.ndim == 1 else NUMBERS[array.ndim].numba_type)(array, types.intp), generate
 
 
 @intrinsic
@@ -185,7 +198,7 @@ def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         builder.store(args[2], pointer_to(context, builder, sig.args[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, types.float64 if array.ndim == 1 else lanes_type), generate
+    return types.void(array, types.intp, NUMBERS[array.ndim].numba_type), generate
 
 
 @intrinsic
@@ -264,10 +277,11 @@ def take(buffer, start, count):
 def borrow(context: Any, builder: Any, array_type: Any, data: Any, start: Any, count: Any) -> Any:
     """An array over rows of data that somebody else owns."""
     word = start.type
-    width = ir.Constant(word, 1 if array_type.ndim == 1 else LANES)
+    inner = NUMBERS[array_type.ndim].shape
+    width = ir.Constant(word, math.prod(inner))
     eight = ir.Constant(word, 8)
-    shape = [count] if array_type.ndim == 1 else [count, width]
-    strides = [eight] if array_type.ndim == 1 else [builder.mul(width, eight), eight]
+    shape = [count, *(ir.Constant(word, n) for n in inner)]
+    strides = [ir.Constant(word, 8 * math.prod(inner[axis:])) for axis in range(len(shape))]
     result = context.make_array(array_type)(context, builder)
     result.meminfo = ir.Constant(result.meminfo.type, None)
     result.parent = ir.Constant(result.parent.type, None)

@@ -16,6 +16,8 @@ from numba.extending import intrinsic, overload
 
 from .compare import exceeds
 from .lanes import INNER, LANES, VECTOR, get, get_run, inline, llvm_call, put, put_run
+from .twice import twice_type
+from .twice_trig import sincos_twice
 
 # pi/2 in three parts of 33, 33 and 53 bits: n times the first two is exact for |n| < 2^20
 PIO2_1, PIO2_2, PIO2_3 = 1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21
@@ -113,9 +115,20 @@ def arctangent(typing_context: Any, y: Any, x: Any) -> Any:
     return y(y, y), generate
 
 
-@inline
 def sincos(x):
     """(sin x, cos x)"""
+
+
+@overload(sincos, jit_options=INNER | {"forceinline": True})
+def _sincos(x):
+    if x is twice_type:
+        return lambda x: sincos_twice(x)
+    return lambda x: sincos_double(x)
+
+
+@inline
+def sincos_double(x):
+    """The same of doubles, or lane by lane"""
     if exceeds(x, LARGEST):
         return library_sincos(x)
     r, n = reduce_quadrant(x)
