@@ -2,11 +2,12 @@
 
 Whatever algorithm has found u', its error e is that of the equations of motion and of the constraints,
 
-    M e = r + C' mu,    C e = s,    r = tau - (M u' + bias),    s = gamma - C u',
+    M e = r + C' mu,    C e = s,    r = tau + C' lam - (M u' + bias),    s = gamma - C u',
 
-so one solve with the residuals r and s gives the error, and adding it is the repair (iterative refinement). What this
-cannot see is the rounding of the residuals themselves. It is known to a rounding of the terms that they are made of
-(rounding.py): solves with random right-hand sides of that size tell what it can do to u'. The bound is the sum of both.
+so one solve with the residuals r and s gives the error, and adding it is the repair (iterative refinement). Residuals
+have twice the digits (equations.py), so that refinement goes down to the last digit of u'. It is believed where the
+solver of the error equation is: pivots, or known errors that it must find, are measured. What is left is the rounding
+of the System's numbers: solves with the residuals of systems next to it. The bound is the sum of both.
 
 Trees are solved by the articulated-body factors, O(n). Mechanisms with constraints up to ``DENSE`` equations are solved
 densely, in the null space of the constraints, by LAPACK: an independent way; larger ones by the factors of reduction.
@@ -23,31 +24,29 @@ from threadpoolctl import ThreadpoolController
 from ..errors import SimulationError
 from ..system.system import System
 from . import reduction
-from .composite import mass_matrices
-from .composite import workspace as mass_workspace
 from .constraint_forces import shortest_multipliers
 from .constraint_rows import rows_at
-from .evaluate import evaluate, prepare
+from .equations import ROUNDING, Equations, prescribe
+from .evaluate import prepare
 from .inputs import body_of
 from .multipliers import PER_GAP
-from .newton_euler import torques
-from .newton_euler import workspace as torque_workspace
-from .nullspace import rank_tolerance, scaled_rows, spread
-from .operators import pivots, solutions
+from .nullspace import rank_tolerance, scaled_rows
+from .operators import solutions
 from .operators import workspace as solution_workspace
 from .reduction_correct import corrections_of
 from .reduction_loads import loads_of
-from .rounding import ROUNDING, Probe, diagonal_terms, probes_of
 
 DENSE = 400  # degrees of freedom and constraint equations
-PROBES = 7  # right-hand sides of the size of a rounding
-MARGIN = 10.0  # of what the worst probe does: roundings accumulate
+PROBES = 7  # systems that are off by a rounding
+MARGIN = 10.0  # of what the worst of them does: compiling a model rounds more than once
 SPILL = 0.2  # of the worst rounding, which any acceleration may have
-REPAIR = 1e-10  # of the largest acceleration: larger errors are repaired
+LEAST_ROUNDINGS = 32.0  # of the largest acceleration, that any may be off by
+FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
-MOST = 4  # refinements
-LOST = 1e-3  # of a pivot, which may be rounding: nothing that is divided by it can be relied on
+MOST = 12  # refinements
+LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
+TINY = 1e-30  # the same: less is nothing
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
 
 
@@ -65,7 +64,7 @@ class Certificate(NamedTuple):
     algorithm: str  # that found u'
     bound: Any  # of the relative error; (B,) for a batch
     error: np.ndarray  # (nu,) or (B, nu)  of each acceleration, in its unit
-    residual: Any  # of the equations of motion and constraints, relative to their terms
+    residual: Any  # of the equations of motion and constraints, relative to their terms, before any correction
     refinements: Any  # how often u' was corrected
 
 
@@ -79,101 +78,116 @@ class Problem(NamedTuple):
     signals: np.ndarray
 
 
-class Errors(NamedTuple):
-    """Solutions of the error equation for k right-hand sides, and of the first of them what goes with it."""
-
-    e: np.ndarray  # (nu, k)
-    lam: np.ndarray  # (nr)  multipliers
-    rest: np.ndarray  # (nu) residual of the equations of motion beside the multipliers
-    left: np.ndarray  # (nr) what no acceleration can give the constraint equations
-    loss: float  # of the least pivot, relative: how much of it may be rounding
+# ---------------------------------------------------------------- solvers of the error equation
+# solve(r, s) gives e and mu for the columns of r (nu, k) and s (nr, k); missed() is the share of a known error that it
+# does not find, and left(s) what of constraint equations no acceleration can meet.
 
 
-def residual_of(p: Problem, udot: np.ndarray) -> np.ndarray:
-    """(nu) tau - (M u' + bias); zero where a motion is prescribed, which takes what it needs."""
-    nu, motion = p.system.nu, np.concatenate([udot, p.forces[p.system.nu :]])
-    r = p.forces[:nu] - evaluate(torques, torque_workspace, p.system, [p.q, p.u, motion], nu)
-    if "friction" in p.system.features:  # its forces follow multipliers
-        rows = rows_at(p.system, p.q[None], p.u[None], p.signals[None])
-        r = -shortest_multipliers(p.system, rows, -r[None], np.zeros(0, int))[1][0]
-    r[list(p.system.forces.motions)] = 0.0
-    return r
+class _Tree:
+    """M^-1 r by the articulated-body factors; what is prescribed does not move."""
+
+    def __init__(self, p: Problem, equations: Equations) -> None:
+        self.p, self.equations, self.memory = p, equations, solution_workspace(p.system)
+        prescribe(p.system, self.memory)
+        prepare(solutions, 2, 1)
+
+    def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        out = np.zeros(r.size)
+        solutions(self.memory, np.ascontiguousarray(self.p.q), np.ascontiguousarray(r).ravel(), out, 0, 1)
+        return out.reshape(r.shape), s
+
+    def missed(self) -> float:
+        return self.equations.pivot_loss()
+
+    def left(self, s: np.ndarray) -> np.ndarray:
+        return s
 
 
-def _tree(p: Problem, r: np.ndarray) -> Errors:
-    """M^-1 r by the articulated-body factors."""
-
-    def workspace(system: System, lanes: int) -> Any:
-        return solution_workspace(system, lanes, r.shape[1])
-
-    flat = np.ascontiguousarray(r).ravel()
-    e = evaluate(solutions, workspace, p.system, [p.q, flat], flat.size).reshape(r.shape)
-    return Errors(e, np.zeros(0), r[:, 0], np.zeros(0), _pivot_loss(p.system, p.q))
-
-
-def _pivot_loss(system: System, q: np.ndarray) -> float:
-    """Of the articulated-body pivots D, against the composite inertia that they are left of."""
-    if system.nu > DENSE:
-        return 0.0  # of a long chain levers alone would count
-    D = np.zeros(system.nu)
-    prepare(pivots, 1, 1)
-    pivots(solution_workspace(system), np.ascontiguousarray(q), D, 0, 1)
-    if not (D > 0.0).all():
-        return np.inf
-    return float((ROUNDING * diagonal_terms(system, q) / D).max(initial=0.0))
-
-
-def _dense(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
+class _Dense:
     """In the null space of the constraints, by singular values."""
-    system, nu = p.system, p.system.nu
-    free = np.setdiff1d(np.arange(nu), list(system.forces.motions))
-    M = evaluate(mass_matrices, mass_workspace, system, [p.q], nu**2).reshape(nu, nu)[np.ix_(free, free)]
-    rows, held = rows_at(system, p.q, p.u, p.signals), system.constraints.follows < 0
-    C = rows.C[held][:, free]
-    size = scaled_rows(C)[:, None]
-    C, r, s = C / size, r[free], s[held] / size
-    U, d, Vt = np.linalg.svd(C)
-    rank = int((d > rank_tolerance(system, rows)).sum())
-    Y, Z, U, d = Vt[:rank].T, Vt[rank:].T, U[:, :rank], d[:rank, None]
-    part, inner, mu = Y @ (U.T @ s / d), Z.T @ M @ Z, np.zeros((len(C), r.shape[1]))
-    for _ in range(2):  # first multipliers take what they can: in their place it would drown the rest in rounding
-        rest = r + C.T @ mu
-        e = part + Z @ _solve_positive(inner, Z.T @ (rest - M @ part))
-        mu += U @ (Y.T @ (M @ e - rest) / d)
-    terms = np.abs(M)
-    np.fill_diagonal(terms, diagonal_terms(system, p.q)[free])
-    loss = ROUNDING * spread(np.abs(Z.T) @ terms @ np.abs(Z), inner)
-    found = Errors(np.zeros((nu, r.shape[1])), np.zeros(len(held)), np.zeros(nu), np.zeros(len(held)), loss)
-    found.e[free] = e
-    found.lam[held] = (mu / size)[:, 0]
-    found.rest[free] = (r + C.T @ mu)[:, 0]
-    found.left[held] = ((s - C @ e)[:, :1] * size)[:, 0]
-    return found
+
+    def __init__(self, p: Problem, equations: Equations) -> None:
+        system = p.system
+        self.p, self.equations, self.held = p, equations, system.constraints.follows < 0
+        self.free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+        self.M, C = equations.matrices()
+        self.rows, C = rows_at(system, p.q, p.u, p.signals), C[self.held][:, self.free]
+        self.size = scaled_rows(C, self.rows.wrenches[self.held])[:, None]
+        U, d, Vt = np.linalg.svd(C / self.size)
+        rank = int((d > rank_tolerance(system, self.rows)).sum())
+        self.U, self.d, self.Y, self.Z = U[:, :rank], d[:rank, None], Vt[:rank].T, Vt[rank:].T
+        inner = self.Z.T @ self._inner() @ self.Z
+        self.root = 1.0 / np.sqrt(np.where(np.diag(inner) > 0.0, np.diag(inner), 1.0))[:, None]
+        self.inner = inner * self.root * self.root.T  # of unit diagonal
+
+    def _inner(self) -> np.ndarray:
+        return self.M[np.ix_(self.free, self.free)]
+
+    def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, r, s = self._inner(), r[self.free], s[self.held] / self.size
+        part = self.Y @ (self.U.T @ s / self.d)
+        within = self.root * np.linalg.solve(self.inner, self.root * (self.Z.T @ (r - M @ part)))
+        e, mu = np.zeros((self.p.system.nu, r.shape[1])), np.zeros((len(self.held), r.shape[1]))
+        e[self.free] = part + self.Z @ within
+        mu[self.held] = self.U @ (self.Y.T @ (M @ e[self.free] - r) / self.d) / self.size
+        return e, mu
+
+    def missed(self) -> float:
+        """Of errors with as much kinetic energy in each direction, by that energy."""
+        values, V = np.linalg.eigh(self.inner)
+        if not (values > 0.0).all():
+            return np.inf
+        if not len(values):
+            return 0.0
+        scale, back = self.root * V / np.sqrt(values), (V * np.sqrt(values)).T / self.root.T
+        known = np.random.default_rng(1).choice([-1.0, 1.0], (len(values), 2))
+        error = np.zeros((self.p.system.nu, 2))
+        error[self.free] = self.Z @ (scale @ known)
+        found = self.solve(*_differences(self.equations, error))[0][self.free] - error[self.free]
+        return float(np.abs(back @ (self.Z.T @ found)).max())
+
+    def left(self, s: np.ndarray) -> np.ndarray:
+        s, left = s[self.held] / self.size[:, 0], np.zeros(len(self.held))
+        left[self.held] = (s - self.U @ (self.U.T @ s)) * self.size[:, 0]
+        return left
 
 
-def _solve_positive(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A^-1 b, scaled to a unit diagonal."""
-    root = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))[:, None]
-    return root * np.linalg.solve(A * root * root.T, root * b)
+class _Large:
+    """By the factors of reduction, O(n + m)."""
+
+    def __init__(self, p: Problem, equations: Equations) -> None:
+        self.p, self.equations = p, equations
+
+    def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p = self.p
+        lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)  # first: it would drown the rest in rounding
+        rest = np.column_stack([-left, r[:, 1:]])
+        return corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam[:, None]
+
+    def missed(self) -> float:
+        error = np.random.default_rng(1).choice([-1.0, 1.0], (self.p.system.nu, 1))
+        error[list(self.p.system.forces.motions)] = 0.0
+        return float(np.abs(self.solve(*_differences(self.equations, error))[0] - error).max())
+
+    def left(self, s: np.ndarray) -> np.ndarray:
+        return 0.0 * s
 
 
-def _large(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
-    """By the factors of reduction, O(n + m): multipliers first take what they can of the first residual."""
-    lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)
-    rest = np.column_stack([-left, r[:, 1:]])
-    return Errors(corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam, -left, 0.0 * s[:, 0], 0.0)
+def _differences(equations: Equations, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals that accelerations have by known errors (nu, k) alone: M e and C e."""
+    none = np.zeros(equations.system.constraints.count)
+    right = equations.residual(np.zeros(len(error)), none)
+    found = [equations.residual(-e, none) for e in error.T]
+    return tuple(np.column_stack([x[n] - right[n] for x in found]) for n in range(2))  # type: ignore[return-value]
 
 
-def solve_error(p: Problem, r: np.ndarray, s: np.ndarray) -> Errors:
-    """For the columns of r (nu, k) and s (nr, k)."""
-    system = p.system
-    if not system.constraints.count and not system.forces.motions:
-        return _tree(p, r)
-    large = system.nu + system.constraints.count > DENSE and system.features <= reduction.SUPPORTS
-    if large and system.constraints.count:
-        return _large(p, r, s)
-    with _linear_algebra().limit(limits=1):  # threads that wait for busy cores take seconds for what takes milliseconds
-        return _dense(p, r, s)
+def _solver(p: Problem, equations: Equations) -> Any:
+    count = p.system.constraints.count
+    if not count:
+        return _Tree(p, equations)
+    if p.system.nu + count > DENSE and p.system.features <= reduction.SUPPORTS:
+        return _Large(p, equations)
+    return _Dense(p, equations)
 
 
 @cache
@@ -182,76 +196,98 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
+# ---------------------------------------------------------------- certificates
+
+
 def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
-    """u', corrected where its error is more than rounding, and its certificate."""
-    lam, noise, before = np.zeros(p.system.constraints.count), np.zeros(p.system.nu), np.inf
+    """u', corrected to its last digits, and its certificate."""
+    with _linear_algebra().limit(limits=1):  # threads that wait for busy cores take seconds for what takes milliseconds
+        return _certify(p, udot, algorithm)
+
+
+def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
+    equations = Equations(*p)
+    solver = _solver(p, equations)
+    missed = solver.missed()
+    if not missed < LOST:
+        raise _lost(p, algorithm, "the mass matrix, or what constraints leave of it, is lost to rounding", udot)
+    lam, before, residual = np.zeros(p.system.constraints.count), np.inf, 0.0
+    still = equations.residual(0.0 * udot, lam).motion  # tau - bias
+    terms = max(np.abs(p.forces).max(initial=0.0), np.abs(still).max(initial=0.0), LEAST)  # forces that are balanced
+    if p.system.constraints.count:
+        r, s = _residual(p, equations, udot, lam)
+        lam, terms = solver.solve(r, s)[1][:, 0], max(terms, np.abs(r).max(initial=0.0))
+    noise = _noise(p, equations, solver, udot, lam)
+    finest = noise.max(initial=0.0) if p.system.flexible else 0.0  # whose residuals have no more digits
     for refined in range(MOST + 1):
-        r, largest = residual_of(p, udot), np.abs(udot).max(initial=0.0)
-        lacks = _lacks(p, udot, lam)
-        found = solve_error(p, r[:, None], lacks[:, None])
-        e, lam = found.e[:, 0], found.lam
+        largest = np.abs(udot).max(initial=0.0)
+        r, s = _residual(p, equations, udot, lam)
         if refined == 0:
-            probes = probes_of(*p, udot, lam, PROBES)
-            probes.motion[list(p.system.forces.motions)] = 0.0
-            if found.left.any():
-                _require_consistent(p, largest, probes, found.left)
-            noise = MARGIN * np.abs(solve_error(p, probes.motion, probes.rows).e).max(axis=1, initial=0.0)
-        off = np.abs(e).max(initial=0.0)
-        if off <= max(REPAIR * largest, noise.max(initial=0.0)) or refined == MOST or not off < 0.5 * before:
+            residual = max(np.abs(r).max(initial=0.0) / terms, np.abs(s).max(initial=0.0) / max(largest, LEAST))
+            _require_consistent(p, solver, udot, still, solver.left(s[:, 0]))
+        step, mu = solver.solve(r, s)
+        e, off = step[:, 0], np.abs(step).max(initial=0.0)
+        if off <= max(FINEST * largest, finest) or refined == MOST or not off < 0.5 * before:
             break
-        udot, before = udot + e, off
-    noise = np.maximum(noise, SPILL * noise.max(initial=0.0))
-    error = 2.0 * np.abs(e) + noise + ROUNDING * (4.0 * np.abs(udot) + largest)
-    residual = max(_share(found.rest, probes.motion), _share(lacks, probes.rows))
+        udot, lam, before = udot + e, lam + mu[:, 0], off
+    met = np.abs(r).max(initial=0.0) / terms
+    grown = np.abs(mu).max(initial=0.0) > 0.1 * np.abs(lam).max(initial=0.0)
+    if grown and not met <= SETTLED:  # multipliers of constraint equations that are taken for independent, and are not
+        raise _lost(p, algorithm, f"the equations of motion are met to {met:.1e} only", r[:, 0])
+    if not off <= SETTLED * max(largest, LEAST):
+        raise _lost(p, algorithm, f"a correction of {off / largest:.1e} of the largest acceleration stays", e)
+    error = 2.0 * np.abs(e) / (1.0 - missed) + noise + LEAST_ROUNDINGS * ROUNDING * largest + TINY
     worst = error.max(initial=0.0)
-    if off > max(SETTLED * largest, noise.max(initial=0.0)) or not found.loss < LOST:
-        raise _lost(p, algorithm, off / largest if largest else np.inf, found.loss, e)
     if worst >= largest:  # zero within its error
         largest = max(largest, float(np.linalg.norm(p.system.gravity)))
-    bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > 0.0 else 0.0)
+    bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)
     return udot, Certificate(algorithm, bound, error, residual, refined)
 
 
-def _lacks(p: Problem, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """(nr) gamma - C u', of the equations that hold."""
-    if not p.system.constraints.count:
-        return lam
-    return np.where(p.system.constraints.follows < 0, probes_of(*p, udot, lam, 1).lacks, 0.0)
+def _noise(p: Problem, equations: Equations, solver: Any, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    """(nu) What roundings of the System's numbers may do to each acceleration."""
+    near = equations.roundings(udot, lam, PROBES)
+    near.motion[list(p.system.forces.motions)] = 0.0
+    near.rows[p.system.constraints.follows >= 0] = 0.0
+    noise = MARGIN * np.abs(solver.solve(*near)[0]).max(axis=1, initial=0.0)
+    return np.maximum(noise, SPILL * noise.max(initial=0.0))
 
 
-def _lost(p: Problem, algorithm: str, off: float, loss: float, e: np.ndarray) -> Unreliable:
+def _residual(p: Problem, equations: Equations, udot: np.ndarray, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the equations that hold, (nu, 1) and (nr, 1): a prescribed motion takes what it needs, friction follows."""
+    r, s = equations.residual(udot, lam)
+    if "friction" in p.system.features:  # its forces follow multipliers
+        rows = rows_at(p.system, p.q[None], p.u[None], p.signals[None])
+        r = -shortest_multipliers(p.system, rows, -r[None], np.zeros(0, int))[1][0]
+    r[list(p.system.forces.motions)] = 0.0
+    return r[:, None], np.where(p.system.constraints.follows < 0, s, 0.0)[:, None]
+
+
+def _lost(p: Problem, algorithm: str, why: str, e: np.ndarray) -> Unreliable:
     """The complaint about accelerations that cannot be relied on."""
-    if not loss < LOST:
-        why = "a pivot of the mass matrix is the difference of terms that cancel to rounding"
-    else:
-        why = f"a correction of {off:.1e} of the largest acceleration stays, after refinement"
-    j = int(np.argmax(np.abs(e)))
     return Unreliable(
         f"accelerations of '{p.system.name}' by '{algorithm}' are lost to rounding",
         got=why,
-        where=p.system.mechanical(body_of(p.system, "u", j)),
+        where=p.system.mechanical(body_of(p.system, "u", int(np.argmax(np.abs(e))))),
         hint="masses or lengths differ too much for doubles: leave out what is tiny, or weld it to its neighbour",
     )
 
 
-def _share(left: np.ndarray, probes: np.ndarray) -> float:
-    """The largest of what is left of equations, relative to the largest terms that their roundings show."""
-    size = float(np.abs(probes).max(initial=0.0)) / ROUNDING
-    return float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0
-
-
-def _require_consistent(p: Problem, largest: float, probes: Probe, left: np.ndarray) -> None:
+def _require_consistent(p: Problem, solver: Any, udot: np.ndarray, still: np.ndarray, left: np.ndarray) -> None:
     """Refuse constraint equations that contradict each other: what no acceleration can give them is beyond rounding, of
     their terms and of what the terms of the equations of motion would do to them one by one."""
-    system = p.system
-    found = rows_at(system, p.q, p.u, p.signals)
-    masses = np.diag(evaluate(mass_matrices, mass_workspace, system, [p.q], system.nu**2).reshape(system.nu, -1))
-    alone = np.abs(found.C) @ np.where(masses > 0.0, probes.motion_size / np.where(masses > 0.0, masses, 1.0), 0.0)
-    gap = np.abs(found.g).max(initial=0.0) * max(1.0, 1.0 / system.constraints.size)
-    size = np.linalg.norm(found.wrenches, axis=-1).sum(axis=-1) * (largest + float(np.abs(p.u).max(initial=0.0)) ** 2)
-    allowed = (CONTRADICT + PER_GAP * gap) * (probes.row_size + alone + size) + LEAST * max(1.0, largest)
+    if not left.any():
+        return
+    rows, M, largest = solver.rows, np.abs(solver.M), np.abs(udot).max(initial=0.0)
+    C, masses = np.abs(rows.C), np.diag(M)
+    terms = M @ np.abs(udot) + np.abs(p.forces[: p.system.nu]) + np.abs(still)
+    alone = C @ np.where(masses > 0.0, terms / np.where(masses > 0.0, masses, 1.0), 0.0)
+    gap = np.abs(rows.g).max(initial=0.0) * max(1.0, 1.0 / p.system.constraints.size)
+    size = np.linalg.norm(rows.wrenches, axis=-1).sum(axis=-1) * (largest + float(np.abs(p.u).max(initial=0.0)) ** 2)
+    of_rows = C @ np.abs(udot) + np.abs(rows.gamma)
+    allowed = (CONTRADICT + PER_GAP * gap) * (of_rows + size + alone) + LEAST * max(1.0, largest)
     if (np.abs(left) > allowed).any():
-        raise contradiction(system, left, allowed)
+        raise contradiction(p.system, left, allowed)
 
 
 def contradiction(system: System, left: np.ndarray, allowed: np.ndarray) -> SimulationError:

@@ -18,8 +18,8 @@ from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
 from .evaluate import thread_count
+from .partition import GRADED, mass_grading
 from .predict import IN_LANES, LEAST, ON_THREADS, PIVOTED, WITH_FORCES, Use
-from .refine_divided import GRADED, mass_grading
 from .subchain_options import is_cutting
 
 ALGORITHMS: dict[str, ModuleType] = {

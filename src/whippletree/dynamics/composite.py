@@ -29,11 +29,12 @@ from ..kernels.kinematics import kinematics_rows, place, place_and_move, take_ki
 from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take
 from ..kernels.layout import FLEXIBLE
 from ..kernels.outside import MASS, call_flexible
-from ..kernels.spatial import add, add3, dot, load3, load6, mul_rigid, store3, store6
+from ..kernels.spatial import add, add3, angular, dot, dot3, linear, load3, load6, mul_rigid, store3, store6
 from ..kernels.unpack import unpack
 from ..system.system import System
 from .newton_euler import balance
 from .sweep_work import Composite, take_composite
+from .swift import swift_loss
 
 SUPPORTS = {"trees", "flexible", "lanes"}
 
@@ -44,12 +45,13 @@ class Work(NamedTuple):
     f: Any  # (nb, 6)    for the bias force
     x: Any  # (nb, 6)
     zero: Any  # (nu)    no accelerations
+    terms: Any  # (nu)   sizes of the terms of M_jj
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`accelerations` and :func:`mass_matrices`."""
     nb, nu = system.nb, system.nu
-    return make_memory(system, kinematics_rows(system) + 22 * nb + nu + nu * nu + block_rows(system), lanes)
+    return make_memory(system, kinematics_rows(system) + 22 * nb + 2 * nu + nu * nu + block_rows(system), lanes)
 
 
 @inline
@@ -59,7 +61,8 @@ def take_work(m, buffer, n):
     f, n = take(buffer, n, 6 * m.nb)
     x, n = take(buffer, n, 6 * m.nb)
     zero, n = take(buffer, n, m.nu)  # as the memory was made
-    return Work(bodies, M, f, x, zero), n
+    terms, n = take(buffer, n, m.nu)
+    return Work(bodies, M, f, x, zero, terms), n
 
 
 @kernel
@@ -91,6 +94,19 @@ def fill_mass_matrix(m, k, w, M):
                 put(M, j * m.nu + l, entry_jl)
                 put(M, l * m.nu + j, entry_jl)
                 l = m.up[l]
+
+
+@kernel
+def diagonal_terms(m, k, w, M, terms):
+    """Of each M_jj the size of what it is summed up from: the composite inertia about the component's point"""
+    for i in range(1, m.nb):
+        turns = get(w.J, 6 * i) + get(k.J, 6 * i) + get(w.J, 6 * i + 3) + get(k.J, 6 * i + 3)
+        turns = turns + get(w.J, 6 * i + 5) + get(k.J, 6 * i + 5)
+        moves = 3.0 * (get(w.mass, i) + m.mass[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            S = load6(k.S, j)
+            size = turns * dot3(angular(S), angular(S)) + moves * dot3(linear(S), linear(S))
+            put(terms, j, get(M, j * m.nu + j) if m.header[FLEXIBLE] > 0 else size + m.armature[j])
 
 
 @kernel
@@ -129,20 +145,20 @@ def back_substitute(m, M, x):
 
 @kernel
 def solve(m, k, tau, wrench, w, udot):
-    """M udot = tau - bias. Returns the loss: how many roundings of M_jj the least pivot may be off by"""
+    """M udot = tau - bias. Returns the loss: how many roundings of the terms of M_jj the least pivot may be off by"""
     balance(m, k, w.zero, wrench, w.f, w.x, udot)
     for j in range(m.nu):
         put(udot, j, get(tau, j) - get(udot, j))
     fill_mass_matrix(m, k, w.bodies, w.M)
+    diagonal_terms(m, k, w.bodies, w.M, w.terms)
     for j in range(m.nu):
-        put(w.f, j, get(w.M, j * m.nu + j))
         if m.resist[j] == math.inf:  # a prescribed motion: no force moves it
             put(w.M, j * m.nu + j, math.inf + get(w.M, j * m.nu + j))
     factor(m, w.M)
     back_substitute(m, w.M, udot)
     loss = 0.0 * get(k.R, 0)
     for j in range(m.nu):
-        share = get(w.f, j) / get(w.M, j * m.nu + j)
+        share = get(w.terms, j) / get(w.M, j * m.nu + j)
         loss = larger(loss, larger(share, NEGATIVE * share))
     return loss
 
@@ -159,10 +175,12 @@ def accelerations(memory, q, u, forces, udot, start, stop):
     block, n = take_block(m, buffer, n, forces)
     total, loss = 0.0, 0.0
     for s in range(start, stop, states_per_block(buffer)):
-        place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
+        velocities = gather(u, s, block.u)
+        place_and_move(m, gather(q, s, block.q), velocities, k)
         tau, wrench = split_wrench(m, gather(forces, s, block.x))
         out = target(udot, block.out)
-        loss = max(loss, lane_most(solve(m, k, tau, wrench, w, out)))
+        own = solve(m, k, tau, wrench, w, out)
+        loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
         scatter(out, s, udot)
         total += checksum(out) + unit_check(k)
     return total + loss

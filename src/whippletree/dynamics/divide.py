@@ -34,9 +34,9 @@ from .division_options import Division, division, threads_of
 from .division_steps import solve
 from .evaluate import evaluate, thread_count
 from .live_rows import live_rows
-from .refine_divided import GRADED, LOSSY, mass_grading, refined
-from .refine_loops import refined_loops, room
+from .partition import GRADED, LOSSY, mass_grading
 from .strand_loops import knotted
+from .swift import BEYOND
 
 SUPPORTS = {"trees", "loops", "couplings", "constraints"}
 _NOTHING = np.zeros(0)
@@ -101,7 +101,7 @@ class Planned:
         if self.plan.strands and self.plan.inside:
             self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
         self._loops: np.ndarray | None = None
-        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # accelerations are always refined
+        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # always certified
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -119,16 +119,12 @@ class Planned:
                 crew.free.release()
 
     def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
-        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well. It is refined
-        if digits may be lost."""
+        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well, LOST if digits
+        may be lost."""
         if self._loops is None:
             self._loops = loops_memory(self.plan.system, self)
         with self.at_work():
-            well = compiled_loops()(self._loops, q, u, forces, signals, udot)
-            if well >= LOST or (self.graded and well == 0.0):
-                refined_loops(self.plan.system, self._loops, q, u, forces, signals, udot, self.plan.lent)
-                return 0.0
-            return well
+            return compiled_loops()(self._loops, q, u, forces, signals, udot)
 
     def growth(self) -> float:
         """The largest term of I_B L_A in all joins of the last state: times a rounding, what may be lost."""
@@ -148,7 +144,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory) + room(system)
+    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory
@@ -174,21 +170,20 @@ class Divided:
         return Planned(system, self.choice)
 
     def accelerations(self, planned, q, u, forces, signals, udot, start, stop):
-        """As the compiled ones."""
+        """As the compiled ones. The loss is beyond all limits where digits may be lost."""
         Q, U, F, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
-        total, closed = 0.0, live_rows(planned.plan.system).count > 0
+        loss, closed = 0.0, live_rows(planned.plan.system).count > 0
         for s in range(start, stop):
             if closed:
                 one = planned.solve_loops(Q[s], U[s], F[s], S[s], out[s])
             else:
                 one = planned.solve(Q[s], U[s], F[s], out[s])
-                if one == LOST or (planned.graded and one == 0.0):
-                    refined(planned.plan.system, "divide", Q[s], U[s], F[s], out[s])
-                    one = 0.0
-            if one != 0.0:
+            if not np.isfinite(one):
                 _explain_subchain(planned.plan, Q[s], U[s], F[s])
-            total += one
-        return total
+                return np.nan
+            if planned.graded or one >= LOST:
+                loss = BEYOND
+        return loss
 
 
 def _explain_subchain(plan: Plan, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:

@@ -12,8 +12,8 @@ matrix is near 1, and singular only if a motion that the constraints allow has n
 
 Symbols  as in multipliers.py: with Z = D^-1/2 L^-1 R^1/2 and its part F beside the directions Q, the matrix is 1 - F'F.
 
-A division lends inertia to bodies instead, which its passes carry along. In single states refinement returns it; in
-runs the force of it is applied, found anew from u' until it stays.
+A division lends inertia to bodies instead, which its passes carry along. In single states a certificate corrects for
+it; in runs the force of it is applied, found anew from u' until it stays.
 """
 
 import math

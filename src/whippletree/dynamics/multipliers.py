@@ -44,12 +44,14 @@ from . import articulated, sweep_work
 from .lending import Lent, give_back, give_back_row, lend, lent_rows, owe, take_lent
 from .live_rows import live_rows
 from .sliding import slide
+from .swift import BEYOND, largest, swift_loss
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 RANK = 1e-9  # of what a row would be without cancellation: less is rounding
 CLEAR = 1e-13  # of the same: more is not redundant for sure
 WIDE = 1e-2  # a mechanism that is open by more still has its constraints
-BEYOND = 1e30  # a loss that no limit allows
+SLOW = 1e-3  # of gravity: accelerations that the tree has alone, and constraints take away, are compared with no less
+TINY = 1e-140
 PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
 
 
@@ -314,7 +316,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     Returns the power of constraints and, if it ``measures`` that, the loss of digits.
     """
     m.header[FACTORS] = 1  # modes one by one
-    power, loss, rank, force = 0.0, 0.0, 0, tau
+    power, loss, alone, rank, force = 0.0, 0.0, 0.0, 0, tau
     lends = w.lent.tau.shape[0] > 0
     for again in range(2 if lends else 1):
         if again:  # with the forces that lent armature returns
@@ -322,6 +324,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
             give_back(m, w.lent, tau, udot)
             force = w.lent.tau
         loss += articulated.solve(m, k, force, wrench, w.tree, udot)
+        alone = largest(udot) if measures else 0.0
         if E.nr > 0:
             if not again:
                 constrain(m, E, k, signals, q, u, w.rows)
@@ -332,7 +335,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
             correct(m, E, k, w, rank, w.left, udot)
     if E.nr > 0:
         if measures:
-            loss = max(loss, doubt(E, w, rank))
+            loss = max(loss, doubt(E, w, rank), alone / (largest(udot) + SLOW * largest(m.gravity) + TINY))
         for r in range(E.nr):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
@@ -392,5 +395,6 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
         out = target(udot, block.out)
         _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
         scatter(out, s, udot)
-        total, worst = total + checksum(out) + unit_check(k), max(worst, loss)
+        worst = max(worst, loss, swift_loss(speeds, out, 0.0))
+        total += checksum(out) + unit_check(k)
     return total + worst

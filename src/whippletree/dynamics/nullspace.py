@@ -18,10 +18,13 @@ from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_rows import ConstraintRows, rows_at
 from .evaluate import evaluate
-from .multipliers import BEYOND, CLEAR, PER_GAP, RANK, WIDE
+from .multipliers import CLEAR, PER_GAP, RANK, WIDE
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 from .sliding import loads_that_follow
+from .swift import BEYOND
+
+SMALL = 1e-6  # of the largest row: a rounding of 1e-16 is a tenth of RANK then
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
 
@@ -50,11 +53,15 @@ def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np
     return Q[:, rank:], Q[:, :rank]
 
 
-def scaled_rows(C: np.ndarray) -> np.ndarray:
-    """Size of each row of C, 1 where it is rounding."""
+def scaled_rows(C: np.ndarray, wrenches: np.ndarray | None = None) -> np.ndarray:
+    """Size of each row of C, 1 where it is rounding; of a small row not so little that its rounding would count.
+
+    Wrenches (..., 2, 6) say how large the terms of each row are, levers included.
+    """
     size = np.linalg.norm(C, axis=-1)
     largest = size.max(axis=-1, keepdims=True, initial=1.0)
-    return np.where(size > RANK * largest, size, 1.0)
+    terms = largest if wrenches is None else np.maximum(largest, np.linalg.norm(wrenches, axis=-1).sum(axis=-1))
+    return np.where(size > RANK * largest, np.maximum(size, SMALL * terms), 1.0)
 
 
 def solve(
@@ -67,7 +74,7 @@ def solve(
     follows, tolerance = system.constraints.follows, rank_tolerance(system, rows)
     held = follows < 0
     own = rows.C[held]
-    size = scaled_rows(own)
+    size = scaled_rows(own, rows.wrenches[held])
     C = own / size[:, None]
     gamma = rows.gamma[held] / size - C @ given
     Z, Y = split_space(C[:, free], tolerance, method)

@@ -22,6 +22,8 @@ from .live_rows import live_rows
 
 OWN_SIGN = (UNIVERSAL, PLANAR, SPHERICAL, FREE)  # kinds whose formula depends on how the joint was written
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
+GRADED = 1e3  # of mass_grading, from which on accelerations are certified
+LOSSY = 1e6  # the same, from which on no run is begun
 BLUNT = 1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a strand anywhere
 
 
@@ -81,6 +83,31 @@ def carried_over_own(system: System) -> np.ndarray:
     carried[0] = 0.0  # ground holds anything
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(carried > 0.0, carried / mass, 0.0)
+
+
+def mass_grading(system: System) -> tuple[float, int]:
+    """The largest mass that a body carries over its own mass, and which body it is; found once for a System.
+
+    With loops and constraints any body may carry any other: the heaviest one counts. A massless body that carries
+    others counts as GRADED: whether its motions have inertia is a matter of the pose.
+    """
+    known = system.found.get("mass grading")
+    if known is None:
+        known = system.found["mass grading"] = _mass_grading(system)
+    return known
+
+
+def _mass_grading(system: System) -> tuple[float, int]:
+    if system.nb == 1:
+        return 1.0, 0
+    mass, ratio = system.arrays["mass"], carried_over_own(system)
+    if system.constraints.count:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio[1:] = mass.max() / mass[1:]
+    worst = int(np.argmax(np.where(mass > 0.0, ratio, 0.0)))
+    if ratio[worst] < GRADED and np.isinf(ratio).any():
+        return GRADED, int(np.argmax(ratio))
+    return float(ratio[worst]), worst
 
 
 def lightness(system: System) -> np.ndarray:

@@ -35,7 +35,7 @@ from ..kernels.blocks import (
     target,
     unit_check,
 )
-from ..kernels.compare import larger, smaller
+from ..kernels.compare import lane_most, larger, smaller
 from ..kernels.constraint_layout import ROW_NUMBERS
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.force_layout import TINY
@@ -85,6 +85,7 @@ from .reduction_layout import (
     unpack_plan,
 )
 from .reduction_plan import make_plan
+from .swift import swift_loss
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
@@ -238,7 +239,7 @@ def solve(m, F, E, k, plan, signals, q, u, tau, wrench, own, udot):
 def sweep(memory, q, u, forces, signals, udot, health, start, stop):
     """udot of the states start to stop, and of each how well the plan serves it.
 
-    Returns 0 if all is well, else not a number.
+    Returns the loss by fast motion, 0 if all is well, else not a number.
     """
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
@@ -252,7 +253,7 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
     own = take_reduced(m, F, E, buffer, n)
-    total = 0.0
+    total, loss = 0.0, 0.0
     for s in range(start, stop, states_per_block(buffer)):
         coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
         place_and_move(m, coordinates, speeds, k)
@@ -261,8 +262,9 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
         put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
         scatter(out, s, udot)
         scatter(worst, s, health)
+        loss = max(loss, lane_most(swift_loss(speeds, out, 0.0 * get(worst, 0))))
         total += checksum(out) + unit_check(k)
-    return total
+    return total + loss
 
 
 class Planned:
@@ -315,7 +317,7 @@ def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str) -> np.ndarra
     except TypeError:  # not contiguous doubles
         total = None
     waiting.append(planned)
-    believed = planned.plan is planned.trusted and planned.health[0] > POOR
+    believed = planned.plan is not None and planned.plan is planned.trusted and planned.health[0] > POOR
     return udot if total == 0.0 and believed else None
 
 
@@ -333,19 +335,21 @@ def solve_planned(planned, q, u, forces, signals, out, start, stop):
     health = np.empty((q.shape[0], 1))
     total = planned.sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
     poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
-    if total == 0.0 and not poor.size:
+    if np.isfinite(total) and not poor.size:
         return total
+    loss = total if np.isfinite(total) else 0.0
     for s in range(start, stop):
         if s in poor or not np.isfinite(out[s]).all():
-            _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
-    return float(0.0 * out[start:stop].sum())
+            own = _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
+            loss = max(loss, own) if np.isfinite(own) else loss
+    return float(0.0 * out[start:stop].sum()) + loss
 
 
 def _solve_one(planned, q, u, forces, signals, out):
     pose, total = np.concatenate([q, signals]), np.nan
     if planned.plan is not None:
         total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
-    if not (total == 0.0 and planned.health[0] > POOR) and not np.array_equal(pose, planned.pose):
+    if not (np.isfinite(total) and planned.health[0] > POOR) and not np.array_equal(pose, planned.pose):
         planned.choose(q, signals)  # not where this plan was made: there is no better one
         total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
     return total

@@ -40,8 +40,7 @@ from . import articulated
 from .division import Plan
 from .division_options import Division
 from .evaluate import evaluate
-from .partition import Family, blocks
-from .refine_divided import GRADED, mass_grading, refined
+from .partition import GRADED, Family, blocks, mass_grading
 from .subchain_cut import Cut, cut_of
 from .subchain_faces import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
 from .subchain_joints import connect, derive_cuts, gaps
@@ -60,6 +59,7 @@ from .subchain_loads import (
 from .subchain_options import Cutting, cutting
 from .subchain_solver import Alone, CutSolver, Solved
 from .subchain_whole import Room, evaluate_whole
+from .swift import BEYOND
 
 SUPPORTS = {"trees"}
 MOST_GROWTH = 1e5
@@ -296,14 +296,14 @@ class Subchains:
         return Pieces(cut_of(system, self.choice), self.choice) if system.nb > 1 else None
 
     def accelerations(self, pieces, q, u, forces, udot, start, stop):
-        """As the compiled ones."""
+        """As the compiled ones. The loss is beyond all limits where digits may be lost."""
         Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
-        total = 0.0
+        loss = BEYOND if pieces and mass_grading(pieces.cut.system)[0] >= GRADED else 0.0
         for s in range(start, stop if pieces else start):
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])
                 if one == 0.0:
-                    self._refine(pieces, Q[s], U[s], F[s], out[s], pieces.growth() > MOST_GROWTH)
+                    loss = BEYOND if pieces.growth() > MOST_GROWTH else loss
                     continue
             pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
@@ -312,13 +312,8 @@ class Subchains:
             pieces.solver.forget()
             pieces.solve()
             pieces.answer_tree(out[s])
-            self._refine(pieces, Q[s], U[s], F[s], out[s])
-            total += float((0.0 * out[s]).sum())
-        return total
-
-    def _refine(self, pieces: Pieces, q: Any, u: Any, forces: Any, udot: np.ndarray, lost: bool = False) -> None:
-        if (lost or mass_grading(pieces.cut.system)[0] >= GRADED) and np.isfinite(udot).all():
-            refined(pieces.cut.system, "subchains", q, u, forces, udot)
+            loss += float((0.0 * out[s]).sum())
+        return loss
 
 
 def _explain(pieces: Pieces, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:

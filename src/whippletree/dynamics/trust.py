@@ -15,18 +15,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelWarning
+from ..errors import ModelWarning, SimulationError
 from ..system.system import System
 from . import reduction
 from .certificate import DENSE, Certificate, Problem, Unreliable, certify
-from .extended import certify_extended
-from .multipliers import BEYOND
+from .constraint_rows import rows_at
+from .multipliers import RANK
+from .nullspace import split_space
+from .swift import BEYOND
 
 LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
-FINE = 1e-9  # error with which a larger loss is believed from then on
-POOR = 1e-6  # bound above which the caller is warned
+UNEVEN = 1e2  # the same where lengths or masses differ so much that levers cancel in forces too
+LENGTHS, MASSES = 1e4, 1e6  # the largest over the least, from which on they do
+FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
+FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
+PROMISED = 1e-9  # error that a plain call stays below; beyond, the caller is warned
+POOR = 1e-6  # the same of flexible bodies
+FALL = 0.1  # of gravity: accelerations are compared with no less
+SWIFT = 100.0  # rad/s or m/s at least, at which a pose is tried
 RISE = 4.0  # of a loss that was fine
-SQUARED = 100.0  # orthonormal bases mix light and heavy coordinates
 BEGUN = 2.0 * LIMIT  # a loss that is looked at once
 
 
@@ -40,16 +47,43 @@ class Solved(NamedTuple):
     forces: np.ndarray
     signals: np.ndarray
     udot: np.ndarray
+    way: str  # the algorithm with its options
 
     def states(self) -> list[tuple[Problem, np.ndarray]]:
         """Of each state the problem and its accelerations."""
-        columns = (np.atleast_2d(x) for x in self[2:])
+        columns = (np.atleast_2d(x) for x in self[2:7])
         return [(Problem(self.system, *state), udot) for *state, udot in zip(*columns, strict=True)]
 
 
-def loss_limit(system: System, algorithm: str) -> float:
-    """The loss up to which accelerations are believed."""
-    return system.found.get(("loss", algorithm), LIMIT)
+def loss_limit(system: System, way: str) -> float:
+    """The loss up to which accelerations by an algorithm with its options are believed."""
+    limit = system.found.get(("loss", way))
+    return _first_limit(system) if limit is None else limit
+
+
+def _first_limit(system: System) -> float:
+    """By how far lengths and masses of the System differ; found once."""
+    if "first limit" not in system.found:
+        a = system.arrays
+        masses = a["mass"][a["mass"] > 0.0]
+        turns = np.sqrt(np.abs(a["inertia"][a["mass"] > 0.0][:, [0, 3, 5]]) / masses[:, None])  # radii of gyration
+        numbers = system.constraints.arrays["numbers"]
+        places = [np.linalg.norm(x, axis=1) for x in (a["pt"], a["com"], numbers[:, 18:21], numbers[:, 21:24])]
+        lengths = np.concatenate([[1.0], turns.ravel(), *places])  # m/s^2 and rad/s^2 are compared too: 1 m
+        uneven = lengths.max() > LENGTHS * lengths[lengths > 0.0].min()
+        uneven = uneven or (masses.size and masses.max() > MASSES * masses.min())
+        system.found["first limit"] = UNEVEN if uneven else LIMIT
+    return system.found["first limit"]
+
+
+def promised(system: System) -> float:
+    """The bound of the error with which a solve is believed: those of flexible bodies are larger than their errors."""
+    return POOR if system.flexible else PROMISED
+
+
+def fine_for(system: System) -> float:
+    """The error with which a solve is believed: roundings add up along a chain."""
+    return FINE * max(FEW, system.nu)
 
 
 def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
@@ -66,23 +100,11 @@ def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
 
 
 def _certify(problem: Problem, udot: np.ndarray, algorithm: str, auto: bool) -> tuple[np.ndarray, Certificate]:
-    """By residuals in doubles; where these say too little of a tree of rigid bodies, in twice the digits.
-
-    "auto" goes on with another algorithm where one is lost to rounding.
-    """
-    system, proof = problem.system, None
+    """Of one state. "auto" goes on with another algorithm where one is lost to rounding."""
     try:
-        right, proof = certify(problem, udot.copy(), algorithm)
-        if proof.bound < FINE:
-            return right, proof
+        return certify(problem, udot.copy(), algorithm)
     except Unreliable as lost:
         failure = lost
-    if not (system.constraints.count or system.flexible):
-        found = certify_extended(problem, udot, algorithm)
-        if found is not None and (proof is None or found[1].bound < proof.bound):
-            return found
-    if proof is not None:
-        return right, proof
     for name, other in _others(problem, algorithm) if auto else ():
         try:
             return certify(problem, other, name)
@@ -96,7 +118,7 @@ def _others(problem: Problem, algorithm: str) -> Any:
     from .functions import solve_again
 
     for name in ("reduction", "multipliers", "nullspace", "articulated", "composite"):
-        udot = None if name == algorithm else solve_again(problem, name)
+        udot = None if name == algorithm else solve_again(problem, name, name)
         if udot is not None:
             yield name, udot
 
@@ -104,20 +126,20 @@ def _others(problem: Problem, algorithm: str) -> Any:
 def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     """Accelerations that are believed, or corrected."""
     system, name = solved.system, solved.algorithm
-    if name == "reduction":
+    if name == "reduction" and loss < BEYOND:
         return _by_trusted_plan(solved, auto)
     if name in ("divide", "subchains"):  # what they lose in loops, and by levers, is not measured by their passes
         small = 0 < system.constraints.count <= DENSE - system.nu
         loss = max(loss, BEYOND if small else BEGUN)
-    elif name == "nullspace":
-        loss *= SQUARED
-    if loss <= loss_limit(system, name):
+    elif name == "nullspace":  # orthonormal bases mix light and heavy coordinates
+        loss = np.inf
+    if loss <= loss_limit(system, solved.way):
         return solved.udot
     udot, proof = certified(solved, auto)
-    bound = float(np.max(proof.bound, initial=0.0))
-    if _apart(solved.udot, udot) + bound < FINE and loss < BEYOND and name != "nullspace":
-        system.found["loss", name] = RISE * loss
-    _warn(system, proof.algorithm, bound)
+    if loss < BEYOND and _fine(solved, udot, proof) and _fine_in_motion(_row(solved, 0)):
+        system.found["loss", solved.way] = RISE * loss
+        return solved.udot  # to the bit what later calls return
+    _warn(system, proof, udot)
     return udot
 
 
@@ -133,27 +155,65 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
         state = _row(solved, int(rows[0]) if rows.size else 0)
         udot, proof = certified(state, auto)
-        if _apart(state.udot, udot) + proof.bound < FINE and rows.size:
+        if rows.size and _fine(state, udot, proof) and _fine_in_motion(state):
             planned.trusted = planned.plan
             continue
-        _warn(system, proof.algorithm, float(proof.bound))
+        _warn(system, proof, udot)
+        if one and not rows.size:
+            planned.plan = None  # the next state has a plan of its own, which may be believed
         return udot if one else certified(solved, auto)[0]
     return solved.udot
 
 
-def _apart(first: np.ndarray, second: np.ndarray) -> float:
-    """The largest difference of accelerations, relative to the largest of its state."""
-    off, size = (np.abs(x).max(axis=-1, initial=0.0) for x in (first - second, second))
-    return float(np.max(off / np.where(size > 0.0, size, 1.0), initial=0.0))
+def _fine(solved: Solved, right: np.ndarray, proof: Certificate) -> bool:
+    """Whether the accelerations needed no correction."""
+    system = solved.system
+    apart = np.abs(solved.udot - right).max(axis=-1, initial=0.0) / scale_of(system, right)
+    return _bound(system, proof, right) < promised(system) and float(np.max(apart, initial=0.0)) < fine_for(system)
+
+
+def _fine_in_motion(solved: Solved) -> bool:
+    """Whether the algorithm finds as much in the same pose at high velocities, relative to their terms."""
+    from .functions import solve_again
+
+    system, size = solved.system, max(SWIFT, float(np.abs(solved.u).max(initial=0.0)))
+    u = np.random.default_rng(1).normal(size=solved.u.shape)
+    if 0 < system.constraints.count <= DENSE - system.nu:  # that constraints allow
+        Z, _ = split_space(rows_at(system, solved.q, solved.u, solved.signals).C, RANK)
+        u = Z @ (Z.T @ u)
+    elif system.constraints.count and solved.u.any():
+        u = solved.u / np.abs(solved.u).max()
+    problem, _ = solved._replace(u=size * u).states()[0]
+    udot = solve_again(problem, solved.algorithm, solved.way)
+    if udot is None:
+        return False
+    try:
+        right, _ = certify(problem, udot, solved.algorithm)
+    except SimulationError:
+        return False
+    terms = max(float(np.square(problem.u).max(initial=0.0)), float(scale_of(system, right)))
+    return bool(np.abs(udot - right).max(initial=0.0) < fine_for(system) * terms)
+
+
+def scale_of(system: System, udot: np.ndarray) -> Any:
+    """The largest acceleration of each state, and no less than a share of gravity: in equilibrium all are rounding."""
+    size = np.maximum(np.abs(udot).max(axis=-1, initial=0.0), FALL * float(np.linalg.norm(system.gravity)))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _bound(system: System, proof: Certificate, udot: np.ndarray) -> float:
+    """The largest bound of an error, relative to the largest acceleration of its state."""
+    return float(np.max(np.abs(proof.error).max(axis=-1, initial=0.0) / scale_of(system, udot), initial=0.0))
 
 
 def _row(solved: Solved, n: int) -> Solved:
-    return Solved(solved.system, solved.algorithm, *(np.atleast_2d(x)[n] for x in solved[2:]))
+    return solved._replace(**{name: np.atleast_2d(getattr(solved, name))[n] for name in Solved._fields[2:7]})
 
 
-def _warn(system: System, algorithm: str, bound: float) -> None:
+def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
     """Once for a System: accelerations that are known to a few digits only."""
-    if bound > POOR and not system.found.get("warned of digits"):
+    bound = _bound(system, proof, udot)
+    if bound > promised(system) and not system.found.get("warned of digits"):
         system.found["warned of digits"] = True
-        said = f"accelerations of '{system.name}' by '{algorithm}' are exact to {bound:.1e} of the largest only"
+        said = f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
         warnings.warn(f"{said}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)

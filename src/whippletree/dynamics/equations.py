@@ -1,0 +1,190 @@
+"""The equations of motion and of the constraints at one state: residuals, and what roundings do to them.
+
+Of rigid bodies residuals have twice the digits (residual.py), so that their own rounding plays no part. What is left is
+the rounding of the System's numbers when its model was compiled: residuals of systems that are off by one rounding. Of
+flexible bodies residuals are made of doubles, and roundings are those of the terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from ..kernels.constraint_layout import FRAMES
+from ..kernels.layout import COUNTS, lengths
+from ..kernels.twice import room
+from ..model import Model
+from ..system.system import System
+from .composite import mass_matrices
+from .composite import workspace as mass_workspace
+from .constraint_rows import rows_at
+from .evaluate import evaluate, prepare
+from .newton_euler import torques
+from .newton_euler import workspace as torque_workspace
+from .operators import pivots
+from .operators import workspace as pivot_workspace
+from .residual import exact_matrices, exact_pivots, residuals, workspace
+
+ROUNDING = 2.0**-53
+UNMOVED = 1e150  # kg m^2 or kg
+_NUMBERS, _TWICE = types.Array(types.float64, 1, "C"), types.Array(types.float64, 3, "C")
+
+
+@cache
+def _compiled(entry: Any, inputs: int) -> Any:
+    """An entry, compiled for what it takes and for nothing else."""
+    entry.compile((_NUMBERS, _TWICE, *[_NUMBERS] * inputs))
+    return entry
+
+
+class Residual(NamedTuple):
+    """Of the equations of motion (nu) or (nu, k), and of the constraint equations (nr) or (nr, k)."""
+
+    motion: np.ndarray
+    rows: np.ndarray
+
+
+class Equations:
+    """The equations of one state: q, u, forces (tau, then wrenches on bodies if any) and functions of time."""
+
+    def __init__(self, system: System, q: np.ndarray, u: np.ndarray, forces: np.ndarray, signals: np.ndarray) -> None:
+        self.system, self.state = system, [np.ascontiguousarray(x) for x in (q, u, forces, signals)]
+        if system.flexible:
+            self._by_matrices()
+        else:
+            self.memory, self.buffer = workspace(system)
+
+    def residual(self, udot: np.ndarray, lam: np.ndarray) -> Residual:
+        """At accelerations and multipliers."""
+        return self._split(self._residual(None if self.system.flexible else self.memory, udot, lam))
+
+    def roundings(self, udot: np.ndarray, lam: np.ndarray, count: int) -> Residual:
+        """(nu, count) and (nr, count): how residuals change if numbers of the System are off by one rounding."""
+        rng = np.random.default_rng(count)
+        if self.system.flexible:
+            C = np.abs(self.rows.C)
+            motion = np.abs(self.M) @ np.abs(udot) + np.abs(self.bias) + np.abs(self.forces) + np.abs(lam) @ C
+            terms = ROUNDING * np.concatenate([motion, C @ np.abs(udot) + np.abs(self.rows.gamma)])
+            return self._split(terms[:, None] * rng.choice([-1.0, 1.0], (terms.size, count)))
+        sizes = _sizes(self.system, self.memory.size)
+        computed = np.flatnonzero(sizes)
+        exact, out = self._residual(self.memory, udot, lam), []
+        for _ in range(count):
+            memory = self.memory.copy()
+            memory[computed] += ROUNDING * sizes[computed] * rng.choice([-1.0, 1.0], computed.size)
+            out.append(self._residual(memory, udot, lam) - exact)
+        return self._split(np.array(out).T)
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        """M (nu, nu) and C (nr, nu)."""
+        if self.system.flexible:
+            return self.M, self.rows.C
+        nu, nr = self.system.nu, self.system.constraints.count
+        M, C, (q, u, _, signals) = np.zeros((nu, nu)), np.zeros((nr, nu)), self.state
+        buffer = room(self.buffer.shape[0] + nu * (nu + nr))
+        _compiled(exact_matrices, 5)(self.memory, buffer, q, u, signals, M.ravel(), C.ravel())
+        return M, C
+
+    def pivot_loss(self) -> float:
+        """The largest relative error of an articulated-body pivot in doubles; inf where one is not positive."""
+        D, exact = np.zeros((2, self.system.nu))
+        memory = pivot_workspace(self.system)
+        prescribe(self.system, memory)
+        prepare(pivots, 1, 1)
+        pivots(memory, self.state[0], D, 0, 1)
+        if self.system.flexible:
+            loss = ROUNDING * np.abs(np.diag(self.M)) / D
+            return float(loss.max(initial=0.0)) if (D > 0.0).all() else np.inf
+        _compiled(exact_pivots, 2)(memory, self.buffer, self.state[0], exact)
+        if not ((D > 0.0) & (exact > 0.0)).all():
+            return np.inf
+        return float(np.abs(D / exact - 1.0).max(initial=0.0))
+
+    def _residual(self, memory: Any, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        if self.system.flexible:
+            motion = self.forces - self._needed(udot) + lam @ self.rows.C
+            return np.concatenate([motion, self.rows.gamma - self.rows.C @ udot])
+        out = np.empty(self.system.nu + self.system.constraints.count)
+        _compiled(residuals, 7)(memory, self.buffer, *self.state, udot, lam, out)
+        return out
+
+    def _by_matrices(self) -> None:
+        """What residuals of flexible bodies are made of."""
+        system, (q, u, forces, signals) = self.system, self.state
+        self.forces, self.rows = forces[: system.nu], rows_at(system, q, u, signals)
+        self.M = evaluate(mass_matrices, mass_workspace, system, [q], system.nu**2).reshape(system.nu, system.nu)
+        self.bias = self._needed(np.zeros(system.nu))
+
+    def _needed(self, udot: np.ndarray) -> np.ndarray:
+        """M u' + bias, less wrenches."""
+        q, u, forces, _ = self.state
+        motion = np.concatenate([udot, forces[self.system.nu :]])
+        return evaluate(torques, torque_workspace, self.system, [q, u, motion], self.system.nu)
+
+    def _split(self, both: np.ndarray) -> Residual:
+        return Residual(both[: self.system.nu], both[self.system.nu :])
+
+
+def prescribe(system: System, memory: np.ndarray) -> None:
+    """Give prescribed motions so much armature in a memory that nothing moves them."""
+    counts = lengths(system.nb, system.nu, system.nc)
+    start = COUNTS + sum(list(counts.values())[: list(counts).index("armature")])
+    memory[start + np.array(list(system.forces.motions), int)] = UNMOVED
+
+
+# ---------------------------------------------------------------- numbers that rounding has touched
+
+COMPUTED = {"Rt": 9, "pt": 3, "base": 3, "com": 3, "inertia": 6}  # and how many are one rotation, vector, tensor
+
+
+def _sizes(system: System, count: int) -> np.ndarray:
+    """Of each number in the memory that compiling the model may have rounded, the size of its terms; 0 of others."""
+    if "sizes" not in system.found:
+        system.found["sizes"] = _found_sizes(system, count)
+    return system.found["sizes"]
+
+
+def _found_sizes(system: System, count: int) -> np.ndarray:
+    sizes, n, typed = np.zeros(count), COUNTS, _typed(system.model)
+    for name, length in lengths(system.nb, system.nu, system.nc).items():
+        if name in COMPUTED:
+            sizes[n : n + length] = _term_sizes(system.arrays[name].reshape(-1, COMPUTED[name]), typed).ravel()
+        n += length
+    numbers = system.constraints.arrays["numbers"]  # they come last
+    within, start = np.zeros_like(numbers), system.packed.size + system.constraints.packed.size - numbers.size
+    for part in (slice(0, 9), slice(9, 18), slice(18, 21), slice(21, FRAMES)):
+        within[:, part] = _term_sizes(numbers[:, part], typed)
+    sizes[start : start + within.size] = within.ravel()
+    return sizes
+
+
+def _term_sizes(rows: np.ndarray, typed: np.ndarray) -> np.ndarray:
+    """The length of a row for each of its numbers but those that are exact: as the model has them, or 0, 1 and -1.
+
+    A number that is less than a rounding of it is at most rounding altogether.
+    """
+    size = np.linalg.norm(rows, axis=1, keepdims=True) / (np.sqrt(3.0) if rows.shape[1] == 9 else 1.0)
+    return np.where(np.isin(np.abs(rows), typed), 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
+
+
+def _typed(model: Model) -> np.ndarray:
+    """The sizes of all numbers of a model as they were typed."""
+    found = {0.0, 1.0}
+
+    def gather(x: Any) -> None:
+        if isinstance(x, float | int):
+            found.add(abs(float(x)))
+        elif isinstance(x, tuple | list | np.ndarray):
+            for part in x:
+                gather(part)
+        elif is_dataclass(x):
+            for part in fields(x):
+                gather(getattr(x, part.name))
+
+    for part in (model.bodies, model.joints, model.constraints, model.frames):
+        gather(list(part.values()))
+    return np.array(sorted(found))
