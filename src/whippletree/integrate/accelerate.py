@@ -92,7 +92,7 @@ def mechanism_memory(
     elif division is not None:
         work = shared_rows.work_rows(system, division) + 2 * nu
     else:
-        trees = {"articulated": work_rows(system), "composite": 22 * nb + nu + nu * nu}
+        trees = {"articulated": work_rows(system), "composite": 22 * nb + 2 * nu + nu * nu}
         work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle

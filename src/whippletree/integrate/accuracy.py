@@ -11,8 +11,8 @@ from ..dynamics import reduction
 from ..dynamics.choose import choose
 from ..dynamics.functions import errors_of
 from ..dynamics.inputs import body_of
-from ..dynamics.multipliers import BEYOND
-from ..dynamics.trust import FINE, RISE, loss_limit
+from ..dynamics.swift import BEYOND
+from ..dynamics.trust import RISE, loss_limit, promised
 from ..errors import ModelWarning, SimulationError
 from ..result.spans import sampled
 from .quasi_static import quasi_static_rows
@@ -69,15 +69,14 @@ class Accuracy:
             ) from lost
         j = int(np.argmax(errors)) if errors.size else 0
         worst = float(errors.max(initial=0.0))
+        fine = worst < promised(system)
         if loss < BEYOND:
-            self.limit = max(self.usual, RISE * loss if worst < FINE else loss)
-        if worst < FINE:
+            self.limit = max(self.usual, RISE * loss if fine else loss)
+        if fine:
             task.system.found["certified run", self.name] = True
-            if self.name not in UNMEASURED:
-                task.system.found["loss", self.name] = max(self.limit, loss_limit(task.system, self.name))
         if task.samples[0, LOSS] > 0.0:  # a large system
             task.samples[0, LOSS] = max(self.limit, task.samples[0, LOSS])
-        if worst > task.rtol and not self.warned:
+        if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warned:
             self.warned = True
             said = f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
             where = system.mechanical(body_of(system, "u", j))

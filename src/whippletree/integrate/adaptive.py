@@ -28,7 +28,7 @@ from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates,
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
-from .samples import keep_sample, sample_next
+from .samples import keep_sample, sample_anyway, sample_next
 from .stabilize import PROJECTION
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
 from .tableau import Tableau
@@ -43,8 +43,8 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
 # interpolant, of which the first is y where it began, and whether the others are prepared; and the last step that was
-# not near a pose where loops lose rank
-ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM = range(6, 15)
+# not near a pose where loops lose rank; and whether y' is of a plan that did not serve
+ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM, STALE = range(6, 16)
 HEAD = 2 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN = range(5)
 
@@ -184,6 +184,12 @@ def march(
         c[WORST] = first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
             return NOT_FINITE
+    elif c[STALE] != 0.0:
+        sample_anyway(sample)
+        rates(m, x, c[TIME], y, f)
+        c[EVALUATIONS] += 1.0
+        keep_sample(sample, samples, min(int(c[ROW]), times.shape[0] - 1))
+    c[STALE] = 0.0
     done = 0
     while True:
         row = int(c[ROW])
@@ -246,6 +252,7 @@ def march(
             keep_sample(sample, samples, row)
         done += 1
         if not served(x):
+            c[STALE] = 1.0
             return PLAN
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..dynamics import articulated, divided_loops, lending, multipliers, reduction, reduction_loads, shared_rows
 from ..dynamics.division_options import is_division
+from ..dynamics.swift import BEYOND
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
@@ -25,7 +26,7 @@ from ..kernels.outside import MOTION_CALL, address_of, numbers_at, rows_at
 from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import axpy, load6, store6
 from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
-from .samples import is_wanted, take_loss
+from .samples import is_wanted, is_wanted_anyway, take_loss
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 COARSE = 1e-8  # beyond, factors are taken anew
@@ -161,7 +162,10 @@ def solve_reduced(x, t, q, u, udot):
         evaluate_signals(F, t, p.signals)
     well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
     put(p.health, 0, well)
-    take_loss(p.sample, (POOR_PLAN if plan.poor > 0 else 1.0) / well if well > 0.0 else multipliers.BEYOND)
+    if well > reduction.POOR:  # else it is done again by another plan
+        take_loss(p.sample, (POOR_PLAN if plan.poor > 0 else 1.0) / well)
+    elif is_wanted_anyway(p.sample) and plan.poor == 0:
+        take_loss(p.sample, BEYOND)
     power = get(p.k.v, 0)
     if F.ns > 0:
         reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
@@ -180,7 +184,7 @@ def solve_divided(x, t, q, u, udot):
     forces = view(p.total, 0, p.total.shape[0] + p.wrench.shape[0])  # wrenches lie behind
     well = divided_loops.divided(p.m, 0, q, u, forces, udot)
     put(p.health, 0, 1.0)
-    take_loss(p.sample, multipliers.BEYOND if well != 0.0 else 1.0)
+    take_loss(p.sample, BEYOND if well != 0.0 else 1.0)
     return 0.0
 
 
@@ -210,7 +214,7 @@ def solve_divided_loops(x, t, q, u, udot):
         for j in range(m.nu):
             put(p.total, j, get(p.total, j) - get(mine, j))
     put(p.health, 0, 1.0)
-    take_loss(p.sample, multipliers.BEYOND if well != 0.0 else 1.0)
+    take_loss(p.sample, BEYOND if well != 0.0 else 1.0)
     if F.ndriven > 0:
         apply_constraints(E, p, w.rows.w, w.lam)
     return power

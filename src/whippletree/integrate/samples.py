@@ -18,7 +18,7 @@ from ..kernels.lanes import get, inline, kernel, put
 from ..system.system import System
 
 LOSS, TIME, STATE = range(3)
-WANTED = -1.0  # in place of a loss
+WANTED, WANTED_ANYWAY = -1.0, -2.0  # in place of a loss; the latter where no better plan is to be had
 SMALL = 400  # degrees of freedom: samples of more are kept beyond the limit only, lest they double a run's memory
 
 
@@ -33,6 +33,16 @@ own_sample_rows = inline(sample_rows)
 @inline
 def sample_next(sample):
     put(sample, LOSS, WANTED)
+
+
+@inline
+def sample_anyway(sample):
+    put(sample, LOSS, WANTED_ANYWAY)
+
+
+@inline
+def is_wanted_anyway(sample):
+    return get(sample, LOSS) == WANTED_ANYWAY
 
 
 @inline

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.refine_divided import LOSSY, mass_grading
+from ..dynamics.partition import LOSSY, mass_grading
 from ..errors import ModelError
 from . import dopri5, motion
 from .fixed_step import steps_between
