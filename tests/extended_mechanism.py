@@ -67,9 +67,8 @@ def function_of_time(f, t):
 class Mechanism:
     """Poses, twists and equations of a model at one state."""
 
-    def __init__(self, system, q, u, t=0.0, swapped=False, jitter=None):
+    def __init__(self, system, q, u, t=0.0, swapped=False):
         self.system, self.model, self.t, self.swapped = system, system.model, t, swapped
-        self.jitter = None if jitter is None else np.random.default_rng(jitter)
         self.q, self.u = np.asarray(q, float), np.asarray(u, float)
         self.closing = [self.model.joints[name] for name in system.cut_joints]
         self.columns = [None] * system.nu  # twists of the coordinates, with the sign of the outer body
@@ -105,7 +104,7 @@ class Mechanism:
         rows = self.system.u_index(j.name) if SIZES[j.kind] else slice(0, 0)
         q = self.q[self.system.q_index(j.name)] if SIZES[j.kind] else ()
         X, screws = joint_path(j, q, self.u[rows])
-        at, child_at = (self.pose(p.position, p.quaternion) for p in (j.at, j.child_at))
+        at, child_at = (pose_matrix(p.position, p.quaternion) for p in (j.at, j.child_at))
         outward = j.parent in self.path
         if outward:
             F = self.path[j.parent].on(at)
@@ -121,12 +120,6 @@ class Mechanism:
             twist = moved(R, p, s[:3], s[3:])
             self.columns[k] = twist if outward else times(-1, twist)
             self.mover[k] = far
-
-    def pose(self, position, quaternion):
-        """A pose of the model, moved by one rounding if there is a generator for that."""
-        if self.jitter is not None:
-            position, quaternion = (rounded(x, self.jitter) for x in (position, quaternion))
-        return pose_matrix(position, quaternion)
 
     # ---- mass matrix and bias force
 
@@ -239,7 +232,7 @@ class Mechanism:
     def frame(self, name, at):
         """A pose or point on a body or named frame: its body and its Path."""
         position, quaternion = (at, (1, 0, 0, 0)) if isinstance(at, tuple) else (at.position, at.quaternion)
-        own = self.pose(position, quaternion)
+        own = pose_matrix(position, quaternion)
         if name in self.path:
             return name, self.path[name].on(own)
         named = self.model.frames[name]
@@ -390,12 +383,6 @@ class Mechanism:
             row = self._coordinate(f.joint, f.freedom)[0]
             found[row] = function_of_time(f.position, self.t)[derivative]
         return found
-
-
-def rounded(x, rng):
-    """A vector, or each row of several, moved by one rounding of its length."""
-    x = np.asarray(x, float)
-    return x + 2.0**-53 * np.linalg.norm(x) * rng.choice([-1.0, 1.0], x.shape)
 
 
 def summed(*terms):

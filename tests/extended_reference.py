@@ -76,24 +76,18 @@ def accelerations(system, q, u, tau=None, t=0.0):
     return solve(system, q, u, tau, t).udot
 
 
-def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True, jitter=None):
+def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True):
     """The Answer, in as many bits as it takes to know every acceleration.
 
     ``swapped`` writes every equation from the side of the other body: the same at a closed pose, so that what differs
-    is how far the closure error of the given doubles leaves the answer open. With ``jitter``, a seed, coordinates,
-    velocities and all poses of the model are moved by one rounding: what then differs any algorithm may get wrong.
+    is how far the closure error of the given doubles leaves the answer open.
     """
-    if jitter is not None:
-        rng = np.random.default_rng(jitter)
-        q = np.array(q) + 2.0**-53 * np.maximum(np.abs(q), 1.0) * rng.choice([-1.0, 1.0], np.shape(q))
-        u = np.array(u) * (1 + 2.0**-53 * rng.choice([-1.0, 1.0], np.shape(u)))
     kept = ctx.prec
     bits = BITS + 4 * min(system.nu, MOST_ENCLOSED)
     try:
         while True:
             ctx.prec = bits
-            seed = None if jitter is None else [jitter, 1]
-            answer = _solve(lambda seed=seed: Mechanism(system, q, u, t, swapped, seed), tau, readings)
+            answer = _solve(lambda: Mechanism(system, q, u, t, swapped), tau, readings)
             if answer is not None:
                 answer.bits = bits
                 return answer

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-import adversary
 import soak_adversary
 import whippletree as wt
-from adversary import CERTIFICATES, Drawn, Outcome, Table, Truth, draw, judge, outcome
+from adversary import Drawn, Outcome, Table, Truth, draw, judge, outcome
 from adversary_classes import (
     base_of,
     chain,
@@ -39,9 +38,7 @@ def test_no_answer_is_silently_wrong(chunk):
         drawn = draw(seed)
         table.add(seed, drawn.kind, judge(drawn))
     assert table.total("silent", "crash") == 0, "\n".join(table.failures())
-    if CERTIFICATES:
-        assert table.held() >= 0.9999
-        assert table.tight() >= 0.9  # 97.6 % of 1,500 systems; a chunk of 100 varies
+    assert table.tight() >= 0.97  # 99.7 % of 1,500 systems; one system in a chunk of 100 has up to 8 answers
 
 
 def test_draws_depend_on_the_seed_alone():
@@ -79,7 +76,6 @@ def test_outcomes_by_a_stated_bound(monkeypatch, off, bound, expected):
         udot = exact * (1 + off)
         return (udot, Certificate(bound, exact)) if certificate else udot
 
-    monkeypatch.setattr(adversary, "CERTIFICATES", True)
     monkeypatch.setattr(wt, "forward_dynamics", answers)
     assert [o.outcome for o in judge(drawn, ("articulated",))] == [expected]
 
@@ -153,7 +149,7 @@ def test_upright_scissors_by_every_form_of_divide(stages, off):
     truth = Truth(Drawn("scissors", *s.finish()))
     for form in FORMS:
         found = outcome(truth, form)
-        assert found.outcome == "right", found
+        assert found.outcome in ("right", "loose"), found  # numbers of the model that happen to be exact
 
 
 @pytest.mark.parametrize("folds", [(a, b, c) for a in (1, -1) for b in (1, -1) for c in (1, -1)])
@@ -170,6 +166,40 @@ def test_folded_scissors_of_three_stages(folds):
         exact = accelerations(*state)
         for form in ("auto", "reduction", "multipliers", "nullspace", *FORMS):
             assert error(*state, form, exact) < 1e-9, f"{form}, seed {seed}"
+
+
+# ---- large mechanisms, whose error equation is solved by the factors of reduction
+
+
+def stacked_windows(loops, angle, masses):
+    """Parallelograms, each on the coupler of the one below, near their flat pose or far from it."""
+    m = wt.Model("stacked windows", gravity=(0, -9.81, 0), tree="as written")
+    q = []
+    for i in range(loops):
+        base = f"b{i - 1}" if i else "ground"
+        for name, length in ((f"a{i}", 1.0), (f"b{i}", 2.0), (f"c{i}", 1.0)):
+            m.body(name, **wt.rod(mass=masses[i % 2], length=length, axis="x"))
+        m.joint(f"j{i}", "revolute", base, f"a{i}", axis="z")
+        m.joint(f"k{i}", "revolute", f"a{i}", f"b{i}", axis="z", at=(1, 0, 0))
+        m.joint(f"l{i}", "revolute", f"b{i}", f"c{i}", axis="z", at=(2, 0, 0))
+        m.joint(f"m{i}", "revolute", base, f"c{i}", axis="z", at=(2, 0, 0), child_at=(1, 0, 0))
+        q += [angle, -angle, np.pi + angle]
+    system = m.compile()
+    return system, np.array(q), np.zeros(system.nu), np.random.default_rng(0).normal(size=system.nu)
+
+
+@pytest.mark.parametrize(
+    ("angle", "masses"), [(0.7, (1.0, 1.0)), (0.7, (1e-6, 1e6)), (1e-7, (1.0, 1.0)), (1e-3, (1e-3, 1e3))]
+)
+def test_certificates_of_large_mechanisms(angle, masses):
+    state = stacked_windows(52, angle, masses)
+    assert state[0].nu + state[0].constraints.count > 400
+    exact = accelerations(*state)
+    for name in ("auto", "divide", "multipliers"):
+        udot, certificate = wt.forward_dynamics(*state, algorithm=name, certificate=True)
+        off = np.abs(udot - exact).max() / np.abs(exact).max()
+        assert off <= certificate.bound < 1e-11, name
+        assert error(*state, name, exact) < 1e-9, name
 
 
 # ---- masses

@@ -15,12 +15,11 @@ from whippletree.dynamics.choose import decide
 from whippletree.dynamics.divide import Planned
 from whippletree.dynamics.division_options import division
 from whippletree.dynamics.functions import tree_forces
-from whippletree.dynamics.partition import partition
-from whippletree.dynamics.refine_divided import GRADED, mass_grading, refined
+from whippletree.dynamics.partition import GRADED, mass_grading, partition
 from whippletree.dynamics.subchain_cut import cut_of
 from whippletree.dynamics.subchain_options import Cutting
 from whippletree.dynamics.subchains import Pieces
-from whippletree.errors import ModelError, SimulationError
+from whippletree.errors import ModelError
 from whippletree.model import Model, Pose
 from zoo import four_bar
 
@@ -255,24 +254,6 @@ def test_eliminations_report_their_growth():
 
 def test_benchmark_families_are_not_graded():
     assert mass_grading(families.chain(256).compile())[0] < GRADED / 10
-
-
-def test_refinement_measures_the_error():
-    system = alternating(9, 10.0).compile()
-    q, u, tau = system.q0 + 0.3, np.ones(system.nu), np.zeros(system.nu)
-    best = wt.forward_dynamics(system, q, u, tau)
-    found = best * (1.0 + 1e-6)
-    assert refined(system, "divide", q, u, tau, found) == pytest.approx(1e-6, rel=1e-3)
-    assert relative(found, best) < 1e-13
-
-
-def test_corrections_that_do_not_settle_are_an_error(monkeypatch):
-    system = alternating(9, 1e9).compile()
-    monkeypatch.setattr("whippletree.dynamics.refine_divided.SETTLED", -1.0)
-    q, u, tau = system.q0 + 0.3, np.ones(system.nu), np.zeros(system.nu)
-    words = r"'divide' loses too many digits[\s\S]*corrections of[\s\S]*1.0e\+09 times as heavy[\s\S]*'articulated'"
-    with pytest.raises(SimulationError, match=words):
-        wt.forward_dynamics(system, q, u, tau, algorithm="divide")
 
 
 def test_runs_that_would_lose_digits_are_refused():
