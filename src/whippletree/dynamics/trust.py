@@ -22,6 +22,7 @@ from .certificate import DENSE, Certificate, Problem, Unreliable, certify
 from .constraint_rows import rows_at
 from .multipliers import RANK
 from .nullspace import split_space
+from .reduction_correct import corrections_of
 from .swift import BEYOND
 
 LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
@@ -181,8 +182,10 @@ def _fine_in_motion(solved: Solved) -> bool:
     if 0 < system.constraints.count <= DENSE - system.nu:  # that constraints allow
         Z, _ = split_space(rows_at(system, solved.q, solved.u, solved.signals).C, RANK)
         u = Z @ (Z.T @ u)
-    elif system.constraints.count and solved.u.any():
-        u = solved.u / np.abs(solved.u).max()
+    elif system.constraints.count and system.features <= reduction.SUPPORTS:
+        none = np.zeros((system.constraints.count, 1))
+        u = corrections_of(system, solved.q, solved.u, u[:, None], none, solved.signals)[:, 0]
+        u = u / (float(np.abs(u).max()) or 1.0)
     problem, _ = solved._replace(u=size * u).states()[0]
     udot = solve_again(problem, solved.algorithm, solved.way)
     if udot is None:
