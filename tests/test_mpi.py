@@ -260,7 +260,7 @@ def when_written(path, launched):
     raise AssertionError("nothing was kept")
 
 
-LONG = ("--until", 0.6, "--output-step", 0.02, "--algorithm", FORM, "--on", "mpi", "--save-every", 0.1)
+LONG = ("--until", 1.5, "--output-step", 0.02, "--algorithm", FORM, "--on", "mpi", "--save-every", 0.1)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds ranks by what Linux tells")

@@ -29,6 +29,7 @@ from .session import Controls
 FRAMES, PANEL = 30.0, 5.0  # pictures, and looks at the panel, per second
 SCALES = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
 RISE = 0.15  # s over which a slider's new value is reached
+ON_ITS_WAY = 1.0  # s that a command of a slider may take to the run: until then the slider is ahead of it
 TURN, WAY, EFFORT = np.pi, 1.0, 100.0  # reach of a slider whose joint has no limits: rad, m, N m or N
 KEY_STEPS = 100  # from one end of a slider to the other
 WHO = "the window"
@@ -58,6 +59,7 @@ class Window:
         self.scene = Scene(self.server, system, memory.read().q)
         self.scene.on_drag(self._drag)
         self.sent: np.ndarray = np.full(len(memory.inputs), np.nan)
+        self.set_at: np.ndarray = np.full(len(memory.inputs), -np.inf)
         self.own = Inputs(system)  # as the model has them
         self.scale_seen = float(options["time_scale"])
         self.grabbed: dict[str, tuple[Any, list[float]]] = {}  # by body: who holds it, and where
@@ -122,7 +124,7 @@ class Window:
     def _set(self, n: int, value: float, event: Any) -> None:
         name, part = self.inputs[n]
         do = "motion" if name in self.catalogue.motions else "motor"
-        self.sent[n] = value
+        self.sent[n], self.set_at[n] = value, time.monotonic()
         self.do({"do": do, "name": name, part: value, "rise": RISE}, event)
 
     def _switch(self, name: str, event: Any) -> None:
@@ -131,6 +133,8 @@ class Window:
 
     def _follow(self, n: int, now: Now) -> None:
         """A slider stands where its motor is told to be: by commands of others, or by the model's function of time."""
+        if time.monotonic() - self.set_at[n] < ON_ITS_WAY:
+            return
         slider, value = self.sliders[n], float(now.inputs[n])
         if not np.isfinite(value):
             value = self.own.now(*self.inputs[n], now.t)[0]
