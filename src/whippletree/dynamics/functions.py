@@ -23,10 +23,10 @@ from .division import without_mass
 from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
 from .loads import loads, tiled_signals
-from .trust import Solved, certified, scale_of, trusted
-from .trust import loss_limit as _loss_limit
+from .trust import BEGUN, Solved, certified, loss_limit, scale_of, trusted
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
+_LOSS = "loss", "articulated"  # where its limit is kept
 _empty, _zeros = np.empty, np.zeros
 
 
@@ -112,12 +112,12 @@ def forward_dynamics(
             except (TypeError, ValueError):  # also an empty list
                 total = of_copies(_accelerations, memory, (q, u, tau), udot)
             waiting.append(memory)
-            if total is not None and total <= _loss_limit(system, "articulated"):
+            if total is not None and total <= system.found.get(_LOSS, 0.0):
                 return udot
     if plain:
         found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
         way = "divide" if algorithm == "auto" else algorithm
-        if found is None and ("loss", way) in system.found:  # a state by it has a certificate
+        if found is None and loss_limit(system, way) > BEGUN:  # a state by it has a certificate
             found = divide.quick(system, q, u, tau, algorithm, threads)
         if found is not None:
             return found
@@ -142,10 +142,10 @@ def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[fl
     """Accelerations by an algorithm of that name, with the options of ``way``, under all forces."""
     module: Any = ALGORITHMS[name]
     system, forces, motions = p.system, p.forces, p.system.forces.motions
-    given = np.zeros_like(p.u)
-    for row, function in motions.items():
-        given[..., row] = p.signals[..., 3 + 3 * function]
     if motions:
+        given = np.zeros_like(p.u)
+        for row, function in motions.items():
+            given[..., row] = p.signals[..., 3 + 3 * function]
         forces = forces.copy()
         forces[..., : system.nu] += _needed(system, p.q, p.u, np.zeros_like(p.u)) - _needed(system, p.q, p.u, given)
     inputs, names = [p.q, p.u, forces], ["q", "u", "tau"]
@@ -156,8 +156,9 @@ def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[fl
     elif module is subchains:
         module = subchains.cut_as(way)
     udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names, losses)
-    rows = list(motions)
-    udot[..., rows] = given[..., rows]
+    if motions:
+        rows = list(motions)
+        udot[..., rows] = given[..., rows]
     return udot
 
 

@@ -104,6 +104,8 @@ def survey_forces(memory, q, u, signals, out, start, stop):
 
 def signals(system: System, t: Any) -> np.ndarray:
     """Time, and value, rate and second derivative of each function of time: (n,), or (B, n) for times (B,)."""
+    if not system.forces.signals:
+        return np.array(t, float)[..., None]
     times = np.atleast_1d(np.asarray(t, float))
     flat = np.empty(times.size * (1 + 3 * system.forces.signals))
     waiting = system.ready.setdefault(signals_at, [])
@@ -117,7 +119,11 @@ def signals(system: System, t: Any) -> np.ndarray:
 def tiled_signals(system: System, t: Any, q: np.ndarray) -> np.ndarray:
     """The same, one row for each of the states q."""
     S = signals(system, t)
-    return np.tile(S, (q.shape[0], 1)) if q.ndim > S.ndim else S
+    if q.ndim == S.ndim:
+        return S
+    rows = np.empty((len(q), S.size))
+    rows[:] = S
+    return rows
 
 
 def loads(system: System, q: np.ndarray, u: np.ndarray, t: Any, threads: int | None = None) -> Loads:

@@ -30,6 +30,7 @@ UNEVEN = 1e2  # the same where lengths or masses differ so much that levers canc
 LENGTHS, MASSES = 1e4, 1e6  # the largest over the least, from which on they do
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
 FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
+LONG = 10  # a chain of even bodies is off by nu^2 / LONG of FINE, and by at most ten times as much in other poses
 PROMISED = 1e-9  # error that a plain call stays below; beyond, the caller is warned
 POOR = 1e-6  # the same of flexible bodies
 FALL = 0.1  # of gravity: accelerations are compared with no less
@@ -58,8 +59,9 @@ class Solved(NamedTuple):
 
 def loss_limit(system: System, way: str) -> float:
     """The loss up to which accelerations by an algorithm with its options are believed."""
-    limit = system.found.get(("loss", way))
-    return _first_limit(system) if limit is None else limit
+    if ("loss", way) not in system.found:
+        system.found["loss", way] = _first_limit(system)
+    return system.found["loss", way]
 
 
 def _first_limit(system: System) -> float:
@@ -83,8 +85,9 @@ def promised(system: System) -> float:
 
 
 def fine_for(system: System) -> float:
-    """The error with which a solve is believed: roundings add up along a chain."""
-    return FINE * max(FEW, system.nu)
+    """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them."""
+    longest = 0 if system.constraints.count or _first_limit(system) == UNEVEN else system.nu
+    return min(PROMISED, FINE * max(FEW, system.nu, longest**2 / LONG))
 
 
 def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
