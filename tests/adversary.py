@@ -26,24 +26,48 @@ class Drawn(NamedTuple):
     q: np.ndarray
     u: np.ndarray
     tau: np.ndarray
+    wrenches: dict | None = None
+    before: str = "at rest"  # the call before, which must not mislead the next
+
+    @property
+    def state(self):
+        return self[1:5]
 
 
+BEFORE = ("nothing", "at rest", "fast", "balanced", "in a batch")
+BALANCED, PUSHED = 0.15, 0.3  # shares of states near balance, and of those under wrenches
 COMBINED = 0.07
 CLASSES = (*STRUCTURES, *LAWS, "combined")
 
 
 def draw(seed):
     """The system of a seed at a consistent state; drawn again where the model is refused."""
-    rng = np.random.default_rng([seed, 6007])
+    rng, more = np.random.default_rng([seed, 6007]), np.random.default_rng([seed, 71])
     shares = np.array([share for _, share in (*STRUCTURES.values(), *LAWS.values())] + [COMBINED])
     kind = str(rng.choice(CLASSES, p=shares / shares.sum()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         while True:
             try:
-                return Drawn(kind, *_drawn(kind, rng))
+                return _loaded(Drawn(kind, *_drawn(kind, rng)), more)
             except (ModelError, np.linalg.LinAlgError):
                 continue
+
+
+def _loaded(drawn, rng):
+    """The same near balance, or under wrenches, after another call."""
+    drawn, share = drawn._replace(before=str(rng.choice(BEFORE))), rng.random()
+    if share < BALANCED:
+        return drawn._replace(tau=balance(drawn) + 10.0 ** rng.uniform(-12, 0) * rng.normal(size=drawn.tau.shape))
+    if share < PUSHED:
+        names = rng.choice(drawn.system.bodies, min(2, len(drawn.system.bodies)), replace=False)
+        return drawn._replace(wrenches={str(n): 10.0 ** rng.uniform(-3, 3) * rng.normal(size=6) for n in names})
+    return drawn
+
+
+def balance(drawn):
+    """Generalized forces that keep the spanning tree from accelerating, up to rounding."""
+    return wt.bias_force(*drawn.state[:3])
 
 
 def _drawn(kind, rng):
@@ -68,7 +92,7 @@ def _drawn(kind, rng):
 
 PLAIN = 1e-9  # error that a plain call promises to stay below
 LOOSE = 1e3  # times the true error
-FLOOR = 8 * EPS  # what the true error is taken as at least
+FLOOR = 8 * EPS  # what the true error is taken as at least, of the largest acceleration and of a tenth of gravity
 DROPPED = 10  # times a singular value that is left out, by which it does not matter which equation is
 JUDGED = ("right", "loose", "silent", "crash")  # what has a true error
 OUTCOMES = ("right", "named error", "ambiguous", "loose", "silent", "crash")
@@ -97,18 +121,26 @@ class Truth:
     def __init__(self, drawn):
         self.drawn, self.open = drawn, None
         try:
-            self.answer = solve(*drawn[1:])
+            self.answer = solve(*drawn.state, wrenches=drawn.wrenches)
         except Undetermined:
             self.answer = None
 
-    def error(self, udot):
-        """Of the nearest fair reading, relative to the largest acceleration; less what dropped equations leave open."""
-        gravity = float(np.abs(self.drawn.system.model.gravity).max()) if self.answer.locked else 0.0
+    def error(self, udot, nothing=False):
+        """Of the nearest fair reading, relative to the largest acceleration; less what dropped equations leave open.
+
+        Relative to gravity where nothing can move, or u' is zero within its error.
+        """
+        gravity = float(np.linalg.norm(self.drawn.system.model.gravity)) if self.answer.locked or nothing else 0.0
         found = []
         for x, loss in self.answer.readings:
             off = np.abs(udot - x).max(initial=0.0) / max(np.abs(x).max(initial=0.0), gravity, 1e-300)
             found.append(max(float(off) - DROPPED * loss, 0.0))
         return min(found)
+
+    def floor(self):
+        """What the true error is taken as at least, relative to the largest acceleration."""
+        fall = 0.1 * float(np.linalg.norm(self.drawn.system.model.gravity))
+        return FLOOR * max(1.0, fall / max(float(np.abs(self.answer.udot).max(initial=0.0)), 1e-300))
 
     def beyond(self, udot, components):
         """Whether a component lies beyond its own bound; not tried where the rank is ambiguous."""
@@ -122,7 +154,7 @@ class Truth:
     def spread(self):
         """How far the closure error of the state leaves the answer open, relative."""
         if self.open is None:
-            self.open = 10 * spread(*self.drawn[1:])
+            self.open = 10 * spread(*self.drawn.state, wrenches=self.drawn.wrenches)
         return self.open
 
 
@@ -140,12 +172,13 @@ def outcome(truth, name):
         return Outcome(name, "silent", np.inf, bound, "constraints contradict each other")
     if not np.isfinite(udot).all():
         return Outcome(name, "silent", np.inf, bound, "not finite")
-    error = truth.error(udot)
+    nothing = components is not None and components.max(initial=0.0) >= np.abs(udot).max(initial=0.0)
+    error = truth.error(udot, nothing)
     if error > bound and error > bound + truth.spread():
         return Outcome(name, "ambiguous" if truth.answer.ambiguous else "silent", error, bound)
     if components is not None and truth.beyond(udot, components):
         return Outcome(name, "silent", error, bound, "a component is beyond its own bound")
-    if components is not None and bound > LOOSE * max(error, FLOOR):
+    if components is not None and bound > LOOSE * max(error, truth.floor()):
         open_question = truth.answer.ambiguous or truth.answer.locked  # a locked mechanism has no error to compare with
         return Outcome(name, "ambiguous" if open_question else "loose", error, bound)
     return Outcome(name, "right", error, bound)
@@ -153,16 +186,34 @@ def outcome(truth, name):
 
 def answered(drawn, name):
     """Accelerations, the bound of their relative error, and those of components; the plain call must agree."""
-    given = drawn[1:]
+    system, given, wrenches = drawn.system, drawn.state, drawn.wrenches
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with contextlib.suppress(ModelError, SimulationError):  # what a call leaves behind must not mislead the next
-            wt.forward_dynamics(drawn.system, drawn.q, np.zeros_like(drawn.u), drawn.tau, algorithm=name)
-    plain = wt.forward_dynamics(*given, algorithm=name)
-    udot, certificate = wt.forward_dynamics(*given, algorithm=name, certificate=True)
-    if np.abs(plain - udot).max(initial=0.0) > max(2 * certificate.bound, PLAIN) * np.abs(udot).max(initial=0.0):
-        return plain, max(2 * certificate.bound, PLAIN), None  # it is judged in place of the other, by its own promise
+        with contextlib.suppress(ModelError, SimulationError):
+            call_before(drawn, name)
+    plain = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name)
+    udot, certificate = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name, certificate=True)
+    largest = np.abs(udot).max(initial=0.0)
+    fall = PLAIN * 0.1 * float(np.linalg.norm(system.model.gravity))  # near balance the promise is relative to gravity
+    spin = 1e-13 * float(np.square(drawn.u).max(initial=0.0))  # and to terms of the motion that cancel
+    allowed = max(2 * certificate.bound, PLAIN, max(fall, spin) / max(largest, 1e-300))
+    if np.abs(plain - udot).max(initial=0.0) > allowed * largest:
+        return plain, allowed, None  # it is judged in place of the other, by its own promise
     return udot, certificate.bound, certificate.error
+
+
+def call_before(drawn, name):
+    """A call with the same system at another state."""
+    system, q, u, tau = drawn.state
+    if drawn.before == "at rest":
+        wt.forward_dynamics(system, q, 0.0 * u, tau, algorithm=name)
+    elif drawn.before == "fast":
+        wt.forward_dynamics(system, q, 100.0 * u, tau, algorithm=name)
+    elif drawn.before == "balanced":
+        wt.forward_dynamics(system, q, u, balance(drawn), algorithm=name)
+    elif drawn.before == "in a batch":
+        Q, T = np.tile(q, (3, 1)), np.tile(tau, (3, 1))
+        wt.forward_dynamics(system, Q, np.array([0.0 * u, 10.0 * u, u]), T, algorithm=name)
 
 
 # ---- tables

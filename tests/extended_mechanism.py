@@ -67,8 +67,9 @@ def function_of_time(f, t):
 class Mechanism:
     """Poses, twists and equations of a model at one state."""
 
-    def __init__(self, system, q, u, t=0.0, swapped=False):
+    def __init__(self, system, q, u, t=0.0, swapped=False, wrenches=None):
         self.system, self.model, self.t, self.swapped = system, system.model, t, swapped
+        self.wrenches = wrenches or {}  # [torque; force] at the origin of a body
         self.q, self.u = np.asarray(q, float), np.asarray(u, float)
         self.closing = [self.model.joints[name] for name in system.cut_joints]
         self.columns = [None] * system.nu  # twists of the coordinates, with the sign of the outer body
@@ -208,6 +209,9 @@ class Mechanism:
         rows = I.tolist()
         torque = plus(apply(rows, alpha), cross(w, apply(rows, w)))
         load = arb_mat(6, 1, plus(torque, cross(c, force)) + force)
+        if name in self.wrenches:
+            torque, force = vector(self.wrenches[name][:3]), vector(self.wrenches[name][3:])
+            load -= arb_mat(6, 1, plus(torque, cross(parts(T)[1], force)) + force)
         K = arb_mat([[ZERO, -c[2], c[1]], [c[2], ZERO, -c[0]], [-c[1], c[0], ZERO]])
         J, mK = (I - m * (K * K)).tolist(), (m * K).tolist()
         below = [[-x for x in mK[i]] + [m if i == j else ZERO for j in range(3)] for i in range(3)]

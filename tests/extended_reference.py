@@ -76,8 +76,10 @@ def accelerations(system, q, u, tau=None, t=0.0):
     return solve(system, q, u, tau, t).udot
 
 
-def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True):
+def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True, wrenches=None):
     """The Answer, in as many bits as it takes to know every acceleration.
+
+    Under generalized forces and ``wrenches`` [torque; force] at the origins of bodies, by name.
 
     ``swapped`` writes every equation from the side of the other body: the same at a closed pose, so that what differs
     is how far the closure error of the given doubles leaves the answer open.
@@ -87,7 +89,7 @@ def solve(system, q, u, tau=None, t=0.0, swapped=False, readings=True):
     try:
         while True:
             ctx.prec = bits
-            answer = _solve(lambda: Mechanism(system, q, u, t, swapped), tau, readings)
+            answer = _solve(lambda: Mechanism(system, q, u, t, swapped, wrenches), tau, readings)
             if answer is not None:
                 answer.bits = bits
                 return answer
@@ -283,9 +285,9 @@ def body_accelerations(system, q, u, udot):
         ctx.prec = kept
 
 
-def spread(system, q, u, tau=None, t=0.0):
+def spread(system, q, u, tau=None, t=0.0, wrenches=None):
     """How far the answer is open, relative: equations written from either side of every joint."""
-    one, other = (solve(system, q, u, tau, t, swapped=s, readings=False).udot for s in (False, True))
+    one, other = (solve(system, q, u, tau, t, s, False, wrenches).udot for s in (False, True))
     return float(np.abs(one - other).max(initial=0.0) / max(np.abs(one).max(initial=0.0), 1e-300))
 
 

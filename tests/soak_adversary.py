@@ -33,9 +33,9 @@ def soak(count, seconds, first, say=print):
             say(f"seed {seed} fails:\n{traceback.format_exc()}")
             continue
         table.add(seed, drawn.kind, found)
-        if count == 1:
-            for o in found:
-                say(f"{drawn.kind}: {o}")
+        for o in found:
+            if count == 1 or o.outcome in ("silent", "crash"):
+                say(f"seed {seed}, {drawn.kind}, {drawn.before}: {o}")
         if (seed - first) % TOLD == TOLD - 1:
             passed = time.monotonic() - begun
             say(f"{table.systems} systems, {table.total('silent')} silent answers, {passed:.0f} s")

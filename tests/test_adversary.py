@@ -41,18 +41,33 @@ def test_no_answer_is_silently_wrong(chunk):
     assert table.tight() >= 0.97  # 99.7 % of 1,500 systems; one system in a chunk of 100 has up to 8 answers
 
 
+ONCE_WRONG = {
+    500010: "near balance, with a number hidden in the rounding of another",
+    500445: "a wrench after a call near balance",
+    602295: "a wrench on a body far from the origin",
+    602807: "a mass matrix that LAPACK finds singular",
+}
+
+
+@pytest.mark.parametrize("seed", ONCE_WRONG, ids=ONCE_WRONG.get)
+def test_systems_that_were_once_wrong(seed):
+    table = Table()
+    table.add(seed, ONCE_WRONG[seed], judge(draw(seed)))
+    assert table.total("silent", "crash") == 0, "\n".join(table.failures())
+
+
 def test_draws_depend_on_the_seed_alone():
     for seed in (3, 14, 159):
         first, again = draw(seed), draw(seed)
         assert first.kind == again.kind
-        for a, b in zip(first[2:], again[2:], strict=True):
+        for a, b in zip(first[2:5], again[2:5], strict=True):
             assert np.array_equal(a, b)
 
 
 def test_states_are_consistent():
     for seed in range(60):
         drawn = draw(seed)
-        answer = solve(*drawn[1:], readings=False)
+        answer = solve(*drawn.state, readings=False)
         size = max(1.0, float(np.abs(drawn.q).max()))
         assert answer.violation < 1e-11 * max(size, 1.0), f"seed {seed}"
         assert answer.slip < 1e-8, f"seed {seed}"
@@ -70,7 +85,7 @@ class Certificate:
 def test_outcomes_by_a_stated_bound(monkeypatch, off, bound, expected):
     """An answer off by so much, with such a bound."""
     drawn = Drawn("pendulum", pendulum().compile(), np.array([0.7]), np.array([2.0]), np.array([0.3]))
-    exact = accelerations(*drawn[1:])
+    exact = accelerations(*drawn.state)
 
     def answers(*state, algorithm, certificate=False):
         udot = exact * (1 + off)

@@ -19,10 +19,12 @@ from ..kernels.layout import COUNTS, lengths
 from ..kernels.twice import room
 from ..model import Model
 from ..system.system import System
+from ..system.topology import Edge
 from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_rows import rows_at
 from .evaluate import evaluate, prepare
+from .kinematics import kinematics
 from .newton_euler import torques
 from .newton_euler import workspace as torque_workspace
 from .operators import pivots
@@ -70,14 +72,28 @@ class Equations:
             motion = np.abs(self.M) @ np.abs(udot) + np.abs(self.bias) + np.abs(self.forces) + np.abs(lam) @ C
             terms = ROUNDING * np.concatenate([motion, C @ np.abs(udot) + np.abs(self.rows.gamma)])
             return self._split(terms[:, None] * rng.choice([-1.0, 1.0], (terms.size, count)))
-        sizes = _sizes(self.system, self.memory.size)
-        computed = np.flatnonzero(sizes)
+        sizes, forces = _sizes(self.system, self.memory.size), self.state[2]
+        computed, wrenches = np.flatnonzero(sizes), self._wrench_sizes(forces[self.system.nu :])
         exact, out = self._residual(self.memory, udot, lam), []
         for _ in range(count):
-            memory = self.memory.copy()
+            memory, self.state[2] = self.memory.copy(), forces.copy()
             memory[computed] += ROUNDING * sizes[computed] * rng.choice([-1.0, 1.0], computed.size)
+            self.state[2][self.system.nu :] += ROUNDING * wrenches * rng.choice([-1.0, 1.0], wrenches.size)
             out.append(self._residual(memory, udot, lam) - exact)
+        self.state[2] = forces
         return self._split(np.array(out).T)
+
+    def _wrench_sizes(self, wrenches: np.ndarray) -> np.ndarray:
+        """The sizes of the terms of wrenches on bodies, which were moved to the points of their components."""
+        if not wrenches.size:
+            return wrenches
+        q, u, _, _ = self.state
+        torque, force = np.split(np.abs(wrenches.reshape(-1, 6)), 2, axis=1)
+        levers = (
+            np.linalg.norm(kinematics(self.system, q, u)._near, axis=1, keepdims=True) + self.system.constraints.size
+        )
+        most = force.max(axis=1, keepdims=True)
+        return np.hstack([torque + levers * most, force]).ravel()
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         """M (nu, nu) and C (nr, nu)."""
@@ -150,25 +166,41 @@ def _sizes(system: System, count: int) -> np.ndarray:
 
 def _found_sizes(system: System, count: int) -> np.ndarray:
     sizes, n, typed = np.zeros(count), COUNTS, _typed(system.model)
+    least = np.array([np.inf, *(_least(edge) for edge in system.topology.edges)])  # of the frame of each body
+    parents, c = system.arrays["parent"], system.constraints
     for name, length in lengths(system.nb, system.nu, system.nc).items():
         if name in COMPUTED:
-            sizes[n : n + length] = _term_sizes(system.arrays[name].reshape(-1, COMPUTED[name]), typed).ravel()
+            rows = system.arrays[name].reshape(-1, COMPUTED[name])
+            hidden = least[np.maximum(parents, 0)] if name in ("Rt", "pt") else least
+            hidden = np.broadcast_to(np.inf, len(rows)) if name == "base" else hidden
+            sizes[n : n + length] = _term_sizes(rows, typed, hidden).ravel()
         n += length
-    numbers = system.constraints.arrays["numbers"]  # they come last
-    within, start = np.zeros_like(numbers), system.packed.size + system.constraints.packed.size - numbers.size
+    numbers = c.arrays["numbers"]  # they come last
+    within, start = np.zeros_like(numbers), system.packed.size + c.packed.size - numbers.size
+    hidden = np.minimum(least[np.maximum(c.body, 0)], least[np.maximum(c.to, 0)])
     for part in (slice(0, 9), slice(9, 18), slice(18, 21), slice(21, FRAMES)):
-        within[:, part] = _term_sizes(numbers[:, part], typed)
+        within[:, part] = _term_sizes(numbers[:, part], typed, hidden)
     sizes[start : start + within.size] = within.ravel()
     return sizes
 
 
-def _term_sizes(rows: np.ndarray, typed: np.ndarray) -> np.ndarray:
+def _least(edge: Edge) -> float:
+    """The least number of the frame of a joint on the body that it carries, which all numbers of the body refer to."""
+    if edge.flexible:
+        return np.inf
+    pose = edge.joint.at if edge.turned else edge.joint.child_at
+    return min((abs(x) for x in (*pose.position, *pose.quaternion) if x), default=np.inf)
+
+
+def _term_sizes(rows: np.ndarray, typed: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     """The length of a row for each of its numbers but those that are exact: as the model has them, or 0, 1 and -1.
 
-    A number that is less than a rounding of it is at most rounding altogether.
+    A number that is less than a rounding of it is at most rounding altogether. A number that the model has too is
+    rounded if its rounding may have swallowed another one, ``hidden`` in its row.
     """
     size = np.linalg.norm(rows, axis=1, keepdims=True) / (np.sqrt(3.0) if rows.shape[1] == 9 else 1.0)
-    return np.where(np.isin(np.abs(rows), typed), 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
+    exact = np.isin(np.abs(rows), typed) & (2.0 * ROUNDING * np.abs(rows) < hidden[:, None])
+    return np.where(exact, 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
 
 
 def _typed(model: Model) -> np.ndarray:

@@ -25,7 +25,7 @@ def force_needed(
             h = h + eta @ x.h1.T
             J = J + np.einsum("aij,...a->...ij", x.J1, eta) + 0.5 * np.einsum("abij,...a,...b->...ij", x.J2, eta, eta)
         h, J = (R @ h[..., None])[..., 0], R @ J @ np.swapaxes(R, -1, -2)
-        o = k._o[..., f, :] - k._point[..., system.arrays["component"][f], :]
+        o = k._near[..., f, :]
     else:  # as the kernels have them, about the point of the component
         held = at + 7 * n + 6 + n * n
         h, six = k._modal[..., held : held + 3], k._modal[..., held + 3 : held + 9]

@@ -139,6 +139,6 @@ def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | N
             )
         body = system.place(name)[0]
         torque, force = array[..., :3], array[..., 3:]
-        total[..., body, :3] += torque + np.cross(k.position(name) - k.point(name), force)
+        total[..., body, :3] += torque + np.cross(k.lever(name), force)
         total[..., body, 3:] += force
     return np.concatenate([x, total.reshape(*x.shape[:-1], -1)], axis=-1)

@@ -98,7 +98,7 @@ class Bodies:
         group, table = self.group, self.table
         a = accelerations.reshape(*accelerations.shape[:-1], self.system.nb, 6)[..., group, :]
         v, R = self.k._v[..., group, :], self.k._R[..., group, :, :]
-        c = self.k._o[..., group, :] + times(R, table.com) - self.point
+        c = self.k._near[..., group, :] + times(R, table.com)
         J = R @ table.inertia @ np.swapaxes(R, -1, -2)
         w, rate = v[..., :3], a[..., :3]
         F = a[..., 3:] + np.cross(w, v[..., 3:]) + np.cross(rate, c) + np.cross(w, np.cross(w, c))

@@ -27,8 +27,10 @@ class Kinematics:
         cuts = np.cumsum([9 * nb, 3 * nb, 6 * nb, 6 * nu, 3 * nc, 6, 3])
         R, o, v, S, point, momentum, energies, self._modal = np.split(survey, cuts, axis=-1)
         self.system = system
-        self._R, self._o, self._v = R.reshape(*lead, nb, 3, 3), o.reshape(*lead, nb, 3), v.reshape(*lead, nb, 6)
+        self._R, self._near, self._v = R.reshape(*lead, nb, 3, 3), o.reshape(*lead, nb, 3), v.reshape(*lead, nb, 6)
         self._S, self._point = S.reshape(*lead, nu, 6), point.reshape(*lead, nc, 3)
+        self._o = self._near.copy()  # in the world
+        self._o[..., 1:, :] += self._point[..., system.arrays["component"][1:nb], :]
         self._momentum, self._energies = momentum, energies
 
     def position(self, name: str) -> np.ndarray:
@@ -45,21 +47,17 @@ class Kinematics:
         """[angular; linear] of a body or frame at its own origin, (6,) or (B, 6), rad/s and m/s."""
         body = self.system.place(name)[0]
         v = self._v[..., body, :].copy()
-        v[..., 3:] += np.cross(v[..., :3], self.position(name) - self.point(name))
+        v[..., 3:] += np.cross(v[..., :3], self.lever(name))
         return v
 
-    def point(self, name: str) -> np.ndarray:
-        """The moving point of a body's component, about which spatial vectors are taken, (3,) or (B, 3), m."""
-        body = self.system.place(name)[0]
-        if body == 0:
-            return np.zeros_like(self._o[..., 0, :])
-        return self._point[..., self.system.arrays["component"][body], :]
+    def lever(self, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
+        """A point of a body (in body coordinates) from the moving point of its component, (3,) or (B, 3), m."""
+        body, R, p = self.system.place(name)
+        return self._near[..., body, :] + self._R[..., body, :, :] @ (R @ np.asarray(point, float) + p)
 
     def jacobian(self, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
         """6 x nu: [angular; linear] velocity of a point of a body (in body coordinates) for each speed."""
-        body, R, p = self.system.place(name)
-        at = R @ np.asarray(point, float) + p
-        lever = self._o[..., body, :] + self._R[..., body, :, :] @ at - self.point(name)
+        body, lever = self.system.place(name)[0], self.lever(name, point)
         J = np.zeros((*self._S.shape[:-2], 6, self.system.nu))
         for j, S in self.columns(body):
             J[..., :3, j] = S[..., :3]

@@ -140,7 +140,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     if loss <= loss_limit(system, solved.way):
         return solved.udot
     udot, proof = certified(solved, auto)
-    if loss < BEYOND and _fine(solved, udot, proof) and _fine_in_motion(_row(solved, 0)):
+    if loss < BEYOND and _fine(solved, udot, proof) and _fine_elsewhere(_row(solved, 0)):
         system.found["loss", solved.way] = RISE * loss
         return solved.udot  # to the bit what later calls return
     _warn(system, proof, udot)
@@ -159,7 +159,7 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
         state = _row(solved, int(rows[0]) if rows.size else 0)
         udot, proof = certified(state, auto)
-        if rows.size and _fine(state, udot, proof) and _fine_in_motion(state):
+        if rows.size and _fine(state, udot, proof) and _fine_elsewhere(state):
             planned.trusted = planned.plan
             continue
         _warn(system, proof, udot)
@@ -176,20 +176,33 @@ def _fine(solved: Solved, right: np.ndarray, proof: Certificate) -> bool:
     return _bound(system, proof, right) < promised(system) and float(np.max(apart, initial=0.0)) < fine_for(system)
 
 
-def _fine_in_motion(solved: Solved) -> bool:
-    """Whether the algorithm finds as much in the same pose at high velocities, relative to their terms."""
-    from .functions import solve_again
+def _fine_elsewhere(solved: Solved) -> bool:
+    """Whether the algorithm finds as much in the same pose at high velocities, and under other forces."""
+    rng = np.random.default_rng(1)
+    u = _allowed_velocities(solved, rng.normal(size=solved.u.shape))
+    tau = max(1.0, float(np.abs(solved.forces).max(initial=0.0))) * rng.normal(size=solved.u.shape)
+    pushed = np.concatenate([tau, solved.forces[solved.system.nu :]])
+    return _solves(solved._replace(u=u)) and _solves(solved._replace(forces=pushed))
 
+
+def _allowed_velocities(solved: Solved, u: np.ndarray) -> np.ndarray:
+    """High velocities in a direction that constraints allow, near u."""
     system, size = solved.system, max(SWIFT, float(np.abs(solved.u).max(initial=0.0)))
-    u = np.random.default_rng(1).normal(size=solved.u.shape)
-    if 0 < system.constraints.count <= DENSE - system.nu:  # that constraints allow
+    if 0 < system.constraints.count <= DENSE - system.nu:
         Z, _ = split_space(rows_at(system, solved.q, solved.u, solved.signals).C, RANK)
         u = Z @ (Z.T @ u)
     elif system.constraints.count and system.features <= reduction.SUPPORTS:
         none = np.zeros((system.constraints.count, 1))
         u = corrections_of(system, solved.q, solved.u, u[:, None], none, solved.signals)[:, 0]
         u = u / (float(np.abs(u).max()) or 1.0)
-    problem, _ = solved._replace(u=size * u).states()[0]
+    return size * u
+
+
+def _solves(solved: Solved) -> bool:
+    """Whether the algorithm solves another state of the System right, relative to the terms of its accelerations."""
+    from .functions import solve_again
+
+    system, (problem, _) = solved.system, solved.states()[0]
     udot = solve_again(problem, solved.algorithm, solved.way)
     if udot is None:
         return False

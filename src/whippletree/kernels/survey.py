@@ -31,7 +31,7 @@ from .unpack import unpack
 
 
 def survey_rows(system: Any) -> int:
-    """Numbers in one survey: 18 for each body (R, world position, v), 6 for each freedom, 3 for each component, 9; and
+    """Numbers in one survey: 18 for each body (R, position, v), 6 for each freedom, 3 for each component, 9; and
     what flexible bodies keep of their motion.
     """
     modal = system.flexible.motion if system.flexible else 0
@@ -44,8 +44,8 @@ def survey_workspace(system: Any, lanes: int = 1) -> Any:
 
 @entry
 def survey(memory, q, u, out, start, stop):
-    """R (nb, 9), position (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6), kinetic, potential and modal
-    energy, columns of flexible bodies."""
+    """R (nb, 9), position from the component's point (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6),
+    kinetic, potential and modal energy, columns of flexible bodies."""
     m, end = unpack(memory)
     modal = m.header[MODAL_MOTION]
     if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 9 + modal:
@@ -74,7 +74,7 @@ def survey(memory, q, u, out, start, stop):
         for i in range(1, m.nb):
             origin = load3(k.point, m.component[i])
             store9(R, i, load9(k.R, i))
-            store3(position, i, add3(load3(k.o, i), origin))
+            store3(position, i, load3(k.o, i))
             store6(v, i, load6(k.v, i))
             h = load3(k.h, i)
             Iv = mul_rigid(m.mass[i], h, load6(k.J, i), load6(k.v, i))
