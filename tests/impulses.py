@@ -12,6 +12,7 @@ import reference_flexible
 import whippletree as wt
 from closing import quaternion
 from whippletree.integrate.bonds import Bonds
+from whippletree.integrate.making import make
 from whippletree.model import Pose
 from zoo import random_model, random_solid, random_state, unit
 
@@ -83,8 +84,10 @@ def happen(system, q, u, *names, settle=False):
     b = Bonds(system, lambda t, q, u: np.zeros(system.nu), "auto", lambda s: s)
     y = np.concatenate([q, u, [0.0]])
     before = account(system, q, u)
+    b.now = y
     for name in names:
-        b.apply(name, "make", 0.0, y)
+        if not b.temporaries[name].one_sided or b._reached(name, 0.0, *b.split(y)):
+            make(b, name, 0.0, y)
     if settle:
         b.settle(0.0, y)
     q, u = b.split(y)

@@ -19,8 +19,8 @@ from whippletree.errors import ModelError, SimulationError
 from whippletree.files.whole_file import only_writer
 from whippletree.integrate import checkpoint
 from whippletree.integrate.adaptive import ROW
-from whippletree.integrate.events import Watch
 from whippletree.integrate.task import make_task
+from whippletree.integrate.watch import Watch
 from whippletree.reproduce.problems import floating_tree
 
 COMPILED = [name for name, method in wt.INTEGRATORS.items() if getattr(method, "RESUMES", True)]

@@ -8,8 +8,8 @@ what bounces more slowly stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,19 @@ from ..result.records import Change
 from ..system.system import System
 from .events import Condition
 from .friction import STILL, Friction
-from .making import CLOSED, PULLS, REST, make, refuse
+from .making import CLOSED, PULLS, REST, make, make_together, refuse
+from .watch import MOST_AT_ONCE
 
-LOOKS = (0.25, 0.5, 0.75, 0.95)  # of a flight after a bounce
 HOP = 1e-12  # m: lower ones are not told from rounding
-MOST_AT_ONCE = 200  # changes at one moment
 Loads = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+
+
+class Act(NamedTuple):
+    """What is done to a temporary constraint."""
+
+    name: str
+    action: str  # make, break; by friction slip, turn
+    timed: str = ""  # the parameter whose time it is
 
 
 class Bonds:
@@ -46,14 +53,13 @@ class Bonds:
         self.whole, self.system, self.force, self.algorithm, self.dress = system, system, force, algorithm, dress
         self.temporaries: dict[str, Temporary] = system.model.temporaries
         self.changes: list[Change] = []
+        self.now = np.zeros(system.nq + system.nu + 1)  # the state that changes
         self.passed: set[tuple[str, str]] = set()  # times that have made or broken
         self.refused: set[str] = set()
         self.everything = system.holding(system.model.constraints)  # all of them, whether they hold or not
         self.number = {name: n for n, name in enumerate(self.temporaries)}
         sides = [self._sides(name) for name in self.temporaries]
         self.sides, self.first_side = np.concatenate(sides), np.cumsum([0, *map(len, sides)])[:-1]
-        self.within = np.array([x.make_within or np.inf for x in self.temporaries.values()])  # m or rad
-        self.below = np.array([x.make_below or np.inf for x in self.temporaries.values()])  # m/s or rad/s
         self.friction = Friction(self)
         self._seen: dict[str, tuple[np.ndarray, Any]] = {}
 
@@ -91,45 +97,91 @@ class Bonds:
 
     # ---------------------------------------------------------------- what makes and breaks
 
-    def conditions(self, start: float) -> list[tuple[str, str, Condition]]:
-        """From a time on: name, "make" or "break", and what to watch."""
+    def conditions(self, t: float, y: np.ndarray) -> list[tuple[Act, Condition]]:
+        """From a state on: what is done, and what to watch for it."""
         found = []
+        self.forget()
         for name, x in self.temporaries.items():
             made = name in self.system.held
-            action = "break" if made else "make"
-            at = x.break_at if made else x.make_at
-            tests = self._breaking(name, x) if made else self._making(name, x)
-            if at is not None and (name, action) not in self.passed and at >= start:
-                tests.append((lambda t, q, u, at=at: t - at, "rising"))
-            for n, (output, direction) in enumerate(tests):
-                label = f"{name} {'broken' if made else 'made'}" + f" ({n})" * (n > 0)
-                found.append((name, action, Condition(label, output, 0.0, direction, "stop")))
+            action, word = ("break", "broken") if made else ("make", "made")
+            tests = self._breaking(name, x, t, y) if made else self._making(name, x)
+            found += [(Act(name, action), test) for test in tests]
+            for what, at in self._times(name, x, made):
+                if at > t or (at == t and (name, what) not in self.passed):
+                    label = f"{name} {word}: {what}"
+                    timed = Condition(label, lambda t, q, u, at=at: t - at, "rising", jumps=True, fresh=True, time=at)
+                    found.append((Act(name, action, what), timed))
             if made and name in self.friction.names:
                 other, word, output, direction = self.friction.condition(name)
-                found.append((name, other, Condition(f"{name} {word}", output, 0.0, direction, "stop")))
+                found.append((Act(name, other), Condition(f"{name} {word}", output, direction)))
         return found
 
-    def _making(self, name: str, x: Temporary) -> list[tuple[Any, str]]:
+    def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
+        """Parameters that make or break it at a time, and when (s)."""
+        if not made:
+            return [] if x.make_at is None else [("make_at", x.make_at)]
+        found = [] if x.break_at is None else [("break_at", x.break_at)]
+        if x.release_after is not None:
+            since = max((c.t for c in self.changes if c.name == name and c.what == "made"), default=0.0)
+            found.append(("release_after", since + x.release_after))
+        return found
+
+    def due(self, t: float) -> list[Act]:
+        """What times make or break at the start of a run."""
+        acts = []
+        for name, x in self.temporaries.items():
+            made = name in self.system.held
+            times = [what for what, at in self._times(name, x, made) if at <= t]
+            acts += [Act(name, "break" if made else "make", what) for what in times]
+        return acts
+
+    def _making(self, name: str, x: Temporary) -> list[Condition]:
+        label = f"{name} made"
         if x.one_sided:
-            return [(lambda t, q, u: self.approach(name, t, q, u)[0], "falling")]
+
+            def gap(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self.approach(name, t, q, u)[0]
+
+            def rate(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self.approach(name, t, q, u)[1]
+
+            return [Condition(label, gap, "falling", rates=rate, level=True, noise=HOP)]
         if x.make_within is None or name in self.refused:
             return []
+        near, slow, n = x.make_within, x.make_below, self.number[name]
 
-        return [(lambda t, q, u: self._outside(t, q, u)[..., self.number[name]], "falling")]
+        def outside(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+            distance, speed = self._squares(t, q, u)[:2]
+            columns = [distance[..., n] / near**2 - 1.0] + ([] if slow is None else [speed[..., n] / slow**2 - 1.0])
+            return np.stack(columns, axis=-1)
 
-    def _breaking(self, name: str, x: Temporary) -> list[tuple[Any, str]]:
-        tests: list[tuple[Any, str]] = []
+        def rates(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+            columns = [self._squares(t, q, u)[2][..., n] / near**2]
+            return np.stack(columns if slow is None else [*columns, np.full(columns[0].shape, np.nan)], axis=-1)
+
+        return [Condition(label, outside, "falling", 1 if slow is None else 2, rates, jumps=True)]
+
+    def _breaking(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
+        tests = []
         if x.one_sided:
-            tests.append((lambda t, q, u: self._holding(name, t, q, u), "falling"))
-        for limit, part in ((x.break_force, slice(3, 6)), (x.break_torque, slice(0, 3))):
+            noise = PULLS * float(np.abs(self.loads(t, *self.split(y))[0]).max())
+
+            def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self._holding(name, t, q, u)
+
+            tests.append(Condition(f"{name} broken", holding, "falling", level=True, noise=noise))
+        for what, limit, part in (
+            ("force", x.break_force, slice(3, 6)),
+            ("torque", x.break_torque, slice(0, 3)),
+        ):
             if limit is not None:
 
                 def beyond(
-                    t: np.ndarray, q: np.ndarray, u: np.ndarray, limit: float = limit, part: slice = part
+                    t: Any, q: np.ndarray, u: np.ndarray, limit: float = limit, part: slice = part
                 ) -> np.ndarray:
                     return np.linalg.norm(self.loads(t, q, u)[1][name][..., part], axis=-1) / limit - 1.0
 
-                tests.append((beyond, "rising"))
+                tests.append(Condition(f"{name} broken: {what}", beyond, "rising", jumps=True, fresh=True))
         return tests
 
     # ---------------------------------------------------------------- what conditions look at: one state, or many
@@ -150,27 +202,23 @@ class Bonds:
         rows = list(range(own.start, own.stop))
         return [n for n in rows if what[n].startswith(("displacement", "distance"))] or rows
 
-    def _apart(self, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(..., temporaries) Distance between the two sides of each (m or rad), and the speed at which they move."""
-        rows = self.all_rows(t, q, u)
-        g, rate = rows.g[..., self.sides], rows.rate[..., self.sides]
-        near, speed = (np.add.reduceat(x * x, self.first_side, axis=-1) for x in (g, rate))
-        return np.sqrt(near), np.sqrt(speed)
+    def _squares(self, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(..., temporaries) Squares of the distance between the two sides of each (m or rad) and of the speed at which
+        they move, and the rate of the first."""
 
-    def _outside(self, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """(..., temporaries) Negative where one is near and slow enough to be made."""
+        def find() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            rows = self.all_rows(t, q, u)
+            g, rate = rows.g[..., self.sides], rows.rate[..., self.sides]
+            found = (np.add.reduceat(x, self.first_side, axis=-1) for x in (g * g, rate * rate, 2.0 * g * rate))
+            return tuple(found)  # type: ignore[return-value]
 
-        def find() -> np.ndarray:
-            near, speed = self._apart(t, q, u)
-            return np.maximum(near / self.within, speed / self.below) - 1.0
-
-        return self._once("outside", q, find)  # type: ignore[no-any-return]
+        return self._once("squares", q, find)  # type: ignore[no-any-return]
 
     def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
         """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
         x = self.temporaries[name]
         self.forget()
-        near, speed = (float(v[self.number[name]]) for v in self._apart(t, *self.split(y)))
+        near, speed = (float(np.sqrt(v[self.number[name]])) for v in self._squares(t, *self.split(y))[:2])
         if x.make_within is not None and near > x.make_within:
             return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
         if x.make_below is not None and speed > x.make_below:
@@ -208,24 +256,42 @@ class Bonds:
 
     # ---------------------------------------------------------------- changes
 
-    def apply(self, name: str, action: str, t: float, y: np.ndarray) -> None:
-        """Make or break one, or what friction does; y changes in place."""
+    def together(self, acts: Sequence[Act], t: float, y: np.ndarray) -> None:
+        """All that is done at one moment, then what follows from it; y changes in place.
+
+        Constraints are released first, then friction changes, then constraints are made that hold both ways, all by one
+        impulse, then contacts and ropes that are reached, one after the other in the order of the model.
+        """
+        self.now = y
         self.forget()
-        self.passed.add((name, action))
-        if action == "break":
+        self.passed |= {(act.name, act.timed) for act in acts if act.timed}
+        wanted: dict[str, list[str]] = {}
+        for act in sorted(acts, key=lambda act: self.number[act.name]):
+            wanted.setdefault(act.action, []).append(act.name)
+        for name in dict.fromkeys(wanted.get("break", [])):
             if name in self.system.sliding:  # a force that goes through infinity is no pull
                 self.friction.require_free(t, *self.split(y))
             self.let_go(name, t)
-        elif action == "turn":
-            self.friction.turn(name, t, y)
-        elif action == "slip":
-            self.friction.decide(t, y, release=name)
-        elif not self.temporaries[name].one_sided or self._reached(name, t, *self.split(y)):
-            self.refused.discard(name)
-            make(self, name, t, y)
+        for name in wanted.get("turn", []):
+            if name in self.system.sliding:
+                self.friction.turn(name, t, y)
+        for name in wanted.get("slip", []):
+            if name in self.system.held and name not in self.system.sliding:
+                self.friction.decide(t, y, release=name)
+        made = dict.fromkeys(wanted.get("make", []))
+        self.refused -= set(made)
+        make_together(self, [name for name in made if not self.temporaries[name].one_sided], t, y)
+        self.settle(t, y)
+
+    def note(self, change: Change, q: np.ndarray | None = None, u: np.ndarray | None = None) -> None:
+        """Keep a change that led from q, u to the state now; nothing moved if they are left out."""
+        after = [x.copy() for x in self.split(self.now)]
+        before = [after[0].copy() if q is None else q.copy(), after[1].copy() if u is None else u.copy()]
+        self.changes.append(change._replace(q_before=before[0], u_before=before[1], q_after=after[0], u_after=after[1]))
 
     def answer(self, name: str, t: float, y: np.ndarray) -> None:
         """Of something one-sided that was to be made: refuse it where its two sides do not meet."""
+        self.now = y
         self.forget()
         gap, rate = self.approach(name, t, *self.split(y))
         refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
@@ -233,6 +299,7 @@ class Bonds:
     def settle(self, t: float, y: np.ndarray) -> None:
         """Whatever follows at the same moment: what is reached, or pulls."""
         q, u = self.split(y)
+        self.now = y
         for _ in range(MOST_AT_ONCE):
             if not self._next(t, y, q, u):
                 return
@@ -240,18 +307,6 @@ class Bonds:
             f"constraints of '{self.whole.name}' are made and broken without end at t = {t:.6g} s",
             hint="restitution of 1 between bodies that rest on each other never comes to rest",
         )
-
-    def returns(self, t: float, y: np.ndarray) -> tuple[float, ...]:
-        """When to look after what has bounced or lifted off: a short flight is not overlooked between two looks."""
-        (q, u), times = self.split(y), []
-        latest = {c.name: c.what for c in self.changes}
-        open_ = [n for n, what in latest.items() if what in ("bounced", "broken") and self.temporaries[n].one_sided]
-        for name in open_:
-            (gap, rate), fall = map(float, self.approach(name, t, q, u)), -self._fall(name, t, q, u)
-            if fall > 0.0 and rate * rate + 2.0 * fall * gap > 0.0:
-                flight = (rate + np.sqrt(rate * rate + 2.0 * fall * gap)) / fall
-                times += [t + share * flight for share in LOOKS if flight > 0.0]
-        return tuple(sorted(times))
 
     def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
         """The acceleration at which a one-sided constraint that is open goes farther away."""
@@ -292,4 +347,4 @@ class Bonds:
             return
         sliding = {n: d for n, d in self.system.sliding.items() if n != name}
         self.hold({n: c for n, c in self.system.held.items() if n != name}, sliding)
-        self.changes.append(Change(name, "broken", t, np.zeros(6), 0.0, None))
+        self.note(Change(name, "broken", t, np.zeros(6), 0.0, None))

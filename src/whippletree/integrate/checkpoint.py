@@ -18,10 +18,11 @@ from ..model.forces import Custom
 from ..result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
 from ..result.records import Change
 from ..result.result import Result
-from .events import Event, Watch
+from .events import Event
 from .quasi_static import rows_named
 from .task import Task
 from .temporary import Switching
+from .watch import Watch
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,7 +49,7 @@ def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]
         "stabilization": list(task.stabilization) if system.constraints.count else None,
         "tau": task.tau.tolist() if task.tau.any() else None,
         "functions": functions,
-        "events": [[e.name, _name(e.output), e.value, e.direction, _name(e.then)] for e in events],
+        "events": [[e.name, _name(e.output), e.value, e.direction, _name(e.then), e.rate] for e in events],
         **rows_named(system),
     }
 
@@ -57,6 +58,10 @@ def _name(function: Any) -> str:
     if isinstance(function, str):
         return function
     return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _copy(sides: np.ndarray | None) -> np.ndarray | None:
+    return None if sides is None else sides.copy()
 
 
 class Checkpoint:
@@ -73,7 +78,7 @@ class Checkpoint:
         self.until: float | None = None  # how far the file goes (s), once this run has written or read it
         self.failed = False  # whether the disk has refused it
         self.state: np.ndarray | None = None
-        self.before: np.ndarray | None = None  # what events compare with
+        self.before: np.ndarray | None = None  # on which side of their values outputs of events were
         self.happened = 0  # events up to the state
         self.memo: str | None = None  # of a run whose constraints come and go
         self.mark()
@@ -85,10 +90,10 @@ class Checkpoint:
         if run.state is not None:
             self.state = run.state.copy()
         if isinstance(run, Switching):
-            self.before, self.happened = run.watch.before, len(run.occurrences)
+            self.before, self.happened = _copy(run.watch.sides), len(run.occurrences)
             self.memo = json.dumps(run.memo(), allow_nan=False)
         elif isinstance(run, Watch):
-            self.before, self.happened = run.before, len(run.occurrences)
+            self.before, self.happened = _copy(run.sides), len(run.occurrences)
 
     def save_if_due(self) -> None:
         """Save every so many seconds, or more rarely where writing takes its time."""
@@ -109,7 +114,7 @@ class Checkpoint:
             if self.memo is not None:
                 data.attrs["state_memo"] = self.memo
         if self.before is not None:
-            data["state_outputs"] = ("state_output", self.before, {"long_name": "outputs of events at that state"})
+            data["state_outputs"] = ("state_output", self.before, {"long_name": "sides of events at that state"})
         self._write(data, packed=False)
         self.until = float(result.t[-1])
 

@@ -123,7 +123,7 @@ class Friction:
         b = self.bonds
         if b.system.sliding.get(name) != toward:
             b.hold(b.system.held, b.system.sliding | {name: toward})
-            b.changes.append(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
+            b.note(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
 
     def next(self, t: float, y: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
@@ -184,15 +184,16 @@ class Friction:
             if not new:
                 break
             ways, slack, release = self._ways(moving, ways | new, t, q, u), SLACK, ""
-        lost = b.take(y, q.copy(), found.u)
+        q_before, u_before = q.copy(), u.copy()
+        lost = b.take(y, q_before.copy(), found.u)
         b.hold(now.held, now.sliding)
         self.decided |= dict.fromkeys(rest, t)
         for name in rest:
             toward = ways.get(name)
             if toward != before.get(name):
                 what = "sticks" if toward is None else "slips"
-                b.changes.append(Change(name, what, t, np.zeros(6), lost, None, toward))
-                lost = 0.0
+                b.note(Change(name, what, t, np.zeros(6), lost, None, toward), q_before, u_before)
+                lost, u_before = 0.0, u.copy()
 
     def _ways(
         self, moving: dict[str, Vector], ways: dict[str, Vector], t: float, q: np.ndarray, u: np.ndarray

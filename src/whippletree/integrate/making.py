@@ -1,12 +1,14 @@
 """The moment at which a temporary constraint is made: what is open closes, speeds jump, and who cannot follow yields.
 
-What holds besides takes its share of the impulse. A contact that would have to pull lets go of it, one that would take
-more than friction holds slips, a clutch slips at once. Contacts reached at one moment do not push each other off.
+Constraints made at one moment share one impulse. What holds besides takes its share of it. A contact that would have to
+pull lets go of it, one that would take more than friction holds slips, a clutch slips at once. Contacts reached at one
+moment do not push each other off.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,11 +47,58 @@ class Jump(NamedTuple):
     besides: dict[str, np.ndarray]  # (6)  the same of what holds besides
 
 
+def make_together(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
+    """Close what several constraints that hold both ways leave open, and put speeds onto all of them by one impulse.
+
+    Where they contradict each other, or cannot all close, they are made one after the other, in the order given.
+    """
+    names = [name for name in names if name not in b.system.held]
+    if len(names) < 2:
+        for name in names:
+            make(b, name, t, y)
+        return
+    q, u = b.split(y)
+    b.forget()
+    placed = {name: _placed(b, name, q, u) for name in names}
+    slides = {name: _slides(b, name, t, q, u) for name in names}
+    new = _with_all(b, placed, slides)
+    q2, u2 = q.copy(), u.copy()
+    closes = project(new, q2, u2, t) <= CLOSED * max(1.0, new.constraints.size)
+    before = u.copy()
+    if closes and (q2 != q).any():
+        for name in names:
+            moved = carried(new, q, u, q2, t, b.rows_in(new, name).start)
+            before = np.where(moved != u, moved, before)
+    found = impulse(new, q2, before, t)
+    if not closes or contradicts(found, before).any():
+        for name in names:
+            make(b, name, t, y)
+        return
+    while _yields(b, names, t, q2, before, Jump(found.u, new, found.lam, found.rows.wrenches, np.zeros(6), {})):
+        new = _with_all(b, placed, slides)  # without what has yielded
+        found = impulse(new, q2, before, t)
+    taken = wrenches_of(new, q2, before, found.rows.wrenches, found.lam)
+    then = rows_of(new, q2, found.u, t, matrix=False).rate
+    q_before, u_before = q.copy(), u.copy()
+    lost = b.take(y, q2, found.u)
+    rows = [b.rows_in(new, name) for name in names]
+    shares = [-0.5 * float(found.lam[own] @ (found.rows.rate[own] + then[own])) for own in rows]
+    toward = {name: _slides(b, name, t, q, u) for name in names}
+    b.move_as(_with_all(b, placed, toward))
+    shares[0] += lost - sum(shares)  # of poses that were closed, and of what held
+    besides = {other: load for other, load in taken.items() if other not in names and load.any()}
+    for n, name in enumerate(names):
+        here = placed[name] if b.temporaries[name].here else None
+        change = Change(name, "made", t, taken[name], shares[n], here, toward[name], "", besides if n == 0 else {})
+        b.note(change, q_before, u_before)
+
+
 def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     """Close what is open and put speeds onto it; y changes in place. What contradicts the others is refused."""
     if name in b.system.held:
         return
     (q, u), x = b.split(y), b.temporaries[name]
+    q_before, u_before = q.copy(), u.copy()
     b.forget()
     placed, slides = _placed(b, name, q, u), _slides(b, name, t, q, u)
     new = _with(b, name, placed, slides)
@@ -70,7 +119,7 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
             jump = _strike(b, name, _with(b, name, placed, None), q2, before, t, x.restitution if bounces else 0.0)
         else:
             jump = _meet(name, new, q2, before, found)
-        if not _yields(b, name, t, q2, before, jump):
+        if not _yields(b, [name], t, q2, before, jump):
             break
         new = _with(b, name, placed, slides)  # without what has yielded
         found = impulse(new, q2, before, t)
@@ -80,14 +129,15 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
         b.move_as(new if toward == slides else _with(b, name, placed, toward))
     here = placed if x.here else None
     besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
-    b.changes.append(Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides))
+    change = Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides)
+    b.note(change, q_before, u_before)
 
 
 def refuse(b: Bonds, name: str, t: float, why: str) -> None:
     """Say so; the motion goes on without it."""
     b.refused.add(name)
     warnings.warn(f"temporary '{name}' is not made at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
-    b.changes.append(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
+    b.note(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
 
 
 def _why(name: str, new: System, found: Impulse) -> str:
@@ -98,10 +148,15 @@ def _why(name: str, new: System, found: Impulse) -> str:
 
 def _with(b: Bonds, name: str, placed: Constraint, toward: Vector | None) -> System:
     """The system that holds one more."""
+    return _with_all(b, {name: placed}, {name: toward})
+
+
+def _with_all(b: Bonds, placed: Mapping[str, Constraint], toward: Mapping[str, Vector | None]) -> System:
+    """The system that holds some more, those with a direction slipping."""
     held = b.system.held
-    order = [n for n in b.whole.model.constraints if n in held or n == name]
-    sliding = b.system.sliding | ({} if toward is None else {name: toward})
-    return b.whole.holding({n: placed if n == name else held[n] for n in order}, sliding)
+    order = [n for n in b.whole.model.constraints if n in held or n in placed]
+    sliding = b.system.sliding | {n: way for n, way in toward.items() if way is not None}
+    return b.whole.holding({n: placed[n] if n in placed else held[n] for n in order}, sliding)
 
 
 def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vector | None:
@@ -142,13 +197,13 @@ def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: f
     return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench, besides)
 
 
-def _yields(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
+def _yields(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
     """Let one that cannot take its share go, or slip; the impulse is then another."""
     least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
     now = {c.name for c in b.changes if c.t == t and c.what == "made"}
     for other in b.system.held:
         x = b.temporaries.get(other)
-        if x is None or other == name:
+        if x is None or other in names:
             continue
         push = b.sign(other) * jump.lam[b.rows_in(jump.system, other).start]
         if x.one_sided and other not in now and push < -least:

@@ -35,7 +35,7 @@ from .accuracy import Accuracy
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .cross_check import CrossCheck
-from .events import Event, Watch
+from .events import Event
 from .friction import free_to_slip
 from .quasi_static import quasi_static_system
 from .rows import accelerations_of, rows_of, samples_of, settle_rows, settle_start
@@ -44,6 +44,7 @@ from .strain import StrainWatch
 from .task import Failure, Task, make_task
 from .temporary import Switching
 from .times import ATOL, RTOL, check_tolerances, output_rows, positive
+from .watch import Watch
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,

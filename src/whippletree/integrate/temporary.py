@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.choose import choose
 from ..dynamics.predict import Use
-from ..errors import ModelError, nearest
+from ..errors import ModelError, SimulationError, nearest
 from ..result.records import Change
 from ..result.spans import system_after
 from ..system.system import System
-from .bonds import Bonds
-from .events import Event, Watch
-from .making import CLOSED
+from .bonds import Act, Bonds
+from .events import Condition, Event
 from .task import Failure, Task
+from .watch import MOST_AT_ONCE, Watch
 
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
 
@@ -48,11 +47,12 @@ class Switching:
             raise ModelError(f"event '{min(taken)}' has the name of a change", hint="give it another name")
         self._part(task)
         t, y = task.start, task.y.copy()
-        for name, x in self.bonds.temporaries.items():
-            at, action = (x.break_at, "break") if name in self.bonds.system.held else (x.make_at, "make")
-            if at is not None and at <= t:
-                self.bonds.apply(name, action, t, y)
-        self._settle(t, y)
+        self.bonds.together(self.bonds.due(t), t, y)
+        if self.changes:
+            self.again(t, y)
+        else:
+            self.watch.sides = self.watch.sides_at(t, y)
+            self._follow(t, y, self._begun({}, t))
 
     # ---------------------------------------------------------------- as simulate sees a run
 
@@ -86,11 +86,10 @@ class Switching:
             "refused": sorted(b.refused),
             "decided": b.friction.decided,
             "part": [part.start, part.first, part.y.tolist()],
-            "also": list(self.watch.also),
             "counts": self.counts,
         }
 
-    def recall(self, memo: dict[str, Any], changes: list[Change], before: Any, occurrences: list[Any]) -> None:
+    def recall(self, memo: dict[str, Any], changes: list[Change], sides: Any, occurrences: list[Any]) -> None:
         """Begin the part in which another run was that left this memo; the state is still to be put there."""
         b, (start, first, y) = self.bonds, memo["part"]
         b.changes[:] = changes[: memo["changes"]]
@@ -99,8 +98,8 @@ class Switching:
         moved = system_after(self.task.system, b.changes)
         b.hold(moved.held, moved.sliding)
         self._go_on(float(start), np.array(y, float), int(first))
-        self.watch.also, self.occurrences = tuple(memo["also"]), occurrences
-        self.watch.before, self.counts = before, {key: int(memo["counts"][key]) for key in memo["counts"]}
+        self.occurrences = self.watch.occurrences = occurrences
+        self.watch.sides, self.counts = sides, {key: int(memo["counts"][key]) for key in memo["counts"]}
 
     def attrs(self) -> dict[str, Any]:
         return self.watch.attrs() | self._counted() | {"changes": Change.text(self.changes)}
@@ -110,15 +109,7 @@ class Switching:
         return {key: self.counts.get(key, 0) + now[key] for key in COUNTED if key in now}
 
     def proceed(self, steps: int) -> Failure | None:
-        failure = self.watch.proceed(steps)
-        own = [o for o in self.watch.occurrences if o.name in self.own]
-        self.occurrences += [o for o in self.watch.occurrences if o.name not in self.own]
-        self.watch.occurrences.clear()
-        stopped = self.watch.stopped
-        if failure is None and stopped and (own or stopped[0] in self.own):
-            label, t, y = stopped
-            self._change(*self.own[label], t, y.copy())
-        return failure
+        return self.watch.proceed(steps)
 
     def change(self, name: str, action: str) -> list[Change]:
         """Make or break a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
@@ -128,7 +119,7 @@ class Switching:
         if action not in ("make", "break"):
             raise ModelError(f"a temporary constraint knows no '{action}'", expected="make or break")
         before, t, y = len(self.changes), self.time, self.watch.run.at(self.time)
-        self._change(name, action, t, y)
+        self._happen(t, y, [Act(name, action)], [])
         if action == "make" and name not in self.bonds.system.held | {c.name: c for c in self.changes[before:]}:
             self.bonds.answer(name, t, y)
         return self.changes[before:]
@@ -143,21 +134,11 @@ class Switching:
     def _part(self, task: Task) -> None:
         """Begin a part; what may end it is watched."""
         self.part = task
-        self.own: dict[str, tuple[str, str]] = {}
-        events = [*self._events_now()]
-        for name, action, condition in self.bonds.conditions(task.start):
-            self.own[condition.name] = (name, action)
-            events.append(condition)
-        self.watch = Watch(self.begin(task), events)
-
-    def _events_now(self) -> Iterable[Event]:
-        """Those of the user; one whose ``then`` makes or breaks stops the part."""
-        for e in self.events:
-            action, _, name = e.then.partition(" ") if isinstance(e.then, str) else ("", "", "")
-            if action in ("make", "break"):
-                self.own[e.name] = (name, action)
-                e = replace(e, then="stop")
-            yield e
+        found = self.bonds.conditions(task.start, task.y)
+        self.acts: list[Act | None] = [*map(_act, self.events), *(act for act, _ in found)]
+        events: list[Event | Condition] = [*self.events, *(condition for _, condition in found)]
+        self.watch = Watch(self.begin(task), events, self._react)
+        self.watch.occurrences = self.occurrences
 
     def _force(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         force = self.part.tau.copy()
@@ -165,26 +146,77 @@ class Switching:
             self.tau(t, q.copy(), u.copy(), force)
         return force
 
-    def _change(self, name: str, action: str, t: float, y: np.ndarray) -> None:
-        """Make or break one, then whatever follows from it at the same moment, and go on."""
-        self.bonds.apply(name, action, t, y)
-        self._settle(t, y)
+    def _react(self, t: float, y: np.ndarray, fired: list[int]) -> bool:
+        """All that events and conditions say at one moment; True if the run was changed."""
+        return self._happen(t, y, [act for n in fired if (act := self.acts[n])], fired)
 
-    def _settle(self, t: float, y: np.ndarray) -> None:
-        """Then a new part, unless nothing has happened yet."""
-        self.bonds.settle(t, y)
-        if t != self.task.start or self.changes:
-            self.again(t, y)
+    def _happen(self, t: float, y: np.ndarray, acts: list[Act], fired: list[int]) -> bool:
+        """Record, release, make, call functions, then what follows from all that; a stop comes last."""
+        changed = False
+        for _ in range(MOST_AT_ONCE):
+            self.watch.record(t, y, fired)
+            stopped = self.watch.stopped
+            if acts:
+                self.bonds.together(acts, t, y)
+            called = self.watch.call(t, y, fired)
+            if called:
+                self.bonds.settle(t, y)
+            if not acts and not called:
+                return changed or stopped is not None
+            fired, changed = self._again(t, y, fired), True
+            self.watch.stopped = stopped
+            if not fired:
+                return True
+            acts = [act for n in fired if (act := self.acts[n])]
+        names = ", ".join(f"'{self.watch.events[n].name}'" for n in fired)
+        raise SimulationError(f"{names} of '{self.task.system.name}' cause each other without end at t = {t:.6g} s")
 
     def again(self, t: float, y: np.ndarray) -> None:
-        """Go on from y at t, with the constraints that hold now."""
-        self._go_on(t, y, int(np.searchsorted(self.part.t, t, side="right")))
-        self.watch.also = self.bonds.returns(t, y)
-        values = self.watch.probe(np.array([t]), y[None])[0]
-        self.watch.before = np.where(np.abs(values) > CLOSED, values, np.nan)  # what has just happened has no side yet
+        """Go on from y at t, with the constraints that hold now, and what that makes or breaks at this moment."""
+        self._follow(t, y, self._again(t, y))
+
+    def _follow(self, t: float, y: np.ndarray, fired: list[int]) -> None:
+        if fired:
+            self._react(t, y, fired)
+
+    def _again(self, t: float, y: np.ndarray, fired: Sequence[int] = ()) -> list[int]:
+        """Go on from y at t, with the constraints that hold now; events that have come about by that, at this moment.
+
+        Outputs of events that have just ``fired`` have no side until they leave their values; others keep theirs.
+        """
+        keys = self._keys()
+        before = dict(zip(keys, [] if self.watch.sides is None else self.watch.sides.tolist(), strict=False))
+        just = {keys[n] for n in fired}
+        self._go_on(t, y.copy(), int(np.searchsorted(self.part.t, t, side="right")))
+        watch, keys = self.watch, self._keys()
+        known = np.array([np.nan if key in just else before.get(key, np.nan) for key in keys])
+        watch.sides = watch.sides_at(t, y, np.nan_to_num(known), [key in just for key in keys])
+        jumped = watch.jumped(np.nan_to_num(known), watch.sides)
+        found = [n for n in jumped if not isinstance(event := watch.events[n], Condition) or event.jumps]
+        return sorted({*found, *self._begun(before, t)})
+
+    def _begun(self, before: Mapping[Any, float], t: float) -> list[int]:
+        """Conditions that are new and hold where they begin."""
+        found, watch = [], self.watch
+        assert watch.sides is not None
+        for n, (key, event) in enumerate(zip(self._keys(), watch.events, strict=True)):
+            if isinstance(event, Condition) and key not in before and event.fresh:
+                over = event.time <= t if event.time is not None else watch.sides[n] == watch.wanted[n]
+                found += [n] if over else []
+        return found
+
+    def _keys(self) -> list[Any]:
+        """By which events are known in the next part: those of the user by their number."""
+        return [n if isinstance(event, Event) else event.name for n, event in enumerate(self.watch.events)]
 
     def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)
-        self.counts = self._counted()
+        self.counts, self.watch.over = self._counted(), True
         self._part(self.part._replace(system=system, algorithm=algorithm, start=t, y=y, first=first))
+
+
+def _act(event: Event) -> Act | None:
+    """What an event of the user does to a temporary constraint."""
+    action, _, name = event.then.partition(" ") if isinstance(event.then, str) else ("", "", "")
+    return Act(name, action) if action in ("make", "break") else None

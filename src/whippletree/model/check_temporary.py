@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 FIELDS: dict[str, Checker] = {"begins": one_of("open", "made"), "one_sided": flag, "here": flag}
 FIELDS |= {"restitution": not_negative, "make_at": or_none(not_negative), "break_at": or_none(not_negative)}
-for _key in ("make_within", "make_below", "break_force", "break_torque", "friction", "static_friction", "slips_at"):
+for _key in (
+    "make_within",
+    "make_below",
+    "release_after",
+    "break_force",
+    "break_torque",
+    "friction",
+    "static_friction",
+    "slips_at",
+):
     FIELDS[_key] = or_none(positive)
 
 

@@ -13,8 +13,9 @@ class Temporary(Part):
 
     It ``begins`` "open" or "made". It is made at the time ``make_at`` (s), or as soon as its two sides are nearer than
     ``make_within`` (m) and slower against each other than ``make_below`` (m/s), and then closes what is left between
-    them. With ``here`` it holds them as it finds them. It breaks at the time ``break_at`` (s), or beyond a force of
-    ``break_force`` (N) or a torque of ``break_torque`` (N m). A ``one_sided`` one is a contact or a rope: made when it
+    them. With ``here`` it holds them as it finds them. It breaks at the time ``break_at`` (s), or ``release_after`` (s)
+    from its activation on, each time anew, or beyond a force of ``break_force`` (N) or a torque of ``break_torque``
+    (N m). A ``one_sided`` one is a contact or a rope: made when it
     is reached, it breaks when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of
     approach that is left after an impact. Events make and break it too.
 
@@ -29,6 +30,7 @@ class Temporary(Part):
     make_within: float | None = None
     make_below: float | None = None
     break_at: float | None = None
+    release_after: float | None = None
     break_force: float | None = None
     break_torque: float | None = None
     one_sided: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 from ..model import Constraint, Latch, Model, Pose, Relative, check
 from ..model.pose import Vector
 
+UNKNOWN = np.zeros(0)
 HAPPENS = ("made", "bounced", "broken", "refused", "slips", "sticks")
 
 
@@ -52,6 +53,10 @@ class Change(NamedTuple):
     toward: Vector | None = None  # where it slips to from now on, in axes of the surface; a clutch: the sign
     why: str = ""  # it has been refused
     besides: Mapping[str, np.ndarray] = MappingProxyType({})  # (6) each: impulses of what held then, as ``impulse``
+    q_before: np.ndarray = UNKNOWN  # (nq)  just before; empty in files of older versions, as the others
+    u_before: np.ndarray = UNKNOWN  # (nu)
+    q_after: np.ndarray = UNKNOWN  # (nq)  just after; of changes at one moment each begins where the last one ended
+    u_after: np.ndarray = UNKNOWN  # (nu)
 
     @classmethod
     def text(cls, changes: Iterable[Change]) -> str:
@@ -59,12 +64,14 @@ class Change(NamedTuple):
         rows = []
         for c in changes:
             besides = {name: impulse.tolist() for name, impulse in c.besides.items()}
-            rows.append([c.name, c.what, c.t, c.impulse.tolist(), c.lost, _found(c.here), c.toward, c.why, besides])
+            states = [x.tolist() for x in (c.q_before, c.u_before, c.q_after, c.u_after)]
+            how = c.impulse.tolist(), c.lost, _found(c.here), c.toward, c.why, besides
+            rows.append([c.name, c.what, c.t, *how, states])
         return json.dumps(rows)
 
     @classmethod
     def parse(cls, text: str, model: Model) -> list[Change]:
-        """From the attribute of a file; older ones do not tell what others took."""
+        """From the attribute of a file; older ones do not tell what others took, nor the states."""
         found = []
         for name, what, t, impulse, lost, here, toward, why, *more in json.loads(text):
             if what not in HAPPENS:
@@ -73,7 +80,8 @@ class Change(NamedTuple):
             to = None if toward is None else (float(toward[0]), float(toward[1]), float(toward[2]))
             besides = {other: np.array(taken, float).reshape(6) for other, taken in (more[0] if more else {}).items()}
             load = np.array(impulse, float).reshape(6)
-            given = name, what, _time(t), load, float(lost), placed, to, str(why), besides
+            states = [np.array(x, float).reshape(-1) for x in (more[1] if len(more) > 1 else ())]
+            given = name, what, _time(t), load, float(lost), placed, to, str(why), besides, *states
             found.append(cls(*given))
         return found
 
