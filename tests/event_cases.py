@@ -23,10 +23,13 @@ class Case(NamedTuple):
     curved: bool = False
     what: tuple[str, ...] = ("made", "bounced")
     events: tuple[wt.Event, ...] = ()
+    approach: float = np.inf  # m/s: how fast it is met, slowly where it grazes
 
     def tolerance(self, integrator):
+        """1e-10 s, or how long it takes to come nearer by the rounding of places some metres or more away."""
         table = CURVED if self.curved else STRAIGHT
-        return max(1e-10, table.get(integrator, 0.0) * self.until)
+        size = max(1.0, *(abs(x) for place in self.q.values() for x in np.atleast_1d(place)))
+        return max(1e-10, table.get(integrator, 0.0) * self.until, 1e-13 * size / self.approach)
 
 
 def flying(m, name, mass=1.0):
@@ -69,7 +72,8 @@ def balls(draw):
     away, drift = half + v * t, draw.uniform(-1, 1)
     q = {"a_flight": at(-away, share * reach, 0), "b_flight": at(0, 0, 0)}
     u = {"a_flight": (0, 0, 0, drift + v, 0, 0), "b_flight": (0, 0, 0, drift, 0, 0)}
-    return Case("balls", m, until, q, u, t if share < 1.0 else None, bool(m.gravity[2]))
+    slow = v * half / reach if half else np.inf
+    return Case("balls", m, until, q, u, t if share < 1.0 else None, bool(m.gravity[2]), approach=slow)
 
 
 def berth(draw):
@@ -84,7 +88,8 @@ def berth(draw):
     away = within * np.sqrt(max(1.0 - share * share, 0.0)) + v * t
     q = {"station_flight": at(0, 0, 0), "ship_flight": at(1.0 + away, share * within, 0)}
     u = {"ship_flight": (0, 0, 0, -v, 0, 0)}
-    return Case("berth", m, until, q, u, t if share < 1.0 and not fast else None)
+    slow = v * (away - v * t) / within if share < 1.0 else np.inf
+    return Case("berth", m, until, q, u, t if share < 1.0 and not fast else None, approach=slow)
 
 
 def plate(draw):
@@ -95,7 +100,8 @@ def plate(draw):
     m.temporary("plate", make_within=within)
     up = draw.choice([-1.0, 1.0])
     z, across = up * (within + v * t), draw.uniform(-1, 1)
-    return Case("plate", m, until, {"point_flight": at(0, 0, z)}, {"point_flight": (0, 0, 0, across, 0, -up * v)}, t)
+    q, u = {"point_flight": at(0, 0, z)}, {"point_flight": (0, 0, 0, across, 0, -up * v)}
+    return Case("plate", m, until, q, u, t, approach=v)
 
 
 def rope(draw):
@@ -108,7 +114,8 @@ def rope(draw):
     half = np.sqrt(length**2 - off**2)
     t = min(t, draw.uniform(0.01, 1.99) * half / v)  # it begins within reach
     until = min(until, 5.0 * t)
-    return Case("rope", m, until, {"stone_flight": at(half - v * t, off, 0)}, {"stone_flight": (0, 0, 0, v, 0, 0)}, t)
+    q, u = {"stone_flight": at(half - v * t, off, 0)}, {"stone_flight": (0, 0, 0, v, 0, 0)}
+    return Case("rope", m, until, q, u, t, approach=v * half / length)
 
 
 def ceiling(draw):
@@ -124,7 +131,8 @@ def ceiling(draw):
         z, depth = -1e-3, 0.5 * up * rise - 1e-3
     until = 2.0 * rise * draw.uniform(1.0, 1.5)
     t = (up - np.sqrt(max(up * up + 2 * G * z, 0.0))) / G if depth > 0 else None
-    return Case("ceiling", m, until, {"point_flight": at(0, 0, z)}, {"point_flight": (0, 0, 0, 0.3, 0, up)}, t, True)
+    q, u, slow = {"point_flight": at(0, 0, z)}, {"point_flight": (0, 0, 0, 0.3, 0, up)}, up - G * (t or 0.0)
+    return Case("ceiling", m, until, q, u, t, True, approach=slow)
 
 
 def wheel(draw):
@@ -138,7 +146,7 @@ def wheel(draw):
     w, angle = 10.0 ** draw.uniform(-1, 2.5), draw.uniform(-np.pi, 0.0)
     t = (np.arcsin(low) - angle) / w  # z = -sin(angle + w t)
     until = t * draw.uniform(1.01, 10.0)
-    return Case("wheel", m, until, {"axle": angle}, {"axle": w}, t)
+    return Case("wheel", m, until, {"axle": angle}, {"axle": w}, t, approach=w * np.sqrt(1.0 - low * low))
 
 
 def pulse(draw):
@@ -154,7 +162,8 @@ def pulse(draw):
     rate = 1.01 * v if draw.random() < 0.3 else None
     event = wt.Event("near", distance, near, "falling", rate=rate)
     q, u = {"point_flight": at(-half - v * t, share * near, 0)}, {"point_flight": (0, 0, 0, v, 0, 0)}
-    return Case("pulse", m, until, q, u, t if share < 1.0 else None, events=(event,))
+    slow = v * half / near if half else np.inf
+    return Case("pulse", m, until, q, u, t if share < 1.0 else None, events=(event,), approach=slow)
 
 
 KINDS = (balls, berth, plate, rope, ceiling, wheel, pulse)

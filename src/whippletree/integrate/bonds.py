@@ -126,6 +126,12 @@ class Bonds:
             found.append(("release_after", since + x.release_after))
         return found
 
+    def _no_pull(self, name: str, lam: np.ndarray) -> float:
+        """The force of a one-sided constraint that is rounding (N): of all forces, and of its lighter body at rest."""
+        c, bodies = self.whole.model.constraints[name], self.whole.model.bodies
+        lighter = min((bodies[n].mass for n in (c.body, c.to) if n in bodies), default=0.0)  # type: ignore[union-attr]
+        return max(PULLS * float(np.abs(lam).max()), STILL * lighter)
+
     def due(self, t: float) -> list[Act]:
         """What times make or break at the start of a run."""
         acts = []
@@ -164,7 +170,7 @@ class Bonds:
     def _breaking(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
         tests = []
         if x.one_sided:
-            noise = PULLS * float(np.abs(self.loads(t, *self.split(y))[0]).max())
+            noise = self._no_pull(name, self.loads(t, *self.split(y))[0])
 
             def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
                 return self._holding(name, t, q, u)
@@ -337,7 +343,7 @@ class Bonds:
         if made:
             lam = self.loads(t, q, u)[0]
             worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
-            if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -PULLS * np.abs(lam).max():
+            if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -self._no_pull(worst, lam):
                 self.let_go(worst, t)
                 return True
         return self.friction.next(t, y)

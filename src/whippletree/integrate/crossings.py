@@ -4,7 +4,7 @@ Paper    [trefethen2013] chapters 2, 3 and 18: the polynomial through Chebyshev 
          a measure of how well it represents a function, and roots by subdivision.
 Symbols  c_k are coefficients of Chebyshev polynomials T_k on an interval mapped to -1 <= x <= 1.
 Differs  no roots of polynomials are computed: an interval is halved until every function on it is free of zeros, or
-         monotone, or within rounding of zero. Bounds of a polynomial follow from its values on a finer Chebyshev grid
+         crosses zero and is monotone, or is within rounding of zero. Bounds of a polynomial follow from its values on a finer Chebyshev grid
          (Ehlich and Zeller: at most 1/cos(n pi / 2 m) of the largest of m + 1 values, for degree n). What the
          polynomial does not represent is estimated by REMAINDER times its last coefficients. A function with a declared
          bound of its rate is free of zeros only where that bound proves it.
@@ -20,7 +20,8 @@ import numpy as np
 COARSE, FINE = 4, 8  # degrees: of the first look at a step, and of all others
 GRID = 64  # intervals of the grid on which a polynomial is bounded
 BEYOND = 0.02  # of half its range: how far a polynomial of degree 8 may go beyond its values on the grid
-REMAINDER = 8.0  # a kink leaves coefficients like 1/k^2, whose sum is 4 times the last three
+LAST = 3  # coefficients that tell what a polynomial leaves out: those of a kink vary in sign and size with its place
+REMAINDER = 8.0  # they fall like 1/k^2, so that all that follow are some 3 times the last three
 ROUNDING = 2e-15  # of the largest value
 SHORTEST = 1e-15  # s, and of the time: shorter intervals are not halved
 MOST = 20_000  # intervals in one step: beyond, as for a function that is all noise, ends decide
@@ -31,7 +32,7 @@ class Shape(NamedTuple):
 
     above: np.ndarray  # positive throughout
     below: np.ndarray  # negative throughout
-    simple: np.ndarray  # monotone, or within rounding of zero throughout: one zero at most, which ends tell
+    simple: np.ndarray  # monotone through zero, or within rounding of it throughout: one zero, which ends tell
 
 
 class Piece(NamedTuple):
@@ -71,7 +72,7 @@ def shape_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndar
     degree = len(t) - 1
     _, to_coefficients, to_values, to_slopes = _MATRICES[degree]
     c = to_coefficients @ values
-    last = np.abs(c[-(3 if degree == FINE else 2) :]).sum(axis=0)
+    last = np.abs(c[-LAST:]).sum(axis=0)
     rest = REMAINDER * last + ROUNDING * np.abs(values).max(axis=0)
     least, most = _bounds(to_values @ c, rest)
     falls, rises = _bounds(to_slopes @ c, rest * degree * degree)
@@ -80,8 +81,10 @@ def shape_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndar
         pairs, apart = values[:-1] + values[1:], np.diff(t)[:, None] * np.where(declared, rate, 0.0)
         least = np.where(declared, 0.5 * (pairs - apart).min(axis=0), least)
         most = np.where(declared, 0.5 * (pairs + apart).max(axis=0), most)
-    tiny = (np.abs(values) <= noise).all(axis=0)
-    return Shape(least > 0.0, most < 0.0, tiny | (falls > 0.0) | (rises < 0.0))
+    tiny, a, b = np.abs(values) <= noise, values[0], values[-1]
+    # a kink next to an end hardly shows in slopes: of a function that keeps its sign its range must tell
+    crosses = (a * b < 0.0) | tiny[0] | tiny[-1]
+    return Shape(least > 0.0, most < 0.0, tiny.all(axis=0) | (crosses & ((falls > 0.0) | (rises < 0.0))))
 
 
 def _bounds(values: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -92,3 +92,8 @@ def no_samples(system: System, algorithm: str, rows: int) -> np.ndarray:
     if system.nu > SMALL:
         found[0, LOSS] = loss_limit(system, algorithm)
     return found
+
+
+def forget_samples(samples: np.ndarray, t: float, begins: bool) -> None:
+    """Drop those after a time from which the run goes on another way; ``begins``: they are of where steps begin."""
+    samples[samples[:, TIME] >= t if begins else samples[:, TIME] > t] = 0.0

@@ -15,6 +15,7 @@ from ..result.spans import system_after
 from ..system.system import System
 from .bonds import Act, Bonds
 from .events import Condition, Event
+from .samples import forget_samples
 from .task import Failure, Task
 from .watch import MOST_AT_ONCE, Watch
 
@@ -213,6 +214,7 @@ class Switching:
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)
         self.counts, self.watch.over = self._counted(), True
+        forget_samples(self.part.samples, t, self.watch.trails)
         self._part(self.part._replace(system=system, algorithm=algorithm, start=t, y=y, first=first))
 
 

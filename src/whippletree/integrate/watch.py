@@ -23,6 +23,7 @@ from ..result.result import Occurrence
 from ..system.system import System
 from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of
 from .events import DIRECTIONS, Condition, Event, Probe
+from .samples import forget_samples
 from .task import Failure, Task
 
 BATCH = 16  # steps between two evaluations of the outputs
@@ -31,7 +32,7 @@ UNIT = 1e-6  # how far from 1 the length of a quaternion may be that a function 
 SAME = 1e-12  # s, and of the time: crossings no farther apart happen at one moment
 HERE = 0.1  # of the rounding of an output: one that is nearer to its value has reached it
 FARTHER = 2.0  # an output may move so many times as far in a step as its rates at both ends, or the steps beside, say
-TURNED = 1.0  # rad: pieces in which joints turn no farther are represented by polynomials
+TURNED = 2.0  # rad: pieces in which joints turn no farther are represented by polynomials
 MOST_AT_ONCE = 200  # changes at one moment
 Reaction = Callable[[float, np.ndarray, list[int]], bool]
 
@@ -379,6 +380,7 @@ class Watch:
             names = ", ".join(f"'{self.events[n].name}'" for n in fired)
             raise SimulationError(f"events {names} cause each other without end at t = {t:.6g} s")
         if changed:
+            forget_samples(self.task.samples, t, self.trails)
             self.run.restart(t, y, int(np.searchsorted(self.task.t, t, side="right")))
             self.sides = sides
         return changed

@@ -139,6 +139,8 @@ def sampled(
     _, t, q, u, udot = map(np.ascontiguousarray, columns)
     t, tau = t[:, 0], np.broadcast_to(samples.tau, (len(samples.rows), system.nu))[rows]
     for span, now in parts(system, np.nextafter(t, np.inf) if begins else t, changes):
+        if span.stop == span.start:
+            continue
         for n, p in enumerate(problems(now, q[span], u[span], t[span]), start=span.start):
             yield int(rows[n]), p._replace(forces=p.forces + tau[n]), udot[n]
 
