@@ -26,10 +26,12 @@ class Case(NamedTuple):
     approach: float = np.inf  # m/s: how fast it is met, slowly where it grazes
 
     def tolerance(self, integrator):
-        """1e-10 s, or how long it takes to come nearer by the rounding of places some metres or more away."""
+        """1e-10 s, or how long it takes to come nearer by the rounding of places, which steps of fixed length add up."""
         table = CURVED if self.curved else STRAIGHT
         size = max(1.0, *(abs(x) for place in self.q.values() for x in np.atleast_1d(place)))
-        return max(1e-10, table.get(integrator, 0.0) * self.until, 1e-13 * size / self.approach)
+        steps = 1000.0 * max(self.until, 0.1)  # of 1 ms, or a hundredth of the run; each rounds places twice
+        rounding = size * (1e-13 if wt.INTEGRATORS[integrator].ADAPTIVE else 1e-13 + 4.4e-16 * steps)
+        return max(1e-10, table.get(integrator, 0.0) * self.until, rounding / self.approach)
 
 
 def flying(m, name, mass=1.0):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.realtime.course import Course
 
 ADAPTIVE = [name for name, method in wt.INTEGRATORS.items() if getattr(method, "LOOPS", True)]
 
@@ -47,7 +48,7 @@ def test_releases_of_one_moment(count):
 
 
 def test_an_activation_at_the_moment_of_a_release():
-    m, u = wheels(2)
+    m, _ = wheels(2)
     m.temporaries.clear()
     m.temporary("brake0", begins="made", break_at=0.5)
     m.temporary("brake1", make_at=0.5)
@@ -163,13 +164,26 @@ def test_impulses_of_one_moment_do_not_depend_on_their_order():
     """Two brakes on wheels that a gear couples: each takes the same impulse whichever is declared first."""
     found = []
     for order in ((0, 1), (1, 0)):
-        m, u = wheels(2, order)
+        m, _ = wheels(2, order)
         m.constraint("couple", "speed", joint="axle0", of="axle1", ratio=1.0)
         run = wt.simulate(m.compile(), 1.0, u={"axle0": 1.0, "axle1": 1.0})
         found.append({c.name: (c.lost, *c.impulse) for c in run.changes if c.what == "made"})
     assert found[0].keys() == found[1].keys() == {"brake0", "brake1"}
     for name in found[0]:
         np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "euler"])
+def test_live_runs_make_all_of_them(integrator):
+    m, u = wheels(3)
+    course = Course(m.compile(), None, u, 1e-3, integrator=integrator)
+    course.advance(700)
+    assert [(c.name, c.what, c.t) for c in course.changes] == [(f"brake{n}", "made", 0.5) for n in range(3)]
+    assert abs(course.y[3:6]).max() < 1e-12
+    system, start = ball_and_wheel(["floor", "brake", "lock", "clutch"])
+    course = Course(system, start["q"], start["u"], 1e-3, integrator=integrator)
+    course.advance(1500)
+    assert [(c.name, c.what) for c in course.changes] == [("lock", "broken"), ("brake", "made"), ("floor", "bounced")]
 
 
 def test_released_a_while_after_each_activation():

@@ -4,10 +4,10 @@ Paper    [trefethen2013] chapters 2, 3 and 18: the polynomial through Chebyshev 
          a measure of how well it represents a function, and roots by subdivision.
 Symbols  c_k are coefficients of Chebyshev polynomials T_k on an interval mapped to -1 <= x <= 1.
 Differs  no roots of polynomials are computed: an interval is halved until every function on it is free of zeros, or
-         crosses zero and is monotone, or is within rounding of zero. Bounds of a polynomial follow from its values on a finer Chebyshev grid
-         (Ehlich and Zeller: at most 1/cos(n pi / 2 m) of the largest of m + 1 values, for degree n). What the
-         polynomial does not represent is estimated by REMAINDER times its last coefficients. A function with a declared
-         bound of its rate is free of zeros only where that bound proves it.
+         crosses zero and is monotone, or is within rounding of zero. Bounds of a polynomial follow from its values on a
+         finer Chebyshev grid (Ehlich and Zeller: at most 1/cos(n pi / 2 m) of the largest of m + 1 values, for degree
+         n). What the polynomial does not represent is estimated by REMAINDER times its last coefficients. A function
+         with a declared bound of its rate is free of zeros only where that bound proves it.
 """
 
 from __future__ import annotations
