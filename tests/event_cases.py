@@ -26,7 +26,7 @@ class Case(NamedTuple):
     approach: float = np.inf  # m/s: how fast it is met, slowly where it grazes
 
     def tolerance(self, integrator):
-        """1e-10 s, or how long it takes to come nearer by the rounding of places, which steps of fixed length add up."""
+        """1e-10 s, or how long it takes to come nearer by the rounding of places, which fixed steps add up."""
         table = CURVED if self.curved else STRAIGHT
         size = max(1.0, *(abs(x) for place in self.q.values() for x in np.atleast_1d(place)))
         steps = 1000.0 * max(self.until, 0.1)  # of 1 ms, or a hundredth of the run; each rounds places twice
