@@ -250,3 +250,47 @@ def test_resumed_at_a_moment_with_several(tmp_path, integrator):
     assert [e.t for e in run.events] == [e.t for e in alone.events]
     kept = wt.load_result(tmp_path / "run.nc").changes
     np.testing.assert_array_equal(kept[0].u_before, alone.changes[0].u_before)
+
+
+def mixture(draw):
+    """2 to 8 wheels, each with something that happens at 0.5 s; their speeds at the end, and what changes."""
+    m, events, u, changes = wt.Model("mixture", gravity=(0, 0, 0)), [], {}, set()
+    ends = {}
+    for n in range(draw.integers(2, 9)):
+        m.body(f"wheel{n}", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        m.joint(f"axle{n}", "revolute", m.ground, f"wheel{n}", axis="z")
+    for n in draw.permutation(len(m.bodies)).tolist():
+        kind, name = draw.choice(["make_at", "break_at", "both", "after", "make", "break", "function"]), f"hold{n}"
+        made = kind in ("break_at", "after", "break")
+        if kind != "function":
+            m.constraint(name, "speed", joint=f"axle{n}")
+            times = {"make_at": ("make_at",), "break_at": ("break_at",), "both": ("make_at", "break_at")}
+            given = dict.fromkeys(times.get(kind, ()), 0.5) | ({"release_after": 0.5} if kind == "after" else {})
+            m.temporary(name, begins="made" if made else "open", **given)
+        if made:
+            m.force(f"drive{n}", "motor", joint=f"axle{n}", torque=0.1)
+            ends[f"axle{n}"] = 0.5
+        else:
+            u[f"axle{n}"], ends[f"axle{n}"] = 1.0 + n, 0.0
+        changes |= {(name, "broken")} if made else set() if kind == "function" else {(name, "made")}
+        changes |= {(name, "broken")} if kind == "both" else set()
+        if kind in ("make", "break", "function"):
+
+            def stop(t, q, u, n=n):
+                u[n] = 0.0
+
+            then = stop if kind == "function" else f"{kind} {name}"
+            events.append(wt.Event(f"event{n}", lambda t, q, u: t, 0.5, "rising", then=then))
+    return m, events, u, ends, changes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawn_mixtures(seed):
+    m, events, u, ends, changes = mixture(np.random.default_rng(seed))
+    integrator = ADAPTIVE[seed % len(ADAPTIVE)]
+    run = wt.simulate(m.compile(), 1.0, u=u, events=events, integrator=integrator)
+    assert {(c.name, c.what) for c in run.changes} == changes
+    assert len(run.changes) == len(changes)
+    assert {c.t for c in run.changes} <= {0.5}
+    assert len(run.events) == len(events)
+    assert {name: run[f"{name}.u"][-1] for name in ends} == pytest.approx(ends, abs=1e-6)
