@@ -24,6 +24,7 @@ from threadpoolctl import ThreadpoolController
 from ..errors import SimulationError
 from ..system.system import System
 from . import reduction
+from .consistent import pulled_motions
 from .constraint_forces import shortest_multipliers
 from .constraint_rows import rows_at
 from .equations import ROUNDING, Equations, prescribe
@@ -48,6 +49,7 @@ LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 TINY = 1e-30  # the same: less is nothing
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
+TAKES_PART = 1e-3  # of the largest of those: a prescribed motion that is pulled at by more is one of them
 
 
 class Unreliable(SimulationError):
@@ -287,14 +289,15 @@ def _require_consistent(p: Problem, solver: Any, udot: np.ndarray, still: np.nda
     of_rows = C @ np.abs(udot) + np.abs(rows.gamma)
     allowed = (CONTRADICT + PER_GAP * gap) * (of_rows + size + alone) + LEAST * max(1.0, largest)
     if (np.abs(left) > allowed).any():
-        raise contradiction(p.system, left, allowed)
+        raise contradiction(p.system, left, allowed, rows.C)
 
 
-def contradiction(system: System, left: np.ndarray, allowed: np.ndarray) -> SimulationError:
-    """The complaint about constraint equations that no acceleration meets, by name."""
+def contradiction(system: System, left: np.ndarray, allowed: np.ndarray, C: np.ndarray) -> SimulationError:
+    """The complaint about constraint equations that no acceleration meets, by name, and prescribed motions."""
     c = system.constraints
     worst = np.argsort(-np.abs(left) / np.where(allowed > 0.0, allowed, 1.0))
     names = list(dict.fromkeys(c.owner[r] for r in worst if abs(left[r]) > allowed[r]))
+    names += pulled_motions(system, C, left, TAKES_PART)
     said = ", ".join(f"'{name}'" for name in names[:6]) + (", ..." if len(names) > 6 else "")
     return SimulationError(
         f"constraints of '{system.name}' contradict each other",

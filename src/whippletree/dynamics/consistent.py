@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ModelError, OffConstraints
+from ..model.forces import Motion
 from ..system.system import System
 from .constraint_rows import ConstraintRows, rows_of
 from .nullspace import rank_tolerance, scaled_rows, split_space
@@ -80,6 +81,14 @@ def named_gaps(system: System, g: np.ndarray, least: float, per: str = "") -> st
     ordered = sorted(open_.items(), key=lambda item: -max(item[1].values()))
     said = [f"'{owner}' by " + " and ".join(f"{x:.3g} {unit}{per}" for unit, x in p.items()) for owner, p in ordered]
     return ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
+
+
+def pulled_motions(system: System, C: np.ndarray, violation: np.ndarray, share: float) -> list[str]:
+    """Names of prescribed motions that would reduce violations (nr) of constraint equations C (nr, nu) if they could,
+    by more than a share of the largest."""
+    pull, least = C.T @ violation, share * float(np.abs(violation).max() * np.abs(C).max())
+    motions = [f for f in system.forces.elements.values() if isinstance(f, Motion) and f.joint not in system.cut_joints]
+    return [f.name for f in motions if abs(pull[system.u_index(f.joint).start + f.freedom]) > least]
 
 
 def off_constraints(system: System, who: str, what: str, got: str) -> OffConstraints:

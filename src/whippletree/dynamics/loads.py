@@ -112,7 +112,7 @@ def signals(system: System, t: Any) -> np.ndarray:
     memory = waiting.pop() if waiting else make_memory(system, 0, 1, system.forces.packed)
     signals_at(memory, times, flat, 0, times.size)
     waiting.append(memory)
-    out = flat.reshape(times.size, -1)
+    out = flat.reshape(times.size, 1 + 3 * system.forces.signals)
     return out if np.ndim(t) else out[0]
 
 

@@ -25,6 +25,8 @@ from ..kernels.manifold import put_all
 from ..kernels.rotation import normalize
 from ..kernels.unpack import unpack
 from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates, served, singular
+from .closed import LOST
+from .contradiction import contradiction_beyond
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
@@ -46,7 +48,7 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 # not near a pose where loops lose rank; and whether y' is of a plan that did not serve
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM, STALE = range(6, 16)
 HEAD = 2 * LINE
-GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN = range(5)
+GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN, VIOLATED = range(6)
 
 
 @inline
@@ -202,7 +204,9 @@ def march(
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
             q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
             impose(x, times[row], q, u)
-            close(x, times[row], q, u)
+            if close(x, times[row], q, u) > LOST:
+                c[ROW] = row
+                return VIOLATED
             write_row(m, new, row, Q, U, W)
             row += 1
             c[SINCE] = 0.0
@@ -216,7 +220,8 @@ def march(
             if c[SINCE] >= most:
                 return TOO_MANY
             if c[STEP] <= max(ROUNDING * c[TIME], 1e-18 * until):
-                return NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
+                return VIOLATED if c[BROKEN] == VIOLATED else NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
+            left = 0.0
             h = min(c[STEP], largest)
             last = c[TIME] + 1.01 * h >= until
             if last:
@@ -225,11 +230,13 @@ def march(
                 stage(method, s, h, y, K, new)
                 if s == last_stage or singular(x):
                     project(m, new)
-                    close(x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    left = close(x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                     if s == last_stage:
                         sample_next(sample)
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
+            if left > LOST:
+                size, c[BROKEN] = math.inf, VIOLATED
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
             if singular(x):
@@ -345,8 +352,14 @@ class Run:
                 f"takes more than {MOST_STEPS} steps to the next output",
                 "look for something very fast or stiff, loosen rtol and atol, or keep more outputs",
             ),
+            VIOLATED: ("leaves its constraints", "smaller steps"),
         }[status]
-        return Failure(what, self.time, int(self.state[WORST]), hint)
+        named = None
+        if status in (VIOLATED, TOO_SMALL) and self.task.stabilization == PROJECTION:
+            t = min(self.time, float(self.task.t[min(self.row, stop - 1)]))  # of a row, or of a step that failed
+            t = self.time if t <= self.since else t
+            named = contradiction_beyond(self.task, t, self.at(t), status == VIOLATED)
+        return Failure(what, self.time, int(self.state[WORST]), hint, named)
 
     def attrs(self) -> dict[str, Any]:
         counts = (("accepted", ACCEPTED), ("rejected", REJECTIONS), ("evaluations", EVALUATIONS))

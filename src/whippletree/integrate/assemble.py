@@ -100,9 +100,9 @@ def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
     return roots
 
 
-def _residual(system: System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _residual(system: System, q: np.ndarray, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """g and C of the rows that bound poses."""
-    rows, some = rows_of(system, q, np.zeros(system.nu)), system.constraints.of_poses
+    rows, some = rows_of(system, q, np.zeros(system.nu), t), system.constraints.of_poses
     return rows.g[some], rows.C[some]
 
 
@@ -140,9 +140,14 @@ def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) 
     raise _cannot_close(system, best[1])
 
 
-def _march(system: System, q: np.ndarray, root: np.ndarray) -> np.ndarray:
+def least_violation(system: System, q: np.ndarray, t: float) -> np.ndarray:
+    """The pose near q at which constraint equations of poses are violated least at time t, all together."""
+    return _march(system, q, _roots(system, np.zeros(system.nu, bool), 1.0), t)
+
+
+def _march(system: System, q: np.ndarray, root: np.ndarray, t: float = 0.0) -> np.ndarray:
     """Levenberg-Marquardt: damping grows with the residual, and as long as steps do not help."""
-    g, C = _residual(system, q)
+    g, C = _residual(system, q, t)
     damping = 1e-3
     for _ in range(STEPS):
         size = float(np.linalg.norm(g))
@@ -154,7 +159,7 @@ def _march(system: System, q: np.ndarray, root: np.ndarray) -> np.ndarray:
         if largest == 0.0:
             break
         moved = advance(system, q, step * min(1.0, LARGEST / largest))
-        g_new, C_new = _residual(system, moved)
+        g_new, C_new = _residual(system, moved, t)
         if np.linalg.norm(g_new) < size:
             q, g, C, damping = moved, g_new, C_new, damping / 10
         elif size < CLOSED * min(1.0, system.constraints.size):
@@ -241,7 +246,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
             f"the constraints of '{system.name}' contradict each other",
             expected="a pose that meets them all",
             got=f"at best, open are {named_gaps(system, g, least)}",
-            where=_place(system, *(o for o in system.constraints.owner if o in owners)),
+            where=file_places(system, *(o for o in system.constraints.owner if o in owners)),
             hint="look at the places of these joints, and at lengths between them",
         )
     (owner,) = owners
@@ -250,12 +255,12 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
         f"{what} cannot be closed" if owner in system.cut_joints else f"{what} cannot be met",
         expected="a pose in which its two sides meet",
         got=f"at best, open is {named_gaps(system, g, least)}",
-        where=_place(system, owner),
+        where=file_places(system, owner),
         hint="look at its place on both bodies, and at the lengths and axes around the loop",
     )
 
 
-def _place(system: System, *owners: str) -> str | None:
+def file_places(system: System, *owners: str) -> str | None:
     """Where the constraints and cut joints of these names stand in a file."""
     model = system.model
     parts = [model.constraints.get(o) or model.joints.get(o) or model.couplings.get(o) for o in dict.fromkeys(owners)]

@@ -17,6 +17,7 @@ import numpy as np
 from ..dynamics import articulated, divided_loops, lending, multipliers, reduction, reduction_loads, shared_rows
 from ..dynamics.division_options import is_division
 from ..dynamics.swift import BEYOND
+from ..kernels.constraint_layout import BLADE, COUPLE, ROLL, SPEEDS
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.kinematics import place_and_move
 from ..kernels.lanes import get, inline, kernel, put, take, view
@@ -30,13 +31,41 @@ from .samples import is_wanted, is_wanted_anyway, take_loss
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 COARSE = 1e-8  # beyond, factors are taken anew
+LOST = 1e-6  # the same, and against velocities: constraints that stay violated by more cannot be met
 MOST = 8
 POOR_PLAN = 2.0 / reduction.POOR  # loss with pivots that were poor from the start: more than a plan that serves has
 
 
+@inline
+def binds_velocities(E, n):
+    """Whether an element has equations of velocities alone"""
+    return E.kind[n] == ROLL or E.kind[n] == BLADE or (E.kind[n] == COUPLE and E.turn[n] == SPEEDS)
+
+
+@kernel
+def velocity_violation(m, E, p, q, u, x):
+    """Where there are equations of velocities alone: how far all are from being met, against the velocities.
+
+    Without those a contradiction in velocity opens loops in the next step.
+    """
+    some = False
+    for n in range(E.ne):
+        some = some or binds_velocities(E, n)
+    if not some:
+        return 0.0
+    place_and_move(m, q, u, p.k)
+    constrain(m, E, p.k, p.signals, q, u, x)
+    worst, scale = 0.0, 0.0
+    for j in range(m.nu):
+        scale = max(scale, abs(get(u, j)))
+    for r in range(E.nr):
+        worst = max(worst, abs(get(x.rate, r)))
+    return worst / (1.0 + scale)
+
+
 @kernel
 def move_onto(x, t, q, u):
-    """q and u in place; returns the gap that is left, against the size of the mechanism"""
+    """q and u in place; returns the violation that is left, against the size of the mechanism or its velocities"""
     p, n = open_parts(x)
     m, F, E, _ = open_all(x.memory)
     if E.closes == 0.0:  # the run is stabilized otherwise
@@ -66,7 +95,7 @@ def move_onto(x, t, q, u):
     for r in range(E.nr):
         put(w.left, r, -get(w.rows.rate, r))
     multipliers.correct(m, E, p.k, w, rank, w.left, u)
-    return left
+    return max(left, velocity_violation(m, E, p, q, u, w.rows))
 
 
 @kernel
@@ -99,7 +128,7 @@ def move_onto_reduced(x, t, q, u):
     reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
     for j in range(m.nu):
         put(u, j, get(u, j) + get(move, j))
-    return left
+    return max(left, velocity_violation(m, E, p, q, u, own.x))
 
 
 @kernel
@@ -127,7 +156,7 @@ def move_onto_divided(x, t, q, u):
     divided_loops.meet(m, q, u, w, rank, w.rows.rate)
     for j in range(m.nu):
         put(u, j, get(u, j) + get(w.move, j))
-    return left
+    return max(left, velocity_violation(m, E, p, q, u, w.rows))
 
 
 @kernel

@@ -9,6 +9,8 @@ import numpy as np
 from ..kernels.blocks import checksum
 from ..kernels.lanes import get, inline, kernel, put, view
 from .accelerate import impose, open_parts, served
+from .closed import LOST
+from .contradiction import contradiction_at
 from .plans import Plans
 from .project import close
 from .samples import keep_sample, sample_next
@@ -18,7 +20,7 @@ from .task import Failure, Task
 # step began, and steps in all; then y = (q, u, work) now, and as it was then
 ROW, STEP, FROM, EVERY, LENGTH, SINCE, TAKEN = range(7)
 HEAD = 7
-GOING, NOT_FINITE, PLAN = 0, 1, -1  # methods have more of their own
+GOING, NOT_FINITE, PLAN, VIOLATED = 0, 1, -1, -2  # methods have more of their own
 
 
 @kernel
@@ -64,7 +66,7 @@ def keep(m, x, state, work, times, every, Q, U, W, samples, trail):
     state[STEP] += 1.0
     q, u = view_state(m, state)
     impose(x, time_of(state), q, u)
-    close(x, time_of(state), q, u)
+    left = close(x, time_of(state), q, u)
     state[at] += work
     if checksum(view(state, HEAD + m.nq, m.nu)) != 0.0:
         return NOT_FINITE
@@ -74,6 +76,8 @@ def keep(m, x, state, work, times, every, Q, U, W, samples, trail):
         for j in range(at + 1 - HEAD):
             trail[n, 1 + j] = state[HEAD + j]
     state[TAKEN] += 1.0
+    if left > LOST:  # the trail has it: an event before may have released a constraint
+        return VIOLATED
     keep_sample(open_parts(x)[0].sample, samples, int(state[ROW]))
     if state[STEP] == state[EVERY]:
         row = int(state[ROW])
@@ -174,6 +178,9 @@ class Run:
 
     def failed(self, status: int) -> Failure:
         nq, nu = self.task.system.nq, self.task.system.nu
+        if status == VIOLATED:
+            named = contradiction_at(self.task.system, self.time, self.state[HEAD:], surely=True)
+            return Failure("leaves its constraints", self.time, 0, "a smaller step", named)
         component = int(np.argmin(np.isfinite(self.state[HEAD + nq : HEAD + nq + nu]))) + nq
         hint = "a smaller step, integrator='dopri5', or mass and inertia for the outermost bodies"
         return Failure("ceased to be finite", self.time, component, hint)

@@ -13,10 +13,14 @@ import numpy as np
 
 from ..dynamics.loads import given_motion
 from .accelerate import derivative
+from .closed import LOST
+from .contradiction import contradiction_beyond
 from .plans import Plans
 from .project import project
 from .stabilize import PROJECTION
 from .task import Failure, Task
+
+HALVINGS = 30  # of a step, to find the moment at which constraints are violated
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
 
@@ -31,7 +35,7 @@ class Run:
         self.task, self.make = task, make
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
-        self.served = True
+        self.served, self.left = True, 0.0  # the plan serves; violation of constraints at the last look (m, rad)
         self.plans = Plans(task, 0)
         self.tail = np.zeros(self.plans.width)
         self.restart(task.start, task.y, task.first)
@@ -65,14 +69,33 @@ class Run:
                     break
                 wrong = self.solver.step()
                 if wrong:
-                    return Failure(f"failed: {wrong}", self.time, self.blamed, hint)
+                    named = contradiction_beyond(task, self.time, self.at(self.time), surely=False)
+                    return Failure(f"failed: {wrong}", self.time, self.blamed, hint, named)
                 self.accepted, self.since, self.time = self.accepted + 1, self.time, self.solver.time
+                if task.system.constraints.count and self._violated(self.time):
+                    good, bad = self._first_violation()
+                    self._write_rows(int(np.searchsorted(task.t, good, side="right")))
+                    named = contradiction_beyond(task, bad, self.at(good), surely=True)
+                    return Failure("leaves its constraints", bad, 0, hint, named)
                 if not self.served:
                     self.plans.renew(self.tail, self.time, self.at(self.time)[: task.system.nq])
                 self._write_rows(int(np.searchsorted(task.t, self.time, side="right")))
         except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
             return Failure(f"failed: {e}", self.time, self.blamed, hint)
         return None
+
+    def _violated(self, t: float) -> bool:
+        """Whether constraints cannot be met at a time within the last step."""
+        self.at(t)
+        return self.left > LOST * min(1.0, self.task.system.constraints.size)
+
+    def _first_violation(self) -> tuple[float, float]:
+        """The last time within the last step at which constraints are met, and the first at which they are not."""
+        good, bad = self.since, self.time
+        for _ in range(HALVINGS):
+            middle = 0.5 * (good + bad)
+            good, bad = (good, middle) if self._violated(middle) else (middle, bad)
+        return good, bad
 
     def _write_rows(self, reached: int) -> None:
         task, nq, nu = self.task, self.task.system.nq, self.task.system.nu
@@ -92,7 +115,7 @@ class Run:
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])
         if self.task.stabilization == PROJECTION:
-            project(system, y[: system.nq], y[system.nq : -1], t)
+            self.left = project(system, y[: system.nq], y[system.nq : -1], t)
         return y
 
     def attrs(self) -> dict[str, Any]:

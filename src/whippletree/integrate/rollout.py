@@ -20,6 +20,7 @@ from ..system.callbacks import compiled_joint_forces
 from ..system.system import System
 from . import rollout_kernel as compiled
 from .closed import code_of, code_of_lanes
+from .contradiction import contradiction_at
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
@@ -60,7 +61,8 @@ def rollout(
     integrator : "rk4" (order 4) or "euler" (semi-implicit, order 1), both on the manifold of configurations.
     threads : number of cores; 0 for all, None for one. The result is the same to the last bit.
     every : keep every so many-th state; ``steps`` must be a multiple.
-    check : raise a SimulationError at the first state that ceases to be finite; False lets it through as NaN.
+    check : raise a SimulationError at the first state that ceases to be finite, or whose constraints cannot be met;
+        False lets it through.
 
     With loops and constraints the starts must be closed (:func:`assemble`); every state is stepped on its own, and
     goes back onto the constraints after each step.
@@ -223,6 +225,11 @@ def _explain(
         except Exception as reason:
             raise error from reason
         raise error
+    if cause == compiled.VIOLATED:
+        kept = -(-step // every)
+        named = contradiction_at(system, step * h, np.concatenate([Q[state, kept], U[state, kept]]), surely=True)
+        what = named.what if named else f"the motion of '{system.name}' leaves its constraints"
+        raise SimulationError(f"{which}{what}", got=named and named.got, where=named and named.where)
     part = system.mechanical(body_of(system, "q" if cause == compiled.COORDINATE else "u", row))
     if cause == compiled.FORCE:
         raise SimulationError(

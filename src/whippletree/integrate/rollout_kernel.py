@@ -13,10 +13,11 @@ from ..kernels.unpack import unpack
 from ..system.system import System
 from . import euler, rk4
 from .accelerate import impose, make_mechanism, mechanism_memory, open_plan
+from .closed import LOST
 from .project import close
 
 METHODS = {"rk4": 0, "euler": 1}
-SPEED, COORDINATE, FORCE, RAISED = 1, 2, 3, 4  # what a state of trouble is about
+SPEED, COORDINATE, FORCE, RAISED, VIOLATED = 1, 2, 3, 4, 5  # what a state of trouble is about
 
 
 class States(NamedTuple):
@@ -160,7 +161,12 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
             else:
                 euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             impose(mechanism, step * h, x.q, x.u)
-            close(mechanism, step * h, x.q, x.u)
+            left = close(mechanism, step * h, x.q, x.u)
+            if check and left > LOST:  # states with constraints go one by one
+                note(trouble, first, step, VIOLATED, 0)
+                store_row(x.q, first, (step + every - 1) // every, Q)
+                store_row(x.u, first, (step + every - 1) // every, U)
+                break
             if check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break

@@ -349,6 +349,8 @@ def _raised(run: Any, user: Callback) -> BaseException:
 
 def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
     """The error that names time and joint; ``row`` is the last that is filled."""
+    if failure.error:
+        return failure.error
     system, j = task.system, failure.component
     j = min(j, system.nq + system.nu - 1)
     body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import SimulationError
 from ..system.system import System
 from .samples import no_samples
 from .stabilize import PROJECTION, Stabilization
@@ -64,3 +65,4 @@ class Failure(NamedTuple):
     time: float
     component: int  # of y = (q, u, work): who is to blame
     hint: str
+    error: SimulationError | None = None  # says more, where it is known

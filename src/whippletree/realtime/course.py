@@ -178,6 +178,8 @@ class Course:
         self.task.tau[:] = tau
 
     def _failed(self, failure: Failure) -> SimulationError:
+        if failure.error:
+            return failure.error
         j, nq = min(failure.component, self.system.nq + self.system.nu - 1), self.system.nq
         body = body_of(self.system, "q", j) if j < nq else body_of(self.system, "u", j - nq)
         what = f"the motion of '{self.system.name}' {failure.what} at t = {failure.time:.6g} s"

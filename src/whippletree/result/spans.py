@@ -81,12 +81,14 @@ def along(run: Result, function: Callable[[System, slice], np.ndarray]) -> np.nd
 
 
 def closure(run: Result) -> np.ndarray:
-    """The largest gap of what holds, at all times."""
+    """The largest violation of the constraint equations that hold, at all times: of those of velocities alone, in
+    velocity."""
     from ..dynamics.constraint_rows import rows_of
 
     def gap(system: System, rows: slice) -> np.ndarray:
-        g = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False).g
-        return np.abs(g).max(axis=1, initial=0.0)
+        found, c = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False), system.constraints
+        violation = np.where(c.of_poses, found.g, np.where(c.follows < 0, found.rate, 0.0))
+        return np.abs(violation).max(axis=1, initial=0.0)
 
     return along(run, gap)
 

@@ -1,0 +1,99 @@
+"""Constraints that cannot be met end a run at the first step that fails, by name; redundant ones do not.
+
+Times: a violation of 1e-6 is reached within 5 ms of where constraints begin to differ (contradictions.py), fixed steps
+add one of 1 ms, and one output interval of at most 10 ms may lie before.
+"""
+
+import numpy as np
+import pytest
+
+import whippletree as wt
+from contradictions import KINDS, REDUNDANT, started
+from whippletree.errors import SimulationError
+
+EVERY = [("dopri5", "reduction"), ("dop853", "multipliers"), ("rk4", "reduction"), ("rk4", "divide")]
+EVERY += [("euler", "multipliers"), ("dopri5", "divide"), ("dopri5", "multipliers"), ("scipy-RK45", "multipliers")]
+LATE = 0.02  # s
+
+
+def end_of(case, **options):
+    system, start = started(case)
+    with pytest.raises(SimulationError) as caught:
+        wt.simulate(system, case.time + 0.3, **start, output_step=0.01, **options)
+    return system, caught.value
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_contradictions_are_named_within_a_step(kind):
+    for n, (integrator, algorithm) in enumerate(EVERY):
+        case = kind(np.random.default_rng(n))
+        system, error = end_of(case, integrator=integrator, algorithm=algorithm)
+        said = str(error)
+        assert [name for name in case.names if f"'{name}'" not in said] == [], said
+        assert "contradict each other" in said or "cannot be met" in said
+        t = float(said.split("t = ")[1].split(" s")[0])
+        assert case.time - 1e-6 < t < case.time + LATE
+        partial = error.partial
+        assert not partial.attrs["complete"]
+        assert case.time - LATE < partial.t[-1] < case.time + LATE
+        assert partial["closure"].max() < 3e-6  # LOST, of velocities up to 2
+
+
+@pytest.mark.parametrize("kind", REDUNDANT, ids=lambda kind: kind.__name__)
+def test_redundant_constraints_that_agree_are_no_contradiction(kind):
+    for n, (integrator, algorithm) in enumerate(EVERY):
+        case = kind(np.random.default_rng(n))
+        system, start = started(case)
+        run = wt.simulate(system, 0.5, **start, output_step=0.05, integrator=integrator, algorithm=algorithm)
+        assert run.attrs["complete"]
+        assert run["closure"].max() < 1e-9
+
+
+def test_closure_has_equations_of_velocities():
+    m = wt.Model("sleigh")
+    m.body("sleigh", **wt.box(mass=1.0, size=(1, 0.5, 0.1)))
+    m.joint("ice", "planar", m.ground, "sleigh", axis="z")
+    m.constraint("blade", "knife_edge", body="sleigh")
+    system = m.compile()
+    aside = wt.Result(system, [0.0, 1.0], np.zeros((2, 3)), [[1.0, 0.0, 0.0], [1.0, 0.25, 0.0]])
+    assert aside["closure"] == pytest.approx([0.0, 0.25])
+
+
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[1], KINDS[3]], ids=lambda kind: kind.__name__)
+def test_a_rollout_ends_too(kind):
+    case = kind(np.random.default_rng(3))
+    system, start = started(case)
+    with pytest.raises(SimulationError, match="contradict each other at t = ") as caught:
+        wt.rollout(system, start["q"], start["u"], None, 1e-3, 600)
+    assert all(f"'{name}'" in str(caught.value) for name in case.names)
+
+
+def test_a_contradiction_leaves_its_file_and_exit_code(command, tmp_path):
+    (tmp_path / "reach.toml").write_text(
+        """
+        name = "reach"
+        [bodies.arm]
+        mass = 1.0
+        com = [0.5, 0, 0]
+        inertia = [0.1, 0.1, 0.1]
+        [joints.hinge]
+        kind = "revolute"
+        parent = "ground"
+        child = "arm"
+        axis = "z"
+        [constraints.one]
+        kind = "relative"
+        joint = "hinge"
+        position = 0.0
+        [constraints.other]
+        kind = "relative"
+        joint = "hinge"
+        position = { kind = "step", start = 0.2, after = 2.0, rise = 0.5 }
+        """
+    )
+    code, _, err = command("run", "reach.toml", "--until", 1.0, "--integrator", "rk4", "-o", "reach.nc")
+    assert code == 1
+    assert "'one'" in err
+    assert "'other'" in err
+    assert "at t = 0.2" in err
+    assert not wt.load_result(tmp_path / "reach.nc").attrs["complete"]
