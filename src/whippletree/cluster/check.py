@@ -15,7 +15,7 @@ import numpy as np
 from ..dynamics.inputs import one_state
 from ..errors import ModelError, SimulationError, nearest
 from ..files import load
-from ..integrate.times import LARGEST_RESULT, output_rows, positive
+from ..integrate.times import LARGEST_RESULT, output_times, positive
 from ..model import Model
 from ..model.check import number, shown
 from ..result.result import Result
@@ -71,9 +71,8 @@ def check_sweep(
         wanted = wanted._replace(end=default_names(blank))
     columns = wanted.columns(blank)
     step = None if output_step is None else positive(output_step, "output_step", until)
-    rows = _rows(system, until, step) if wanted.paths else 0
-    _check_size(plan, columns, rows)
-    times = np.linspace(0.0, until, rows)
+    times = _times(system, until, step) if wanted.paths else np.zeros(0)
+    _check_size(plan, columns, times.size)
     runner = Runner(Recipe(source, targets, until, step, start, bool(assemble), dict(settings), wanted))
     _check_values(runner, plan, system)
     _begin(runner, plan)
@@ -137,11 +136,11 @@ def _takes(source: Any, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in names)
 
 
-def _rows(system: System, until: float, step: float | None) -> int:
-    """Times of each path."""
+def _times(system: System, until: float, step: float | None) -> np.ndarray:
+    """Times of each path (s)."""
     if step is None:
         raise ModelError("paths need the time between two rows", expected="an output_step (s)", got="none")
-    return output_rows(system, until, step) + 1
+    return output_times(system, until, step, until)
 
 
 def _check_size(plan: Plan, columns: Sequence[Column], rows: int) -> None:

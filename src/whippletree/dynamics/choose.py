@@ -50,18 +50,30 @@ class Decision(NamedTuple):
 
 def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
     """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
+    if not isinstance(algorithm, str):
+        raise ModelError(
+            "algorithm is not a name", expected='"auto" or one of ' + ", ".join(ALGORITHMS), got=repr(algorithm)[:80]
+        )
     if algorithm == "auto":
         return decide(system, use).algorithm
     able = able_to_solve(system)
     name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
     name = "subchains" if is_cutting(algorithm) else name
     if name not in ALGORITHMS:
-        raise ModelError(
-            f"algorithm '{algorithm}' is not known", hint=nearest(algorithm, ("auto", *ALGORITHMS, *ALIASES))
-        )
+        raise ModelError(f"algorithm '{algorithm}' is not known", hint=_meant(algorithm))
     if name not in able:
         raise _refusal(system, name, able)
     return name
+
+
+def _meant(algorithm: str) -> str | None:
+    """A hint for a name that is not known: the fields' abbreviations, in any case, and misspelt names."""
+    plain = algorithm.lower()
+    if plain == "rnea":
+        return "the recursive Newton-Euler algorithm is inverse dynamics: wt.inverse_dynamics"
+    if plain in ALIASES:
+        return f"did you mean '{ALIASES[plain]}'?"
+    return nearest(plain, ("auto", *ALGORITHMS, *ALIASES))
 
 
 def able_to_solve(system: System) -> list[str]:

@@ -17,6 +17,8 @@ __all__ = ["load", "save"]
 
 PathLike = str | os.PathLike[str]
 
+RESULTS = (".nc", ".h5")  # names of results, which are read elsewhere
+
 
 def load(
     path: PathLike,
@@ -40,6 +42,13 @@ def load(
             f"base '{base}' is not known", expected="None (fixed to the ground) or 'free'", where=str(file)
         )
     suffix = file.suffix.lower()
+    if suffix in RESULTS:
+        raise ModelError(
+            f"'{file.name}' is the name of a result, not of a model",
+            expected="a file " + " or ".join(SUFFIXES),
+            where=str(file),
+            hint="wt.load_result reads it, and its model is result.system.model",
+        )
     text = text_of(file)
     if suffix not in SUFFIXES:
         hint = "run xacro on it first, and load the URDF it prints" if suffix == ".xacro" else None

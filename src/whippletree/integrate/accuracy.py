@@ -28,7 +28,7 @@ class Accuracy:
     """Looks at the samples of rows as they come, and certifies those that lost too many digits."""
 
     def __init__(self, task: Task, tau: Any) -> None:
-        self.task, self.tau, self.seen, self.warned = task, tau, 1, False
+        self.task, self.tau, self.seen, self.warning = task, tau, 1, ""
         self.lost_at: int | None = None  # the row whose interval has an evaluation that is lost
         self.name = choose(task.system, task.algorithm)
         self.usual = 1.0 / reduction.POOR if self.name == "reduction" else loss_limit(task.system, self.name)
@@ -54,6 +54,10 @@ class Accuracy:
             if self.limit < loss < most:
                 self._certify(p, udot, float(loss), float(t), rows.start + row)
 
+    def attrs(self) -> dict[str, str]:
+        """For the Result: what was warned of."""
+        return {"warning": self.warning} if self.warning else {}
+
     def _certify(self, p: Any, udot: np.ndarray, loss: float, t: float, row: int) -> None:
         system, task = p.system, self.task
         try:
@@ -76,9 +80,9 @@ class Accuracy:
             task.system.found["certified run", self.name] = True
         if task.samples[0, LOSS] > 0.0:  # a large system
             task.samples[0, LOSS] = max(self.limit, task.samples[0, LOSS])
-        if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warned:
-            self.warned = True
+        if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warning:
             said = f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
             where = system.mechanical(body_of(system, "u", j))
             hint = f"worse than rtol = {task.rtol:g}; run['residual'] has the bound of each output interval"
-            warnings.warn(f"{said}, {where}: {hint}", ModelWarning, stacklevel=6)  # the caller of simulate
+            self.warning = f"{said}, {where}: {hint}"
+            warnings.warn(self.warning, ModelWarning, stacklevel=6)  # the caller of simulate

@@ -28,7 +28,7 @@ from ..dynamics.inputs import one_state
 from ..dynamics.loads import given_motion
 from ..errors import ModelError
 from ..model.constraints import Relative, Speed
-from ..system.system import System
+from ..system.system import System, require_system
 from .motion import advance
 from .project import project
 
@@ -60,6 +60,7 @@ def assemble(
     functions of time are at t = 0. A loop that cannot close, and constraints that contradict each other, raise a
     ModelError that names them and how far they stay open.
     """
+    require_system(system)
     Q, U, _ = one_state(system, q, u, None, "assemble")
     given_motion(system, 0.0, Q, U)
     if system.constraints.count == 0:

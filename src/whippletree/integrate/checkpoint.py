@@ -40,7 +40,7 @@ def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]
             functions.append(f"force '{force.name}' on '{force.body}' at {tuple(force.at)}: {_name(force.function)}")
     return {
         "until": float(task.t[-1]),
-        "output_step": float(task.t[-1]) / (task.t.size - 1),
+        "output_step": float(task.t[1]),
         "integrator": task.integrator,
         "algorithm": task.algorithm,
         "rtol": task.rtol,
@@ -171,6 +171,9 @@ class Checkpoint:
             run.recall(arrays.get("state_outputs"), kept.events[: kept.attrs["state_events"]])
         for name, into in whole:
             into[:rows] = arrays[name]
+        samples = arrays.get("sample")
+        if samples is not None and samples.shape == task.samples[:rows].shape:
+            task.samples[1:rows] = samples[1:]
         self.mark()
         self.until = float(task.t[rows - 1])
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,19 @@ def time_of(state):
     return state[FROM] + state[STEP] * state[LENGTH]
 
 
+def steps_within(time: Any, step: Any) -> Any:
+    """The number of steps, no longer than given, that fill a time."""
+    return max(1, math.ceil(time / step * (1 - 1e-9)))
+
+
+def is_shorter(time: Any, times: Any) -> Any:
+    """Whether a time between outputs, the last one, is shorter than the others."""
+    return time < (1.0 - 1e-9) * (times[1] - times[0])
+
+
+own_steps_within, own_is_shorter = inline(steps_within), inline(is_shorter)
+
+
 @kernel
 def remember(m, x, state):
     """Before a step: when and where it begins; its first evaluation is looked at"""
@@ -90,14 +104,26 @@ def keep(m, x, state, work, times, every, Q, U, W, samples, trail):
         state[STEP] = 0.0
         state[FROM] = times[row]
         state[EVERY] = every
-        state[LENGTH] = (times[times.shape[0] - 1] - times[0]) / (times.shape[0] - 1) / every
+        state[LENGTH] = (times[1] - times[0]) / every
+        if row == times.shape[0] - 2 and own_is_shorter(times[row + 1] - times[row], times):
+            state[EVERY] = own_steps_within(times[row + 1] - times[row], state[LENGTH])
+            state[LENGTH] = (times[row + 1] - times[row]) / state[EVERY]
     return GOING if served(x) else PLAN
 
 
 def steps_between(step: float, output_step: float) -> tuple[int, float]:
     """Steps from one output to the next, and the step shortened so that they fit."""
-    every = max(1, int(np.ceil(output_step / step * (1 - 1e-9))))
+    every = int(steps_within(output_step, step))
     return every, output_step / every
+
+
+def first_steps(task: Task, t: float, row: int, every: int, h: float) -> tuple[int, float]:
+    """Steps from t to a row and their length, where whole intervals take ``every`` of h."""
+    if row == task.t.size:
+        return every, h
+    if t != task.t[row - 1]:
+        return steps_between(task.step, task.t[row] - t)
+    return steps_between(h, task.t[row] - t) if is_shorter(task.t[row] - t, task.t) else (every, h)
 
 
 class Run:
@@ -107,7 +133,7 @@ class Run:
 
     def __init__(self, task: Task, march: Any, rows: int, more: int = 0) -> None:
         self.task, self.march = task, march
-        self.every, self.h = steps_between(task.step, float(task.t[-1] - task.t[0]) / (task.t.size - 1))
+        self.every, self.h = steps_between(task.step, float(task.t[1] - task.t[0]))
         self.plans = Plans(task, rows)
         self.trail = np.zeros((0, 1 + task.y.size))  # time and y after each of the last steps, if there is room
         self.tail = HEAD + 2 * task.y.size + more
@@ -116,11 +142,9 @@ class Run:
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         """Go on from y at t, with this row next; the steps to it may be shorter."""
-        task = self.task
-        on_grid = t == task.t[row - 1] or row == task.t.size
-        every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
+        every, h = first_steps(self.task, t, row, self.every, self.h)
         self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t, 0.0], y, y])
-        self.plans.begin(self.state[self.tail :], t, y[: task.system.nq])
+        self.plans.begin(self.state[self.tail :], t, y[: self.task.system.nq])
 
     @property
     def row(self) -> int:

@@ -16,7 +16,7 @@ from .accelerate import derivative
 from .closed import LOST
 from .contradiction import contradiction_beyond
 from .plans import Plans
-from .project import project
+from .project import violation_left
 from .stabilize import PROJECTION
 from .task import Failure, Task
 
@@ -35,7 +35,7 @@ class Run:
         self.task, self.make = task, make
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
-        self.served, self.left = True, 0.0  # the plan serves; violation of constraints at the last look (m, rad)
+        self.served, self.left = True, 0.0  # the plan serves; violation of constraints at the last look
         self.plans = Plans(task, 0)
         self.tail = np.zeros(self.plans.width)
         self.restart(task.start, task.y, task.first)
@@ -87,7 +87,7 @@ class Run:
     def _violated(self, t: float) -> bool:
         """Whether constraints cannot be met at a time within the last step."""
         self.at(t)
-        return self.left > LOST * min(1.0, self.task.system.constraints.size)
+        return self.left > LOST
 
     def _first_violation(self) -> tuple[float, float]:
         """The last time within the last step at which constraints are met, and the first at which they are not."""
@@ -115,7 +115,7 @@ class Run:
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])
         if self.task.stabilization == PROJECTION:
-            self.left = project(system, y[: system.nq], y[system.nq : -1], t)
+            self.left = violation_left(system, y[: system.nq], y[system.nq : -1], t)
         return y
 
     def attrs(self) -> dict[str, Any]:

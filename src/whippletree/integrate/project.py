@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dynamics.constraint_rows import rows_of
 from ..kernels.lanes import entry, inline, view
 from ..kernels.outside import address_of, call_solver
 from ..system.system import System
@@ -19,7 +20,7 @@ def close(x, t, q, u):
 
 @entry
 def onto(memory, algorithm, t, y, none):
-    """y = (q, u, ...) of one state onto the constraints, in place; returns the gap that is left"""
+    """y = (q, u, ...) of one state onto the constraints, in place; returns the violation that is left"""
     m, buffer = open_scratch(memory, y)
     x = make_mechanism(memory, buffer, 0, none, 0, algorithm)
     return close(x, t, view(y, 0, m.nq), view(y, m.nq, m.nu))
@@ -27,10 +28,19 @@ def onto(memory, algorithm, t, y, none):
 
 def project(system: System, q: np.ndarray, u: np.ndarray, t: float = 0.0) -> float:
     """q and u of one state onto the constraints at time t, in place; returns the gap that is left (m or rad)."""
+    left = violation_left(system, q, u, t)
+    if system.constraints.of_poses.all():
+        return left * min(1.0, system.constraints.size)
+    g = rows_of(system, q, u, t, matrix=False).g[system.constraints.of_poses]
+    return float(np.abs(g).max(initial=0.0))
+
+
+def violation_left(system: System, q: np.ndarray, u: np.ndarray, t: float) -> float:
+    """The same; returns the violation that is left, against the size of the mechanism or its velocities."""
     if not system.constraints.count:
         return 0.0
     y = np.concatenate([q, u])
     code = (0, 0, address_of(closed))
-    gap = onto(mechanism_memory(system, "multipliers", 0), code, float(t), y, np.zeros(system.nu))
+    left = onto(mechanism_memory(system, "multipliers", 0), code, float(t), y, np.zeros(system.nu))
     q[:], u[:] = y[: system.nq], y[system.nq :]
-    return float(gap * min(1.0, system.constraints.size))
+    return float(left)

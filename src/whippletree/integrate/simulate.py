@@ -28,7 +28,7 @@ from ..model.check import number
 from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces
-from ..system.system import System
+from ..system.system import System, require_system
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
 from .accuracy import Accuracy
@@ -43,7 +43,7 @@ from .stabilize import PROJECTION, make_stabilization, require_multipliers
 from .strain import StrainWatch
 from .task import Failure, Task, make_task
 from .temporary import Switching
-from .times import ATOL, RTOL, check_tolerances, output_rows, positive
+from .times import ATOL, RTOL, check_tolerances, output_times, positive
 from .watch import Watch
 
 INTEGRATORS: dict[str, ModuleType] = {
@@ -104,7 +104,8 @@ def simulate(
     ``alpha`` and ``beta`` (1/s, 20 each if not given) let gaps die out as g'' + 2 alpha g' + beta^2 g = 0; or "none".
     Modes of flexible bodies that are faster than ``quasi_static`` (rad/s; a number, or a dict from bodies to numbers)
     have no inertia of their own and follow their loads at once, so that steps need not be as short as they swing.
-    ``output_step`` is the time between two rows of the result (default: 500 rows). ``events`` are watched: see
+    ``output_step`` (s) is the time between two rows of the result, at 0, output_step, 2 output_step, ...; the last row
+    is at ``until``, after a shorter interval if need be (default: 500 rows). ``events`` are watched: see
     :class:`Event`; what happened is in ``events`` of the Result. ``progress`` is called with the time reached, a number
     that also has ``steps``, those taken so far, and ``until``.
 
@@ -125,11 +126,12 @@ def simulate(
 
     ``on`` are processes that share the run, which :func:`simulate_on_ranks` gives.
     """
+    require_system(system)
     until = number(until, "until")
     if until <= 0:
         raise ModelError("until must lie after the start", expected="a time > 0 (s)", got=until)
-    if integrator not in INTEGRATORS:
-        raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
+    if str(integrator) not in INTEGRATORS:
+        raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(str(integrator), INTEGRATORS))
     method = INTEGRATORS[integrator]
     system = quasi_static_system(system, quasi_static)
     if quasi_static is not None and method is generalized_alpha:
@@ -153,8 +155,7 @@ def simulate(
     check_tolerances(rtol, atol, integrator, method.ADAPTIVE)
     h = positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h
-    rows = output_rows(system, until, positive(output_step, "output_step", max(until / DEFAULT_OUTPUTS, least)))
-    t = np.linspace(0.0, until, rows + 1)
+    t = output_times(system, until, output_step, max(until / DEFAULT_OUTPUTS, least))
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
     task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
@@ -234,7 +235,7 @@ def _to_the_end(
         rows = rows_of(task, run)
         settle_rows(task, tau, *rows[:3])
         udot = accelerations_of(task, tau, *rows[:3], getattr(run, "changes", ()))
-        attrs = _attrs(task, run, tau, True) | second.attrs()
+        attrs = _attrs(task, run, tau, True) | second.attrs() | accuracy.attrs()
         samples = samples_of(task, tau, slice(rows[0].size))
         result = Result(task.system, *rows, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
         if checkpoint:
@@ -330,7 +331,7 @@ def _so_far(task: Task, run: Any, tau: Any, accuracy: Accuracy) -> Result:
         settle_rows(task, tau, t, Q, U)
         udot = accelerations_of(task, tau, t, Q, U, getattr(run, "changes", ()))
         samples = samples_of(task, tau, slice(t.size))
-    attrs = _attrs(task, run, tau, False)
+    attrs = _attrs(task, run, tau, False) | accuracy.attrs()
     return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..dynamics.partition import LOSSY, mass_grading
 from ..errors import ModelError
 from . import dopri5, motion
-from .fixed_step import steps_between
+from .fixed_step import first_steps, steps_between
 from .step_size import LEAST_PAST, SAFETY
 from .subchain_motion import Motion
 from .tableau import Tableau
@@ -105,14 +105,12 @@ class FixedRun(Run):
     interpolates = False
 
     def __init__(self, task: Task, motion: Motion) -> None:
-        self.every, self.h = steps_between(task.step, float(task.t[-1]) / (task.t.size - 1))
+        self.every, self.h = steps_between(task.step, float(task.t[1]))
         super().__init__(task, 4, motion)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         super().restart(t, y, row)
-        task = self.task
-        on_grid = t == task.t[row - 1] or row == task.t.size
-        every, h = (self.every, self.h) if on_grid else steps_between(task.step, task.t[row] - t)
+        every, h = first_steps(self.task, t, row, self.every, self.h)
         self.head[[EVERY, STEP, AT_ROW]] = every, h, t
 
     def proceed(self, steps: int) -> Failure | None:
@@ -130,8 +128,8 @@ class FixedRun(Run):
                 return self.failed("ceased to be finite", self.y)
             if head[DONE] == head[EVERY]:
                 head[[TIME, AT_ROW]] = task.t[self.row]
-                head[[DONE, EVERY, STEP]] = 0, self.every, self.h
                 self.write_row(self.y)
+                head[[DONE, EVERY, STEP]] = 0, *first_steps(task, self.time, self.row, self.every, self.h)
         return None
 
     def step(self, t: float, y: np.ndarray, h: float) -> np.ndarray:

@@ -37,7 +37,7 @@ class Task(NamedTuple):
     start: float  # where the motion begins (s)
     y: np.ndarray  # (nq + nu + 1)  q, u and work (J) there
     first: int  # the row that is filled first
-    t: np.ndarray  # (T)         times of the rows (s), evenly spaced from 0 on
+    t: np.ndarray  # (T)         times of the rows (s), evenly spaced from 0 on; the last interval may be shorter
     Q: np.ndarray  # (T, nq)     rows before the first are filled
     U: np.ndarray  # (T, nu)
     W: np.ndarray  # (T)         work of all forces that store no energy, since t = 0 (J)

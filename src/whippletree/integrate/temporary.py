@@ -42,6 +42,7 @@ class Switching:
         self.bonds = Bonds(task.system, self._force, algorithm, dress)
         self.occurrences: list[Any] = []
         self.counts: dict[str, int] = {}  # of parts that are over
+        self.solved_by = [task.algorithm]  # algorithms of all parts, each once
         self._able(task.system)
         names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken", "slips", "turns")}
         if taken := names & {e.name for e in self.events}:
@@ -88,6 +89,7 @@ class Switching:
             "decided": b.friction.decided,
             "part": [part.start, part.first, part.y.tolist()],
             "counts": self.counts,
+            "solved_by": self.solved_by,
         }
 
     def recall(self, memo: dict[str, Any], changes: list[Change], sides: Any, occurrences: list[Any]) -> None:
@@ -101,9 +103,11 @@ class Switching:
         self._go_on(float(start), np.array(y, float), int(first))
         self.occurrences = self.watch.occurrences = occurrences
         self.watch.sides, self.counts = sides, {key: int(memo["counts"][key]) for key in memo["counts"]}
+        self.solved_by = [str(name) for name in memo["solved_by"]]
 
     def attrs(self) -> dict[str, Any]:
-        return self.watch.attrs() | self._counted() | {"changes": Change.text(self.changes)}
+        names = {"algorithm": ", ".join(self.solved_by), "changes": Change.text(self.changes)}
+        return self.watch.attrs() | self._counted() | names
 
     def _counted(self) -> dict[str, int]:
         now = self.watch.attrs()
@@ -213,7 +217,9 @@ class Switching:
     def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
         system = self.bonds.system
         algorithm = choose(system, self.algorithm, self.use)
-        self.counts, self.watch.over = self._counted(), True
+        before = self.solved_by if t > self.task.start else []
+        self.counts, self.solved_by = self._counted(), list(dict.fromkeys([*before, algorithm]))
+        self.watch.over = True
         forget_samples(self.part.samples, t, self.watch.trails)
         self._part(self.part._replace(system=system, algorithm=algorithm, start=t, y=y, first=first))
 

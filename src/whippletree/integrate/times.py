@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..errors import ModelError
 from ..model.check import number
 from ..system.system import System
@@ -23,9 +25,11 @@ def positive(value: float | None, what: str, default: float) -> float:
     return x
 
 
-def output_rows(system: System, until: float, output_step: float) -> int:
-    """Number of outputs after the start, so that the last one is at ``until``."""
-    rows = max(1, math.ceil(until / output_step * (1 - 1e-9)))
+def output_times(system: System, until: float, output_step: float | None, default: float) -> np.ndarray:
+    """Times of the rows of a result: 0, output_step, 2 output_step, ... and ``until``, so that the last interval may be
+    shorter; evenly spaced by at most the default where no output_step is given."""
+    apart = positive(output_step, "output_step", default)
+    rows = max(1, math.ceil(until / apart * (1 - 1e-9)))
     size = rows * (system.nq + system.nu + 1) * 8
     if size > LARGEST_RESULT:
         raise ModelError(
@@ -34,7 +38,10 @@ def output_rows(system: System, until: float, output_step: float) -> int:
             got=f"{rows} rows of {system.nq + system.nu} numbers, {size / 1e9:.1f} GB",
             hint="a larger output_step",
         )
-    return rows
+    t = np.linspace(0.0, until, rows + 1)
+    if output_step is not None and abs(t[1] - apart) > 1e-9 * apart:
+        t[1:-1] = apart * np.arange(1, rows)
+    return t
 
 
 def check_tolerances(rtol: float, atol: float, integrator: str, adaptive: bool) -> None:

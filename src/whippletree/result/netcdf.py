@@ -22,6 +22,7 @@ from ..model import Model, check
 from .columns import ENERGIES, PLACES, TOTALS, column_names
 from .hdf5 import damaged, opened
 from .result import Occurrence, Result
+from .spans import Samples
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,11 +35,12 @@ CONVENTIONS = "whippletree-1"
 ALWAYS = ("time", "q", "u")
 EVENTS = ("event_time", "event_q", "event_u")
 STATE = ("state", "state_outputs")
-SOMETIMES = ("work", "udot", *EVENTS, *STATE)
+SAMPLES = ("sample", "sample_tau")  # evaluations that lost most digits, and joint forces given there
+SOMETIMES = ("work", "udot", *SAMPLES, *EVENTS, *STATE)
 # attributes that are asked for later; numbers are times, tolerances and counts
 NUMBERS = ("complete", "until", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "state_events")
 METHOD = ("version", "versions", "algorithm", "integrator", "stabilization", "settings", "checked_by")
-TEXTS = ("title", *METHOD, "changes", "switches", "stopped", "state_memo", "commands", "messages")
+TEXTS = ("title", *METHOD, "changes", "switches", "stopped", "warning", "state_memo", "commands", "messages")
 
 
 def dataset(run: Result) -> xr.Dataset:
@@ -71,6 +73,8 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
         variables["work"] = (("time",), run.work, _joules("energy.work"))
     if run.given_udot is not None:
         variables["udot"] = _accelerations(run.given_udot)
+    if run.samples is not None:
+        variables |= _sample_variables(run.samples)
     if run.events:
         variables |= _event_variables(run.events)
     labels = {
@@ -83,6 +87,24 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     }
     given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
     return xr.Dataset(variables, coords=labels, attrs=given | head)
+
+
+def _sample_variables(samples: Samples) -> dict[str, Any]:
+    kept = np.where(np.isfinite(samples.rows).all(axis=1, keepdims=True), samples.rows, 0.0)
+    said = "evaluation that lost most digits since the time before: loss (0: none is kept), time, q, u, udot"
+    return {
+        "sample": (("time", "sample_number"), kept, {"long_name": said}),
+        "sample_tau": (("time", "speed")[-samples.tau.ndim :], samples.tau, {"long_name": "joint forces given there"}),
+    }
+
+
+def _samples(system: System, arrays: dict[str, np.ndarray]) -> Samples | None:
+    if not all(name in arrays for name in SAMPLES):
+        return None
+    rows, tau, times = *(arrays[name] for name in SAMPLES), arrays["time"].size  # type: ignore[misc]
+    if rows.shape != (times, 2 + system.nq + 2 * system.nu) or tau.shape not in ((system.nu,), (times, system.nu)):
+        raise ValueError("samples of another system")
+    return Samples(rows, tau)
 
 
 def _event_variables(events: tuple[Occurrence, ...]) -> dict[str, Any]:
@@ -209,13 +231,20 @@ def load(path: str | os.PathLike[str]) -> Result:
 def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
     moments = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
-    return Result(system, *moments, udot=arrays.get("udot"), attrs=kept.attrs, events=kept.events)
+    more = {"udot": arrays.get("udot"), "samples": _samples(system, arrays)}
+    return Result(system, *moments, attrs=kept.attrs, events=kept.events, **more)
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
     """The content of a result file, if it is whole and ours."""
     if not Path(path).is_file():
         raise ModelError(f"there is no result file '{path}'", hint="'whippletree run' writes one with -o")
+    if Path(path).suffix.lower() == COLUMNS:
+        raise ModelError(
+            f"'{path}' holds columns of numbers and no model: a result cannot be made of it",
+            expected=f"a file {' or '.join(SUFFIXES)}",
+            hint="run.save('name.nc') writes one that load_result reads; columns are read by numpy.genfromtxt or pandas",
+        )
     attrs, arrays, names = _read(path)
     text = attrs.pop("model")
     if sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != attrs.pop("model_sha256"):

@@ -84,7 +84,7 @@ def report(run: Result, path: str | os.PathLike[str], scale: float = 1.0) -> Non
     Flexible bodies are drawn deformed ``scale`` times as much as they are.
     """
     panels = panels_of(run, first_names(run) or energy_names(run))
-    used = cite.used(run.system, run.attrs.get("algorithm", "auto"), run.attrs.get("integrator", "dopri5"))
+    used = cite.used(run.system, run.algorithm, run.attrs.get("integrator", "dopri5"))
     page = PAGE.format(
         style=STYLE,
         title=escape(run.system.name),
@@ -154,7 +154,7 @@ def balance_in_words(run: Result) -> str:
 
 def _facts(run: Result) -> list[tuple[str, str]]:
     facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} moments kept")]
-    facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm") if key in run.attrs]
+    facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm", "warning") if key in run.attrs]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))
     if tolerances := [f"{key} {run.attrs[key]:g}" for key in ("rtol", "atol") if key in run.attrs]:

@@ -89,7 +89,7 @@ class Result:
         self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
-        self.samples = samples  # evaluations that lost most digits; none of a run that was read
+        self.samples = samples  # evaluations that lost most digits
 
     def names(self) -> list[str]:
         """Every name this result answers to."""
@@ -254,6 +254,11 @@ class Result:
     def _reactions(self) -> dict[str, np.ndarray]:
         return reactions_along(self)
 
+    @property
+    def algorithm(self) -> str:
+        """What solves a state of the run: its algorithm, or "auto" where parts of it were solved by several."""
+        return "auto" if len(self.spans) > 1 or self.changes else str(self.attrs.get("algorithm", "auto"))
+
     @cached_property
     def udot(self) -> np.ndarray:
         """Accelerations (T, nu)."""
@@ -261,7 +266,7 @@ class Result:
             return self.given_udot
         from ..dynamics.functions import forward_dynamics
 
-        name = "auto" if len(self.spans) > 1 else self.attrs.get("algorithm", "auto")
+        name = self.algorithm
         return along(self, lambda s, n: forward_dynamics(s, self.q[n], self.u[n], t=self.t[n], algorithm=name))
 
     def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

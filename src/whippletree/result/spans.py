@@ -101,7 +101,7 @@ def certificates_along(run: Result) -> np.ndarray:
     """
     from ..dynamics.functions import accuracy_of, errors_of
 
-    name = "auto" if len(run.spans) > 1 else run.attrs.get("algorithm", "auto")
+    name = run.algorithm
     given = run.given_udot
     found = along(
         run, lambda s, n: accuracy_of(s, run.q[n], run.u[n], run.t[n], name, None if given is None else given[n])

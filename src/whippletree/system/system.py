@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, NotCompiled, nearest
 from ..kernels.layout import pack
 from ..model import JOINT_KINDS, Constraint, Model
 from ..model.pose import Vector
@@ -208,3 +209,13 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     frozen = np.array(array)
     frozen.setflags(write=False)
     return frozen
+
+
+def require_system(given: Any) -> None:
+    """Refuse what is no System: a path, a Model, a Result."""
+    if isinstance(given, System):
+        return
+    if isinstance(given, Model):
+        raise NotCompiled(given, "dynamics")
+    hint = "wt.load(path).compile() makes one" if isinstance(given, str | os.PathLike) else "model.compile() makes one"
+    raise ModelError("this is no System", expected="a System", got=f"{type(given).__name__} {given!r}"[:80], hint=hint)
