@@ -1,7 +1,7 @@
-"""Systems whose constraints agree up to a known time and cannot be met from then on; and redundant ones that always can.
+"""Systems whose constraints agree up to a known time and cannot be met from then on; and redundant ones that can.
 
-Each function draws one with a generator and returns a Case. Functions of time begin to differ with a rate of 0.5 to 2 in
-the units of the constraint per second or second squared, so that a violation of 1e-6 is reached within some 20 ms.
+Each function draws one with a generator and returns a Case. Functions of time begin to differ with a rate of 0.5 to 2
+in units of the constraint per second or second squared, so that a violation of 1e-6 is reached within some 20 ms.
 """
 
 from typing import NamedTuple

@@ -20,14 +20,14 @@ def end_of(case, **options):
     system, start = started(case)
     with pytest.raises(SimulationError) as caught:
         wt.simulate(system, case.time + 0.3, **start, output_step=0.01, **options)
-    return system, caught.value
+    return caught.value
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_contradictions_are_named_within_a_step(kind):
     for n, (integrator, algorithm) in enumerate(EVERY):
         case = kind(np.random.default_rng(n))
-        system, error = end_of(case, integrator=integrator, algorithm=algorithm)
+        error = end_of(case, integrator=integrator, algorithm=algorithm)
         said = str(error)
         assert [name for name in case.names if f"'{name}'" not in said] == [], said
         assert "contradict each other" in said or "cannot be met" in said
@@ -47,6 +47,31 @@ def test_redundant_constraints_that_agree_are_no_contradiction(kind):
         run = wt.simulate(system, 0.5, **start, output_step=0.05, integrator=integrator, algorithm=algorithm)
         assert run.attrs["complete"]
         assert run["closure"].max() < 1e-9
+
+
+def test_a_release_ends_a_contradiction_before_it_begins():
+    """The lock lets go at the moment at which the other constraint begins to move: both agree up to then."""
+    for integrator in ("dopri5", "rk4", "scipy-RK45"):
+        m = wt.Model("arm", gravity=(0, 0, 0))
+        m.body("arm", **wt.rod(mass=1.0, length=1.0, axis="x"))
+        m.joint("hinge", "revolute", m.ground, "arm", axis="y")
+        m.constraint("lock", "relative", joint="hinge", position=0.0)
+        m.constraint("turn", "relative", joint="hinge", position=wt.Step(1.0, 0.25, rise=0.5))
+        m.temporary("lock", begins="made", break_at=0.25)
+        run = wt.simulate(m.compile(), 1.0, integrator=integrator)
+        assert run["hinge.q"][-1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_run_names_all_algorithms_that_solved_it():
+    m = wt.Model("brake")
+    m.body("wheel", **wt.cylinder(mass=1.0, radius=0.1, length=0.05, axis="y"))
+    m.joint("axle", "revolute", m.ground, "wheel", axis="y")
+    m.constraint("brake", "speed", joint="axle", speed=0.0)
+    m.temporary("brake", make_at=0.2)
+    run = wt.simulate(m.compile(), 0.5, u={"axle": 1.0})
+    assert run.attrs["algorithm"].split(", ")[0] == "articulated"
+    assert len(run.attrs["algorithm"].split(", ")) == 2
+    assert run["axle.udot"].shape == (501,)
 
 
 def test_closure_has_equations_of_velocities():
@@ -97,3 +122,33 @@ def test_a_contradiction_leaves_its_file_and_exit_code(command, tmp_path):
     assert "'other'" in err
     assert "at t = 0.2" in err
     assert not wt.load_result(tmp_path / "reach.nc").attrs["complete"]
+
+
+def test_check_refuses_speeds_that_contradict(command, tmp_path):
+    (tmp_path / "speeds.toml").write_text(
+        """
+        name = "speeds"
+        [bodies.arm]
+        mass = 1.0
+        com = [0.5, 0, 0]
+        inertia = [0.1, 0.1, 0.1]
+        [joints.hinge]
+        kind = "revolute"
+        parent = "ground"
+        child = "arm"
+        axis = "z"
+        [constraints.one]
+        kind = "speed"
+        joint = "hinge"
+        speed = 1.0
+        [constraints.other]
+        kind = "speed"
+        joint = "hinge"
+        speed = 2.0
+        """
+    )
+    code, _, err = command("check", "speeds.toml")
+    assert code == 2
+    assert "contradict each other in speed" in err
+    assert "'one'" in err
+    assert "'other'" in err

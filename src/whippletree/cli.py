@@ -195,10 +195,13 @@ def _mobility(system: System) -> int | None:
     if system.constraints.count == 0:
         return system.nu
     from .analysis.mobility import MOST_OPEN, mobility
+    from .integrate.assemble import consistent_velocities
 
     try:
         with compiling("check"):
-            return mobility(system).mobility
+            found = mobility(system)
+            consistent_velocities(system, found.q)
+            return found.mobility
     except ModelError as refusal:
         if system.constraints.count <= MOST_OPEN:
             raise

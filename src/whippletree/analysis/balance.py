@@ -17,7 +17,7 @@ from ..dynamics.kinematics import energy
 from ..errors import ModelError, SimulationError
 from ..system.system import System
 from .chart import Chart, Poses
-from .differences import ROUNDING, weights
+from .differences import ROUNDING, units, weights
 from .modal import Small, poles_and_shapes
 from .point import turning
 from .reduced import damping, left_over, mass, stiffness
@@ -25,9 +25,10 @@ from .reduced import damping, left_over, mass, stiffness
 ROUNDS = 4  # of solving and falling
 NEWTON_STEPS, FALL_STEPS = 40, 100  # in each
 NEARLY = 1e-6  # of the forces left over: where a fall ends and the solution is near
-DAMPINGS = np.array([1e-12, 1e-8, 1e-5, 1e-3, 1e-2, 0.1, 1.0, 10.0])
+DAMPINGS = np.array([0.0, 1e-8, 1e-5, 1e-3, 1e-2, 0.1, 1.0, 10.0])
 FRACTIONS = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.01, 0.0])  # of a fall, the lowest is taken
 SINGULAR, FLAT = 1e-9, 1e-6  # relative: what counts as no stiffness when solving, and when falling
+SLIGHT = 1e-4  # of the largest force: smaller ones may be the rounding of larger ones that cancel
 LONGEST_STEP, LONGEST_FALL = 1.0, 0.25  # rad, or lengths of the mechanism
 POSES, FEW = 8, 4  # looked at to find a force that never changes; with fewer that close, nothing is said
 
@@ -116,7 +117,8 @@ class Search:
 
     def __init__(self, system: System, q: np.ndarray, tau: np.ndarray, free: np.ndarray) -> None:
         self.system, self.tau, self.free = system, tau, free
-        self.forces = weights(system) + np.abs(tau) + np.abs(bias_force(system, q, np.zeros(system.nu)))
+        each = weights(system) + np.abs(tau) + np.abs(bias_force(system, q, np.zeros(system.nu)))
+        self.forces = np.maximum(each, SLIGHT * (each * units(system)).max(initial=0.0) / units(system))
 
     def at(self, q: np.ndarray) -> Balance:
         return Balance(self.system, q, self.tau, self.free, self.forces)
@@ -146,7 +148,7 @@ class Search:
             if s[0] <= ROUNDING:
                 break
             damped = s**2 + DAMPINGS[:, None] * (r @ r) * s[0] ** 2  # (8, n)
-            shares = np.where(s > SINGULAR * s[0], s / damped, 0.0)
+            shares = np.divide(s, damped, out=np.zeros_like(damped), where=np.tile(s > SINGULAR * s[0], (8, 1)))
             trials = here.move(_shortened(-(shares * (U.T @ r)) @ Vt, LONGEST_STEP))
             rest = (here.left_at(trials) ** 2).sum(axis=1)
             k = int(rest.argmin())

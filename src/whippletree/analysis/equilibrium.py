@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from ..dynamics.consistent import motions_left
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import bias_force
-from ..errors import ModelError
+from ..errors import ModelError, SimulationError
 from ..integrate.assemble import closed_pose
 from ..model.check import number
-from ..system.system import System
+from ..system.system import System, require_system
 from .balance import Search
 from .point import free_rows, joint_rows, joints_of, operating_point
 
@@ -71,6 +71,7 @@ def equilibrium(
     Raises ModelError if a force has nothing to resist it, as with a free body under gravity, and
     SimulationError if the search ends without an equilibrium.
     """
+    require_system(system)
     tolerance = number(tolerance, "tolerance")
     if not 1e-15 <= tolerance < 1.0:
         raise ModelError("tolerance is out of range", expected="from 1e-15 to below 1", got=tolerance)
@@ -79,13 +80,20 @@ def equilibrium(
     start = closed_start(system, start, q, fixed)
     search = Search(system, start, force, free)
     found, iterations = start, 0
-    if search.at(start).most > tolerance:
-        search.at(start).refuse_unopposed()
-        found, iterations = search.run(start, tolerance)
-    here = search.at(found)
+    try:
+        if search.at(start).most > tolerance:
+            search.at(start).refuse_unopposed()
+            found, iterations = search.run(start, tolerance)
+        here = search.at(found)
+        stable, neutral = here.stability()
+    except np.linalg.LinAlgError as e:
+        raise SimulationError(
+            f"no equilibrium of '{system.name}' was found: a matrix of its small motions is singular or not finite",
+            got=str(e),
+            hint="look for motions without mass or stiffness, and numbers that are far too large; or start elsewhere",
+        ) from e
     residual = float(np.abs(here.left * here.scale).max(initial=0.0))
     force = force + _reactions(system, found, force, np.setdiff1d(np.arange(system.nu), free))
-    stable, neutral = here.stability()
     return Equilibrium(system, found, force, residual, iterations, stable, neutral)
 
 

@@ -38,6 +38,7 @@ CLOSED = 1e-9  # the same: what counts as closed
 RANK = 1e-9  # directions weaker than this, against the strongest, do not move a loop
 STEPS, TRIES = 60, 12
 LARGEST = 0.5  # rad or sizes of the mechanism, in one step
+LED, MOST_LED = 0.2, 100  # rad or m, in one step in which joints lead a mechanism to where they stay; steps at most
 MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a second
 
 
@@ -68,6 +69,12 @@ def assemble(
     kept = _kept(system, q)
     Q = _closed(system, Q, kept, KEPT)
     return State(0.0, Q, _moving(system, Q, U, _kept(system, u)))
+
+
+def consistent_velocities(system: System, q: np.ndarray) -> np.ndarray:
+    """The least velocities (nu) that the constraints allow at a closed pose and t = 0; a ModelError names those that
+    contradict each other."""
+    return _moving(system, q, np.zeros(system.nu), np.zeros(system.nu, bool))
 
 
 def closed_pose(system: System, q: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -138,7 +145,27 @@ def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) 
             if gap < limit:
                 return _nearest(system, start, q, root, np.where(root == 0.0, 0.0, _roots(system, kept, each)))
             best = min(best, (gap, q), key=lambda pair: pair[0])
+            if n == 0 and kept.any() and each == np.inf:
+                q = _led(system, start, kept, root)
+                if _gap(system, q) < limit:
+                    return q
     raise _cannot_close(system, best[1])
+
+
+def _led(system: System, start: np.ndarray, kept: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """A pose with what is kept where it starts, reached from a closed one in small steps, so that a long mechanism
+    follows on its branch; the last closed pose where that fails."""
+    d = difference(system, system.q0, start)
+    q = _march(system, advance(system, start, np.where(kept, -d, 0.0)), _roots(system, np.zeros(system.nu, bool), 1.0))
+    way, limit = np.where(kept, difference(system, q, start), 0.0), CLOSED * min(1.0, system.constraints.size)
+    count = int(np.ceil(np.abs(way).max() / LED))
+    if _gap(system, q) > limit or count > MOST_LED:
+        return start
+    for _ in range(count):
+        q = _march(system, advance(system, q, way / count), root)
+        if _gap(system, q) > limit:
+            break
+    return q
 
 
 def least_violation(system: System, q: np.ndarray, t: float) -> np.ndarray:
@@ -248,7 +275,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
             expected="a pose that meets them all",
             got=f"at best, open are {named_gaps(system, g, least)}",
             where=file_places(system, *(o for o in system.constraints.owner if o in owners)),
-            hint="look at the places of these joints, and at lengths between them",
+            hint="look at the places of these joints, and at lengths between them; or start from a pose that is nearer",
         )
     (owner,) = owners
     what = f"the loop that joint '{owner}' closes" if owner in system.cut_joints else f"constraint '{owner}'"

@@ -20,6 +20,7 @@ from ..result.records import Change
 from ..result.result import Result
 from .events import Event
 from .quasi_static import rows_named
+from .samples import LOSS
 from .task import Task
 from .temporary import Switching
 from .watch import Watch
@@ -109,6 +110,9 @@ class Checkpoint:
         result = self.so_far()
         data = bare_dataset(result, self.head)
         if self.state is not None:
+            ahead = self.task.samples[len(result) :]
+            ahead = ahead[: int(np.count_nonzero(ahead[:, LOSS]))]  # of the interval under way
+            data["state_sample"] = (("state_row", "sample_number"), ahead, {"long_name": "samples behind the rows"})
             data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
             data.attrs["state_events"] = self.happened
             if self.memo is not None:
@@ -174,6 +178,9 @@ class Checkpoint:
         samples = arrays.get("sample")
         if samples is not None and samples.shape == task.samples[:rows].shape:
             task.samples[1:rows] = samples[1:]
+        ahead = arrays.get("state_sample")
+        if ahead is not None and ahead.size and ahead.shape == task.samples[rows : rows + len(ahead)].shape:
+            task.samples[rows : rows + len(ahead)] = ahead
         self.mark()
         self.until = float(task.t[rows - 1])
         return None

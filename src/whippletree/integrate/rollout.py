@@ -228,8 +228,9 @@ def _explain(
     if cause == compiled.VIOLATED:
         kept = -(-step // every)
         named = contradiction_at(system, step * h, np.concatenate([Q[state, kept], U[state, kept]]), surely=True)
-        what = named.what if named else f"the motion of '{system.name}' leaves its constraints"
-        raise SimulationError(f"{which}{what}", got=named and named.got, where=named and named.where)
+        if named is None:
+            raise SimulationError(f"the motion of '{system.name}' leaves its constraints {when}", hint="a smaller step")
+        raise SimulationError(f"{which}{named.what}", got=named.got, where=named.where, hint=named.hint)
     part = system.mechanical(body_of(system, "q" if cause == compiled.COORDINATE else "u", row))
     if cause == compiled.FORCE:
         raise SimulationError(

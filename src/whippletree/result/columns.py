@@ -72,7 +72,7 @@ TOTALS: dict[str, Quantity] = {
 }
 ENERGIES = {"energy": "total"} | {f"energy.{part}": part for part in ("kinetic", "potential", "elastic")}
 RESIDUAL = {"residual": _number("1", "bound of the relative error of accelerations, by their certificate")}
-CLOSURE = {"closure": _number("m or rad", "largest gap of all loops and constraints")}
+CLOSURE = {"closure": _number("m or rad", "largest violation of constraints; of velocity-level ones, m/s or rad/s")}
 
 
 JOINT_LETTERS = ("q", "u", "udot")

@@ -34,7 +34,7 @@ SUFFIXES, COLUMNS = (".nc", ".h5"), ".csv"
 CONVENTIONS = "whippletree-1"
 ALWAYS = ("time", "q", "u")
 EVENTS = ("event_time", "event_q", "event_u")
-STATE = ("state", "state_outputs")
+STATE = ("state", "state_outputs", "state_sample")
 SAMPLES = ("sample", "sample_tau")  # evaluations that lost most digits, and joint forces given there
 SOMETIMES = ("work", "udot", *SAMPLES, *EVENTS, *STATE)
 # attributes that are asked for later; numbers are times, tolerances and counts
@@ -73,7 +73,7 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
         variables["work"] = (("time",), run.work, _joules("energy.work"))
     if run.given_udot is not None:
         variables["udot"] = _accelerations(run.given_udot)
-    if run.samples is not None:
+    if run.samples is not None and not (run.events or run.changes):  # there steps may have gone too far, and back
         variables |= _sample_variables(run.samples)
     if run.events:
         variables |= _event_variables(run.events)
@@ -231,8 +231,8 @@ def load(path: str | os.PathLike[str]) -> Result:
 def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
     moments = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
-    more = {"udot": arrays.get("udot"), "samples": _samples(system, arrays)}
-    return Result(system, *moments, attrs=kept.attrs, events=kept.events, **more)
+    udot, samples = arrays.get("udot"), _samples(system, arrays)
+    return Result(system, *moments, udot=udot, attrs=kept.attrs, events=kept.events, samples=samples)
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
@@ -243,7 +243,7 @@ def read(path: str | os.PathLike[str]) -> Kept:
         raise ModelError(
             f"'{path}' holds columns of numbers and no model: a result cannot be made of it",
             expected=f"a file {' or '.join(SUFFIXES)}",
-            hint="run.save('name.nc') writes one that load_result reads; columns are read by numpy.genfromtxt or pandas",
+            hint="run.save('name.nc') writes one that load_result reads; numpy.genfromtxt and pandas read columns",
         )
     attrs, arrays, names = _read(path)
     text = attrs.pop("model")
