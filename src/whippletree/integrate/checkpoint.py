@@ -79,6 +79,7 @@ class Checkpoint:
         self.until: float | None = None  # how far the file goes (s), once this run has written or read it
         self.failed = False  # whether the disk has refused it
         self.state: np.ndarray | None = None
+        self.ahead = np.zeros((0, task.samples.shape[1]))  # samples of intervals that the state has not finished
         self.before: np.ndarray | None = None  # on which side of their values outputs of events were
         self.happened = 0  # events up to the state
         self.memo: str | None = None  # of a run whose constraints come and go
@@ -90,6 +91,8 @@ class Checkpoint:
         run = self.run
         if run.state is not None:
             self.state = run.state.copy()
+            ahead = self.task.samples[_innermost(run).row :]
+            self.ahead = ahead[: int(np.count_nonzero(ahead[:, LOSS]))].copy()
         if isinstance(run, Switching):
             self.before, self.happened = _copy(run.watch.sides), len(run.occurrences)
             self.memo = json.dumps(run.memo(), allow_nan=False)
@@ -110,9 +113,8 @@ class Checkpoint:
         result = self.so_far()
         data = bare_dataset(result, self.head)
         if self.state is not None:
-            ahead = self.task.samples[len(result) :]
-            ahead = ahead[: int(np.count_nonzero(ahead[:, LOSS]))]  # of the interval under way
-            data["state_sample"] = (("state_row", "sample_number"), ahead, {"long_name": "samples behind the rows"})
+            said = {"long_name": "samples of intervals that the state has not finished"}
+            data["state_sample"] = (("state_row", "sample_number"), self.ahead, said)
             data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
             data.attrs["state_events"] = self.happened
             if self.memo is not None:
@@ -161,8 +163,7 @@ class Checkpoint:
         if state is None or state.shape != run.state.shape or not np.isfinite(state).all():
             raise self._not_this_run("holds no state to go on from", None, None)
         run.state[:] = state
-        watch = run.watch if isinstance(run, Switching) else run
-        inner = watch.run if isinstance(watch, Watch) else watch
+        inner = _innermost(run)
         inner.plans.recall(kept.attrs, inner.time)
         whole = [("q", task.Q), ("u", task.U), ("work", task.W)]
         fits = all(arrays[name].shape == (rows, *into.shape[1:]) for name, into in whole)
@@ -175,12 +176,11 @@ class Checkpoint:
             run.recall(arrays.get("state_outputs"), kept.events[: kept.attrs["state_events"]])
         for name, into in whole:
             into[:rows] = arrays[name]
-        samples = arrays.get("sample")
+        samples, ahead, row = arrays.get("sample"), arrays.get("state_sample"), inner.row
         if samples is not None and samples.shape == task.samples[:rows].shape:
-            task.samples[1:rows] = samples[1:]
-        ahead = arrays.get("state_sample")
-        if ahead is not None and ahead.size and ahead.shape == task.samples[rows : rows + len(ahead)].shape:
-            task.samples[rows : rows + len(ahead)] = ahead
+            task.samples[1:row] = samples[1:row]
+        if ahead is not None and ahead.shape == task.samples[row : row + len(ahead)].shape:
+            task.samples[row : row + len(ahead)] = ahead
         self.mark()
         self.until = float(task.t[rows - 1])
         return None
@@ -236,3 +236,9 @@ def _first_difference(a: str, b: str) -> tuple[str, str]:
             return f"{table}{x}", f"{table}{y}"
         table = f"{x} " if x.startswith("[") else table
     return "", ""
+
+
+def _innermost(run: Any) -> Any:
+    """The run of an integrator, below what watches it."""
+    watch = run.watch if isinstance(run, Switching) else run
+    return watch.run if isinstance(watch, Watch) else watch
