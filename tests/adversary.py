@@ -186,7 +186,7 @@ def outcome(truth, name):
 
 def answered(drawn, name):
     """Accelerations, the bound of their relative error, and those of components; the plain call must agree."""
-    system, given, wrenches = drawn.system, drawn.state, drawn.wrenches
+    given, wrenches = drawn.state, drawn.wrenches
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with contextlib.suppress(ModelError, SimulationError):
@@ -194,12 +194,22 @@ def answered(drawn, name):
     plain = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name)
     udot, certificate = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name, certificate=True)
     largest = np.abs(udot).max(initial=0.0)
-    fall = PLAIN * 0.1 * float(np.linalg.norm(system.model.gravity))  # near balance the promise is relative to gravity
-    spin = 1e-13 * float(np.square(drawn.u).max(initial=0.0))  # and to terms of the motion that cancel
-    allowed = max(2 * certificate.bound, PLAIN, max(fall, spin) / max(largest, 1e-300))
+    allowed = max(2 * certificate.bound, PLAIN * max(1.0, alone(drawn) / max(largest, 1e-300)))
     if np.abs(plain - udot).max(initial=0.0) > allowed * largest:
         return plain, allowed, None  # it is judged in place of the other, by its own promise
     return udot, certificate.bound, certificate.error
+
+
+def alone(drawn):
+    """The largest acceleration by gravity, by forces, or by the motion alone: a plain call is right relative to it."""
+    system, q, u, tau = drawn.state
+    least = 0.1 * float(np.linalg.norm(system.model.gravity))
+    if np.abs(tau).max(initial=0.0) == 0.0 or drawn.wrenches:
+        return least
+    with contextlib.suppress(ModelError, SimulationError):
+        found = (wt.forward_dynamics(system, q, v, f) for v, f in ((0.0 * u, tau), (u, 0.0 * tau)))
+        return max(least, *(float(np.abs(x).max(initial=0.0)) for x in found))
+    return least
 
 
 def call_before(drawn, name):

@@ -45,6 +45,8 @@ ONCE_WRONG = {
     500010: "near balance, with a number hidden in the rounding of another",
     500445: "a wrench after a call near balance",
     602295: "a wrench on a body far from the origin",
+    803193: "a wrench on ground",
+    804468: "a difference that is rounded to a number of the model",
     602807: "a mass matrix that LAPACK finds singular",
 }
 

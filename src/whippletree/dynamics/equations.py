@@ -19,7 +19,6 @@ from ..kernels.layout import COUNTS, lengths
 from ..kernels.twice import room
 from ..model import Model
 from ..system.system import System
-from ..system.topology import Edge
 from .composite import mass_matrices
 from .composite import workspace as mass_workspace
 from .constraint_rows import rows_at
@@ -165,42 +164,71 @@ def _sizes(system: System, count: int) -> np.ndarray:
 
 
 def _found_sizes(system: System, count: int) -> np.ndarray:
-    sizes, n, typed = np.zeros(count), COUNTS, _typed(system.model)
-    least = np.array([np.inf, *(_least(edge) for edge in system.topology.edges)])  # of the frame of each body
-    parents, c = system.arrays["parent"], system.constraints
+    sizes, n, c, typed = np.zeros(count), COUNTS, system.constraints, _typed(system.model)
+    places = _exact_places(system)
+    of_joints = [places[max(parent, 0)] for parent in system.arrays["parent"]]
     for name, length in lengths(system.nb, system.nu, system.nc).items():
         if name in COMPUTED:
             rows = system.arrays[name].reshape(-1, COMPUTED[name])
-            hidden = least[np.maximum(parents, 0)] if name in ("Rt", "pt") else least
-            hidden = np.broadcast_to(np.inf, len(rows)) if name == "base" else hidden
-            sizes[n : n + length] = _term_sizes(rows, typed, hidden).ravel()
+            exact = {"pt": of_joints, "com": places}.get(name, [typed] * len(rows))
+            sizes[n : n + length] = _term_sizes(rows, exact).ravel()
         n += length
     numbers = c.arrays["numbers"]  # they come last
     within, start = np.zeros_like(numbers), system.packed.size + c.packed.size - numbers.size
-    hidden = np.minimum(least[np.maximum(c.body, 0)], least[np.maximum(c.to, 0)])
-    for part in (slice(0, 9), slice(9, 18), slice(18, 21), slice(21, FRAMES)):
-        within[:, part] = _term_sizes(numbers[:, part], typed, hidden)
+    turned = [typed] * len(numbers)
+    moved = [np.union1d(places[max(i, 0)], places[max(k, 0)]) for i, k in zip(c.body, c.to, strict=True)]
+    parts = (slice(0, 9), turned), (slice(9, 18), turned), (slice(18, 21), moved), (slice(21, FRAMES), moved)
+    for part, exact in parts:
+        within[:, part] = _term_sizes(numbers[:, part], exact)
     sizes[start : start + within.size] = within.ravel()
     return sizes
 
 
-def _least(edge: Edge) -> float:
-    """The least number of the frame of a joint on the body that it carries, which all numbers of the body refer to."""
-    if edge.flexible:
-        return np.inf
-    pose = edge.joint.at if edge.turned else edge.joint.child_at
-    return min((abs(x) for x in (*pose.position, *pose.quaternion) if x), default=np.inf)
+def _term_sizes(rows: np.ndarray, exact: list[np.ndarray]) -> np.ndarray:
+    """The length of a row for each of its numbers but those that are exact, whose sizes are given for each row.
 
-
-def _term_sizes(rows: np.ndarray, typed: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """The length of a row for each of its numbers but those that are exact: as the model has them, or 0, 1 and -1.
-
-    A number that is less than a rounding of it is at most rounding altogether. A number that the model has too is
-    rounded if its rounding may have swallowed another one, ``hidden`` in its row.
+    A number that is less than a rounding of it is at most rounding altogether.
     """
     size = np.linalg.norm(rows, axis=1, keepdims=True) / (np.sqrt(3.0) if rows.shape[1] == 9 else 1.0)
-    exact = np.isin(np.abs(rows), typed) & (2.0 * ROUNDING * np.abs(rows) < hidden[:, None])
-    return np.where(exact, 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
+    known = np.array([np.isin(np.abs(row), own) for row, own in zip(rows, exact, strict=True)]).reshape(rows.shape)
+    return np.where(known, 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
+
+
+def _exact_places(system: System) -> list[np.ndarray]:
+    """Of each body the sizes of those coordinates of its points that no rounding has touched.
+
+    A point of the model, less the origin of the joint that carries the body: where that difference is exact.
+    """
+    model, found = system.model, []
+    on = {name: [body.com] for name, body in model.bodies.items()}
+    for joint in model.joints.values():
+        on.setdefault(joint.parent, []).append(joint.at.position)
+        on.setdefault(joint.child, []).append(joint.child_at.position)
+    others = [x for part in (model.frames, model.constraints) for x in _vectors(list(part.values()))]
+    members: dict[int, list[str]] = {}
+    for name, body in system.topology.group.items():
+        members.setdefault(body, []).append(name)
+    for body in range(system.nb):
+        names, edge = members.get(body, []), system.topology.edges[body - 1] if body else None
+        pose = None if edge is None or edge.flexible else (edge.joint.at if edge.turned else edge.joint.child_at)
+        origin = np.zeros(3) if pose is None else np.array(pose.position)
+        if len(names) != 1 or (pose is not None and np.count_nonzero(pose.quaternion) != 1):
+            found.append(np.zeros(1))
+            continue
+        points = np.array([*on.get(names[0], []), *others], float).reshape(-1, 3)
+        differences = points - origin
+        swallowed = (differences + origin != points) | (points - differences != origin)
+        found.append(np.setdiff1d([0.0, *np.abs(differences[~swallowed])], np.abs(differences[swallowed])))
+    return found
+
+
+def _vectors(x: Any) -> list[Any]:
+    """All that has three numbers in a nest of lists and dataclasses."""
+    if isinstance(x, tuple | list | np.ndarray):
+        if len(x) == 3 and all(isinstance(part, float | int) for part in x):
+            return [x]
+        return [v for part in x for v in _vectors(part)]
+    return [v for part in fields(x) for v in _vectors(getattr(x, part.name))] if is_dataclass(x) else []
 
 
 def _typed(model: Model) -> np.ndarray:

@@ -141,4 +141,5 @@ def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | N
         torque, force = array[..., :3], array[..., 3:]
         total[..., body, :3] += torque + np.cross(k.lever(name), force)
         total[..., body, 3:] += force
+    total[..., 0, :] = 0.0  # what acts on ground moves nothing
     return np.concatenate([x, total.reshape(*x.shape[:-1], -1)], axis=-1)
