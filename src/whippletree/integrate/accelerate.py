@@ -263,13 +263,6 @@ def served(x):
     return x.algorithm[2] == 0 or get(p.health, 0) > reduction.POOR
 
 
-@inline
-def singular(x):
-    """Whether loops are near a pose where they lose rank: accelerations off the constraints are then far off"""
-    plan, _ = open_plan(x.memory)
-    return plan.poor > 0
-
-
 @kernel
 def times_solved(m):
     """Once, or more often where there are quasi-static modes"""

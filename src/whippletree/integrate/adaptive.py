@@ -6,8 +6,9 @@ Symbols  K are the stages; y = (q, u, work).
 Differs  quaternions are made unit in every new y before its derivative is taken. This is a projection onto
          the manifold that the solution lies on, no farther away than the error of the step, so the order
          stays; and since the last stage is taken at the projected y, it is the first stage of the next step
-         exactly. The same in dense output. Loops are closed likewise, by project.py; all stages are near poses where
-         loops lose rank. The error is held to a fixed share of the tolerance (margin).
+         exactly. The same in dense output. Loops are closed likewise, by project.py. The error is held to a fixed share
+         of the tolerance (margin). Where steps become much shorter than those before, a pose may be near where
+         loops lose rank: passages.py looks for it, and the march goes on behind it.
 """
 
 from __future__ import annotations
@@ -19,102 +20,44 @@ import numpy as np
 
 from ..dynamics.loads import given_motion
 from ..kernels.blocks import checksum
-from ..kernels.joints import FREE, SPHERICAL, load_quaternion
 from ..kernels.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
-from ..kernels.manifold import put_all
-from ..kernels.rotation import normalize
 from ..kernels.unpack import unpack
-from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates, served, singular
+from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates, served
 from .closed import LOST
 from .contradiction import contradiction_beyond
+from .passage import dense_rows, make_unit, on_branch
+from .passages import HINT, Passages
 from .plans import Plans
 from .project import close
 from .project import project as onto_constraints
 from .samples import keep_sample, sample_anyway, sample_next
 from .stabilize import PROJECTION
-from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step, scale_of
+from .stages import distance, error_of_step, first_broken, stage, weigh
+from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step
 from .tableau import Tableau
 from .task import Failure, Task
 
 MOST_STEPS = 2_000_000  # from one output to the next
-# where loops lose rank a step is tried again a little shorter, lest its stages meet the very pose, down to the shortest
-# share of the last calm one: yet shorter ones would only follow roundings
-SHORTER, SHORTEST = 0.8, 0.25
+# steps shorter than this share of the largest before may be so because loops lose rank; that length is forgotten over
+# the time that two hundred such steps would take, however many there are
+SHORT, FORGET = 0.25, 0.005
 LOOPS = 100.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for minutes
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
-# interpolant, of which the first is y where it began, and whether the others are prepared; and the last step that was
-# not near a pose where loops lose rank; and whether y' is of a plan that did not serve
+# interpolant, of which the first is y where it began, and whether the others are prepared; the length of steps that are
+# not short; whether y' is of a plan that did not serve; whether short steps are looked at; whether the last step is
+# part of a passage through a pose where rank is lost, whose polynomial is behind the plan's pose; and when that ends
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM, STALE = range(6, 16)
-HEAD = 2 * LINE
-GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN, VIOLATED = range(6)
+LOOKS, PASSED, END = range(16, 19)
+HEAD = 3 * LINE
+GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN, VIOLATED, SHORTENED = range(7)
 
 
 @inline
 def padded(ny):
     """The length of vectors like y: zeros follow, so that registers go over them without a rest"""
     return max(1, (ny + LINE - 1) // LINE) * LINE
-
-
-@kernel
-def project(m, y):
-    """Quaternions of y = (q, ...) made unit, in place"""
-    for i in range(1, m.nb):
-        if m.kind[i] >= SPHERICAL:
-            n = m.position[i] + (3 if m.kind[i] == FREE else 0)
-            put_all(y, n, normalize(load_quaternion(y, n)))
-
-
-@kernel
-def first_broken(K, n):
-    """The component that is not finite in the earliest stage where one is not"""
-    for j in range(K.shape[0]):
-        if not abs(get(K, j)) < math.inf:
-            return j % n
-    return 0
-
-
-@inline
-def weigh(weights, first, count, K, width, j):
-    """weights[first] K_0 + ... of ``count`` stages, for the LANES components from j on"""
-    total = weights[first] * get_run(K, j)
-    for r in range(1, count):
-        total = total + weights[first + r] * get_run(K, r * width + j)
-    return total
-
-
-@kernel
-def stage(method, s, h, y, K, out):
-    """out = y + h (A[s,0] K_0 + ... + A[s,s-1] K_(s-1))"""
-    width, count = out.shape[0], method.stages + method.extra
-    for j in range(0, width, LANES):
-        put_run(out, j, get_run(y, j) + h * weigh(method.A, s * count, s, K, width, j))
-
-
-@kernel
-def error_of_step(method, ny, h, y, new, K, error, rtol, atol):
-    """RMS of the error in units of what is allowed, its largest component, and whether that is not finite.
-
-    With both estimates, err = e^2 / sqrt(e^2 + (e'/10)^2) as in DOP853; with the first alone, e.
-    """
-    width = y.shape[0]
-    for j in range(0, width, LANES):
-        put_run(error, j, weigh(method.E, 0, method.stages, K, width, j))
-        put_run(error, width + j, weigh(method.E, method.stages, method.stages, K, width, j))
-    total, tempered, largest, worst = 0.0, 0.0, -1.0, 0
-    for j in range(ny):
-        allowed = scale_of(get(y, j), get(new, j), rtol, atol)
-        e, other = abs(h * get(error, j)) / allowed, abs(h * get(error, width + j)) / allowed
-        if not e + other < math.inf:
-            return math.inf, first_broken(view(K, 0, method.stages * width), width), True
-        if e > largest:
-            largest, worst = e, j
-        total += e * e
-        tempered += e * e + 0.01 * other * other
-    if not tempered < math.inf:
-        return math.inf, worst, False
-    return method.margin * total / math.sqrt(max(tempered * ny, 1e-300)), worst, False
 
 
 @kernel
@@ -146,7 +89,7 @@ def interpolate(m, rows, share, dense, out):
         for r in range(2 + rows, -1, -1):
             total = get_run(dense, r * width + j) + (share if r % 2 == 0 else 1.0 - share) * total
         put_run(out, j, total)
-    project(m, out)
+    make_unit(m, out)
 
 
 @kernel
@@ -203,17 +146,18 @@ def march(
         while row < stop and times[row] <= c[TIME]:
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
             q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
-            impose(x, times[row], q, u)
-            if close(x, times[row], q, u) > LOST:
-                c[ROW] = row
-                return VIOLATED
+            if c[PASSED] == 0.0:  # else they are as good as the motion before and behind
+                impose(x, times[row], q, u)
+                if close(x, times[row], q, u) > LOST:
+                    c[ROW] = row
+                    return VIOLATED
             write_row(m, new, row, Q, U, W)
             row += 1
             c[SINCE] = 0.0
         c[ROW] = row
         if row == stop or done == steps:
             return GOING
-        accepted, h, last = False, 0.0, False
+        accepted, h, last, aside = False, 0.0, False, 0.0
         for j in range(ny):
             put(K, j, get(f, j))
         while not accepted:
@@ -221,6 +165,8 @@ def march(
                 return TOO_MANY
             if c[STEP] <= max(ROUNDING * c[TIME], 1e-18 * until):
                 return VIOLATED if c[BROKEN] == VIOLATED else NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
+            if c[LOOKS] != 0.0 and c[STEP] < SHORT * c[CALM]:
+                return SHORTENED
             left = 0.0
             h = min(c[STEP], largest)
             last = c[TIME] + 1.01 * h >= until
@@ -228,30 +174,27 @@ def march(
                 h = until - c[TIME]
             for s in range(1, method.stages):
                 stage(method, s, h, y, K, new)
-                if s == last_stage or singular(x):
-                    project(m, new)
-                    left = close(x, c[TIME] + method.C[s] * h, view(new, 0, m.nq), view(new, m.nq, m.nu))
-                    if s == last_stage:
-                        sample_next(sample)
+                if s == last_stage:
+                    make_unit(m, new)
+                    for j in range(ny):
+                        put(error, j, get(new, j))
+                    left = close(x, c[TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    aside = distance(ny, error, new, rtol, atol)
+                    sample_next(sample)
                 rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
+            size = max(size, aside)  # constraints that move it farther than it may err have it on another branch
             if left > LOST:
                 size, c[BROKEN] = math.inf, VIOLATED
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
-            if singular(x):
-                if h <= SHORTEST * c[CALM] and size < math.inf:
-                    size = min(size, 1.0)
-            else:
-                c[CALM] = h
             accepted = control(method.control, c, h, size)
-            if not accepted and singular(x):
-                c[STEP] = max(c[STEP], SHORTER * h)
         for j in range(ny):
             put(dense, j, get(y, j))
             put(y, j, get(new, j))
             put(f, j, get(K, last_stage * width + j))
-        c[FROM], c[LENGTH], c[PREPARED] = c[TIME], h, 0.0
+        c[FROM], c[LENGTH], c[PREPARED], c[PASSED] = c[TIME], h, 0.0, 0.0
+        c[CALM] = max(h, c[CALM] - FORGET * h)
         c[TIME] = until if last else c[TIME] + h
         keep_sample(sample, samples, row)
         while row + 1 < times.shape[0] and times[row] < c[TIME]:  # rows that share the step
@@ -281,20 +224,24 @@ class Run:
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
         self.plans = Plans(task, 3 * self.width)
+        self.passages = Passages(task, self.plans)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.tail = self.dense + (4 + method.rows) * self.width
-        self.state = aligned(self.tail + self.plans.width)
+        self.behind = self.tail + self.plans.width
+        self.state = aligned(self.behind + self.passages.width)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         """Go on from y at t, with this row next; what was counted stays."""
-        counts = [ACCEPTED, REJECTIONS, EVALUATIONS]
+        counts = [ACCEPTED, REJECTIONS, EVALUATIONS, CALM]
         kept = self.state[counts]
         self.state[:] = 0.0
         self.state[counts] = kept
-        self.state[[TIME, FROM, PAST, ROW]] = t, t, LEAST_PAST, row
+        self.state[[TIME, FROM, PAST, ROW, LOOKS]] = t, t, LEAST_PAST, row, self.passages.width > 0
         self.state[HEAD : HEAD + y.size] = y
-        self.plans.begin(self.state[self.tail :], t, y[: self.task.system.nq])
+        if self.state[CALM] == 0.0:
+            self.state[CALM] = self.passages.natural(y, float(self.task.t[-1]))
+        self.plans.begin(self.state[self.tail : self.behind], t, y[: self.task.system.nq])
 
     @property
     def row(self) -> int:
@@ -317,24 +264,62 @@ class Run:
         self._march(self.row, 0, True)
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
-        given_motion(system, t, out, out[system.nq :])
-        if self.task.stabilization == PROJECTION:
-            onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
+        if self.state[PASSED] == 0.0:
+            given_motion(system, t, out, out[system.nq :])
+            if self.task.stabilization == PROJECTION:
+                onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
         return out[:ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
-        task, tail = self.task, self.state[self.tail :]
+        task, tail = self.task, self.state[self.tail : self.behind]
         while True:
             before = self.state[ACCEPTED]
+            if steps > 0 and self.state[END] > self.time:
+                self._pass()
+            some = 0 if self.state[END] > self.time else max(0, steps - int(self.state[ACCEPTED] - before))
             with self.plans.at_work():
                 status = march(
                     self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
-                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, task.samples, stop, steps, ask,
+                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, task.samples, stop, some, ask,
                 )  # fmt: skip
-            if status != PLAN:
-                return status
             steps -= int(self.state[ACCEPTED] - before)
-            self.plans.renew(tail, self.time, self.state[HEAD : HEAD + task.system.nq])
+            if status == PLAN:
+                self.plans.renew(tail, self.time, self.state[HEAD : HEAD + task.system.nq])
+            elif status == SHORTENED:
+                if self._look() == TOO_SMALL:
+                    return TOO_SMALL
+            elif status != GOING or self.row == stop or steps <= 0:
+                return status
+
+    def _look(self) -> int:
+        """Steps have become short: is a pose near where loops lose rank, and a way through it?"""
+        state, ny = self.state, self.task.y.size
+        y = state[HEAD : HEAD + ny].copy()
+        whole = (self.method.margin / self.task.rtol) ** (1.0 / (self.method.control.order + 1.0))  # in steps
+        found = self.passages.look(self.time, y, state[CALM], whole)
+        state[EVALUATIONS] += self.passages.evaluations
+        if found and found.error <= 1.0:
+            state[self.behind : self.behind + self.passages.width] = found.packed()
+            state[END] = min(found.high, self.task.t[-1])
+            return GOING
+        state[CALM] = state[STEP]
+        return TOO_SMALL if found else GOING  # shorter steps would follow roundings, from one branch into another
+
+    def _pass(self) -> None:
+        """A step along a passage, no longer than those before it were."""
+        state, ny, rows = self.state, self.task.y.size, 4 + self.method.rows
+        left = state[END] - self.time
+        count = max(1, round(left / state[CALM]))
+        t, end = self.time, state[END] if count == 1 else self.time + left / count
+        dense = state[self.dense : self.tail].reshape(rows, self.width)
+        dense[:, :ny], y = dense_rows(state[self.behind :], t, end, rows, ny)
+        state[[FROM, LENGTH, TIME, PREPARED, PASSED]] = t, end - t, end, 1.0, 1.0
+        state[ACCEPTED] += 1.0
+        if count == 1:
+            memory, code = self.plans.beside(end, y[: self.task.system.nq])
+            on_branch(memory, self.task.tau, self.task.call, code, end, y, np.zeros(ny))
+            state[[STEP, STALE]] = state[CALM], 1.0
+        state[HEAD : HEAD + ny] = y
 
     def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
         """At most so many steps, and rows, further."""
@@ -359,6 +344,9 @@ class Run:
             t = min(self.time, float(self.task.t[min(self.row, stop - 1)]))  # of a row, or of a step that failed
             t = self.time if t <= self.since else t
             named = contradiction_beyond(self.task, t, self.at(t), status == VIOLATED)
+        if named is None and status in (TOO_SMALL, NOT_FINITE):
+            lost = self.passages.lost(self.time, self.at(self.time))
+            what, hint = (lost, HINT) if lost else (what, hint)
         return Failure(what, self.time, int(self.state[WORST]), hint, named)
 
     def attrs(self) -> dict[str, Any]:

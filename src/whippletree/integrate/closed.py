@@ -30,6 +30,7 @@ from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts,
 from .samples import is_wanted, is_wanted_anyway, take_loss
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
+FULLY = 2.0  # in place of Constraints.closes: as far as rounding lets it
 COARSE = 1e-8  # beyond, factors are taken anew
 LOST = 1e-6  # the same, and against velocities: constraints that stay violated by more cannot be met
 MOST = 8
@@ -63,6 +64,12 @@ def velocity_violation(m, E, p, q, u, x):
     return worst / (1.0 + scale)
 
 
+@inline
+def enough(E):
+    """The gap at which loops count as closed"""
+    return 0.0 if E.closes == FULLY else CLOSED
+
+
 @kernel
 def move_onto(x, t, q, u):
     """q and u in place; returns the violation that is left, against the size of the mechanism or its velocities"""
@@ -78,7 +85,7 @@ def move_onto(x, t, q, u):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, w.rows)
         before, left = left, multipliers.gap(E, w.rows)
-        closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
+        closed = left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if rank < 0 or left > COARSE or (closed and not sure):
             m.header[FACTORS] = 1
             articulated.solve(m, p.k, p.total, still, w.tree, w.move)
@@ -117,7 +124,7 @@ def move_onto_reduced(x, t, q, u):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, own.x)
         before, left = left, multipliers.gap(E, own.x)
-        if left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf:
+        if left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf:
             break
         for r in range(E.nr):
             put(own.x.gamma, r, -get(own.x.g, r))
@@ -146,7 +153,7 @@ def move_onto_divided(x, t, q, u):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, w.rows)
         before, left = left, multipliers.gap(E, w.rows)
-        closed = left < CLOSED or (turn > 0 and left > 0.5 * before) or not left < np.inf
+        closed = left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if closed or rank < 0 or left > COARSE:
             rank = divided_loops.refill(m, E, p.k, q, u, w)
         if closed:

@@ -1,4 +1,8 @@
-"""The march of methods with a fixed step: so many steps from one output to the next."""
+"""The march of methods with a fixed step: so many steps from one output to the next.
+
+Such steps do not show their error. So the rows of loops are looked at before they can have lost rank, and near a pose
+where they do the run goes on along a passage, passages.py, to the last of its own times in it.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,20 @@ from ..kernels.lanes import get, inline, kernel, put, view
 from .accelerate import impose, open_parts, served
 from .closed import LOST
 from .contradiction import contradiction_at
+from .passage import on_branch, unpacked
+from .passages import HINT, Passages
 from .plans import Plans
 from .project import close
 from .samples import keep_sample, sample_next
 from .task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
-# step began, and steps in all; then y = (q, u, work) now, and as it was then
-ROW, STEP, FROM, EVERY, LENGTH, SINCE, TAKEN = range(7)
-HEAD = 7
+# step began, and steps in all; after how many rows of loops are looked at, when the passage under way ends, and whether
+# the last step is part of one; then y = (q, u, work) now, and as it was then
+ROW, STEP, FROM, EVERY, LENGTH, SINCE, TAKEN, LOOK, END, PASSED = range(10)
+HEAD = 10
+MOST = 32  # steps between two looks
+NEAR_STEPS, NEAR_TURNS = 2.0, 0.4  # a passage begins so near: in steps, or little moves
 GOING, NOT_FINITE, PLAN, VIOLATED = 0, 1, -1, -2  # methods have more of their own
 
 
@@ -66,7 +75,7 @@ own_steps_within, own_is_shorter = inline(steps_within), inline(is_shorter)
 def remember(m, x, state):
     """Before a step: when and where it begins; its first evaluation is looked at"""
     sample_next(open_parts(x)[0].sample)
-    state[SINCE] = time_of(state)
+    state[SINCE], state[PASSED] = time_of(state), 0.0
     ny = m.nq + m.nu + 1
     for j in range(HEAD, HEAD + ny):
         state[j + ny] = state[j]
@@ -136,15 +145,17 @@ class Run:
         self.every, self.h = steps_between(task.step, float(task.t[1] - task.t[0]))
         self.plans = Plans(task, rows)
         self.trail = np.zeros((0, 1 + task.y.size))  # time and y after each of the last steps, if there is room
+        self.passages = Passages(task, self.plans)
         self.tail = HEAD + 2 * task.y.size + more
-        self.state = np.zeros(self.tail + self.plans.width)
+        self.behind = self.tail + self.plans.width
+        self.state = np.zeros(self.behind + self.passages.width)
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         """Go on from y at t, with this row next; the steps to it may be shorter."""
         every, h = first_steps(self.task, t, row, self.every, self.h)
-        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t, 0.0], y, y])
-        self.plans.begin(self.state[self.tail :], t, y[: self.task.system.nq])
+        self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t, *[0.0] * (HEAD - 6)], y, y])
+        self.plans.begin(self.state[self.tail : self.behind], t, y[: self.task.system.nq])
 
     @property
     def row(self) -> int:
@@ -165,7 +176,9 @@ class Run:
         state = self.rewound()
         if t == self.since:
             return state[HEAD : HEAD + self.task.y.size]
-        state[:HEAD] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since, 0.0
+        if self.state[PASSED] != 0.0:
+            return unpacked(self.state[self.behind :], t, self.task.y.size)
+        state[: TAKEN + 1] = self.task.first, 0.0, self.since, 2.0, t - self.since, self.since, 0.0
         self._march(state, 1, self.trail[:0], self.task.samples[:0])
         return state[HEAD : HEAD + self.task.y.size]
 
@@ -182,23 +195,77 @@ class Run:
 
     def _march(self, state: np.ndarray, steps: int, trail: np.ndarray, samples: np.ndarray) -> int:
         """So many steps, or fewer where the plan has to be made again."""
-        task = self.task
+        task, memory = self.task, self.plans.memory(state[self.tail : self.behind])
         with self.plans.at_work():
             return self.march(
-                self.plans.memory(state[self.tail :]), state, task.tau, task.call, task.t, self.every, self.plans.code,
+                memory, state, task.tau, task.call, task.t, self.every, self.plans.code,
                 task.Q, task.U, task.W, samples, trail, steps,
             )  # fmt: skip
 
     def proceed(self, steps: int) -> Failure | None:
         while steps > 0 and self.row < self.task.t.size:
-            status = self._march(self.state, 1 if self.plans.planned else steps, self.trail, self.task.samples)
+            some = 1 if self.plans.planned else steps
+            if self.state[END] > self.time:
+                self._pass()
+                steps -= 1
+                continue
+            if self.passages.width:
+                if self.taken >= self.state[LOOK] and (failure := self._look()):
+                    return failure
+                some = min(some, int(self.state[LOOK]) - self.taken)
+                if self.state[END] > self.time:
+                    continue
+            status = self._march(self.state, some, self.trail, self.task.samples)
             if status not in (GOING, PLAN):
                 return self.failed(status)
             if status == PLAN:
                 q = self.state[HEAD : HEAD + self.task.system.nq]
-                self.plans.renew(self.state[self.tail :], self.time, q)
-            steps -= 1 if self.plans.planned else steps
+                self.plans.renew(self.state[self.tail : self.behind], self.time, q)
+            steps -= some
         return None
+
+    def _look(self) -> Failure | None:
+        """Before rows can have lost rank; near that, a way through."""
+        state, h, t = self.state, self.state[LENGTH], self.time
+        y = state[HEAD : HEAD + self.task.y.size].copy()
+        clear, turn = self.passages.clear(t, y), self.passages.natural(y, np.inf)
+        state[LOOK] = state[TAKEN] + max(1, int(min(MOST, clear / (2.0 * h))))
+        if clear > max(NEAR_STEPS * h, NEAR_TURNS * turn):
+            return None
+        found = self.passages.look(t, y, max(h, turn))
+        if found is None:
+            return None
+        count = int((found.high - t) / h)
+        if found.error > 1.0 or t + count * h < found.t:
+            return Failure(self.passages.lost(t, y) or "", t, self.task.system.nq, HINT)
+        state[self.behind :] = found.packed()
+        state[END] = t + (count - 0.5) * h
+        return None
+
+    def _pass(self) -> None:
+        """A step along a passage; the last one ends on the constraints."""
+        state, task, ny = self.state, self.task, self.task.y.size
+        state[SINCE], state[PASSED] = self.time, 1.0
+        state[HEAD + ny : HEAD + 2 * ny] = state[HEAD : HEAD + ny]
+        state[STEP] += 1.0
+        y = unpacked(state[self.behind :], self.time, ny)
+        if self.time >= state[END]:
+            memory, code = self.plans.beside(self.time, y[: task.system.nq])
+            on_branch(memory, task.tau, task.call, code, self.time, y, np.zeros(ny))
+            self.passed()
+        state[HEAD : HEAD + ny] = y
+        if self.trail.shape[0]:
+            self.trail[self.taken % self.trail.shape[0]] = [self.time, *y]
+        state[TAKEN] += 1.0
+        state[LOOK] = state[TAKEN] + 1.0
+        if state[STEP] == state[EVERY]:
+            nq, row = task.system.nq, self.row
+            task.Q[row], task.U[row], task.W[row] = y[:nq], y[nq:-1], y[-1]
+            every, length = first_steps(task, float(task.t[row]), row + 1, self.every, self.h)
+            state[[ROW, STEP, FROM, EVERY, LENGTH]] = row + 1, 0.0, task.t[row], every, length
+
+    def passed(self) -> None:
+        """A passage is over: what a method remembers of its last steps is not of this motion."""
 
     def failed(self, status: int) -> Failure:
         nq, nu = self.task.system.nq, self.task.system.nu

@@ -20,10 +20,11 @@ from ..dynamics.live_rows import live_rows
 from ..dynamics.loads import signals
 from ..dynamics.reduction import plan_at
 from ..dynamics.reduction_layout import Plan
+from ..kernels.constraint_layout import STABILIZED
 from ..result.result import Switch
 from ..system.system import System
 from .accelerate import mechanism_memory
-from .closed import code_of
+from .closed import FULLY, code_of
 from .task import Task
 
 
@@ -81,6 +82,19 @@ class Plans:
         packed = self.system.packed.size + self.system.forces.packed.size
         other[:packed] = self._memory[:packed]
         return other
+
+    def beside(self, t: float, q: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
+        """Memory and code for single states near a pose, with the forces there are now.
+
+        By reduction with a plan of that pose, else by multipliers, which need neither plan nor threads.
+        """
+        name = "reduction" if self.planned else "multipliers"
+        plan = plan_at(self.system, q, signals(self.system, float(t))) if self.planned else None
+        memory = mechanism_memory(self.system, name, 0, 1, self.task.stabilization, plan)
+        packed = self.system.packed.size + self.system.forces.packed.size
+        memory[:packed] = self._memory[:packed]
+        memory[packed + STABILIZED.stop - 1] = FULLY
+        return memory, code_of(name)
 
     def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
         """A plan for the pose from which a run begins."""

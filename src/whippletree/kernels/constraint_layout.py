@@ -35,7 +35,7 @@ class Constraints(NamedTuple):
     size: Any  # a length of the mechanism (m): gaps are small or large against it
     alpha: Any  # (1/s)  g'' + 2 alpha g' + beta^2 g = 0 is asked for; both zero but where a run is stabilized so
     beta: Any  # (1/s)
-    closes: Any  # 1 where a run goes back onto the constraints after each step, else 0
+    closes: Any  # 1 where a run goes back onto the constraints after each step, 2 if as far as can be, else 0
     kind: Any  # (ne)
     turn: Any  # (ne)
     shift: Any  # (ne)        mask

@@ -1,0 +1,95 @@
+"""When a run looks for a pose where loops lose rank, and with what it goes through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dynamics.constraint_rows import rows_of
+from .accelerate import LOOPS
+from .motion import advance
+from .passage import LARGEST, RANK, Crossing, Passage, Weakness, room
+from .plans import Plans
+from .project import project
+from .stabilize import PROJECTION
+from .task import Task
+
+NEAR = 4.0  # steps, or little moves, before or behind it: nearer, a pose where rank is lost may be why steps are short
+SHARE = 0.08  # of the time in which the motion changes as a whole, as steps have it: half a passage
+LENGTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # of this that are tried
+TURNS = (4.0, 2.0, 1.0)  # and of the time in which the mechanism moves a little
+AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named to one that it is compared with
+LOST = 1e-2  # of what holds there
+HINT = "loosen rtol and atol, take integrator='dopri5', or begin behind that pose"
+
+
+class Passages:
+    """``width``: numbers of a run's state that the polynomial of a passage takes, 0 where none is looked for."""
+
+    def __init__(self, task: Task, plans: Plans) -> None:
+        self.task, self.plans = task, plans
+        name = task.algorithm.partition("(")[0]
+        looks = task.system.constraints.count > 0 and task.stabilization == PROJECTION and name in LOOPS
+        looks = looks and task.system.constraints.count <= LARGEST
+        self.width = room(task.y.size) if looks else 0
+        self.evaluations = 0
+        self.last: Crossing | None = None
+
+    def natural(self, y: np.ndarray, until: float) -> float:
+        """A length of steps (s) to begin with: the mechanism moves a little."""
+        nq, size = self.task.system.nq, self.task.system.constraints.size
+        fastest = float(np.abs(y[nq:-1]).max(initial=0.0)) / min(1.0, size) if self.width else 0.0
+        return min(AWAY / fastest, until) if fastest > 0.0 else 0.0
+
+    def look(self, t: float, y: np.ndarray, step: float, whole: float = 0.0) -> Crossing | None:
+        """A pose ahead or just behind where rank is lost, with the best way through it; None if there is none.
+
+        ``step``: the length (s) of steps farther away; ``whole``: in how many of them the
+        motion changes as a whole, where that is known.
+        """
+        self.evaluations = 0
+        if not self.near(t, y, step):
+            return None
+        task, turn = self.task, self.natural(y, np.inf)
+        allowed = task.atol + task.rtol * np.abs(y)
+        way = Passage(task.system, self.plans.beside, task.tau, task.call, t, y, allowed)
+        with self.plans.at_work():
+            self.last = way.through([n * SHARE * whole * step for n in LENGTHS if whole] + [n * turn for n in TURNS])
+        self.evaluations = way.evaluations
+        return self.last
+
+    def near(self, t: float, y: np.ndarray, step: float) -> bool:
+        """Whether rows go to a loss of rank, or come from it, within a few steps."""
+        system, nq = self.task.system, self.task.system.nq
+        q, u = y[:nq], y[nq:-1]
+        back = advance(system, q, u, -max(step, self.natural(y, np.inf)))
+        weak = Weakness(system, t, back)
+        if weak.rank == 0:
+            return False
+        here, there = weak.of(t, q), weak.of(t, back)
+        return here < NEAR * abs(there - here) + RANK
+
+    def clear(self, t: float, y: np.ndarray) -> float:
+        """For how long (s), at these speeds, no rank is lost: singular values fall no faster than C changes."""
+        system, nq, turn = self.task.system, self.task.system.nq, self.natural(y, np.inf)
+        if turn == 0.0:
+            return np.inf
+        back = advance(system, y[:nq], y[nq:-1], -turn)
+        weak = Weakness(system, t, back)
+        change = float(np.linalg.norm(weak.matrix(t, y[:nq]) - weak.rows))
+        return weak.of(t, y[:nq]) * turn / change if weak.rank and change > 0.0 else np.inf
+
+    def lost(self, t: float, y: np.ndarray) -> str | None:
+        """Which loops lose rank in this pose, in words."""
+        if self.last and abs(self.last.t - t) < NEAR * max(self.last.high - self.last.low, 1e-6):
+            return f"cannot be followed through a pose where {self.last.words()}"
+        system, nq = self.task.system, self.task.system.nq
+        step = self.natural(y, np.inf)
+        if not self.width or step == 0.0 or not np.isfinite(y).all():
+            return None
+        q, u = advance(system, y[:nq], y[nq:-1], -step), y[nq:-1].copy()
+        project(system, q, u, t)
+        weak = Weakness(system, t, q)
+        rank, loops = weak.lost(t, y[:nq], LOST * weak.first)
+        if rank == weak.rank or np.abs(rows_of(system, q, u, t).g).max() > 1e-6:
+            return None
+        return f"cannot be followed through a pose where {Crossing(t, rank, weak.rank, loops, np.inf).words()}"

@@ -1,0 +1,126 @@
+"""Motion through poses where loops lose rank, against the smooth motion of one angle: singular_mechanisms.py.
+
+soak_singular.py draws any number of such runs.
+"""
+
+import numpy as np
+import pytest
+
+import whippletree as wt
+from singular_mechanisms import branches, compared
+from whippletree.integrate import adaptive, passage
+
+ANGLE, ENERGY = 1e-6, 1e-7  # rad, and of the largest kinetic energy: what default tolerances must hold
+ALL = list(branches())
+
+
+@pytest.mark.parametrize("algorithm", ["reduction", "multipliers"])
+@pytest.mark.parametrize("name", ALL)
+def test_default_runs_stay_on_their_branch(name, algorithm):
+    branch, speed = branches()[name]
+    for x, v in ((0.9, speed), (2.1, -1.1 * speed)):
+        got = compared(branch, x, v, 2.0, algorithm=algorithm)
+        assert got.stopped is None
+        assert got.angle < ANGLE
+        assert got.energy < ENERGY
+
+
+@pytest.mark.parametrize("name", ["antiparallelogram", "kite at 9", "scissors 2"])
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853"])
+def test_errors_fall_with_the_tolerance_or_the_pose_is_named(name, integrator):
+    branch, speed = branches()[name]
+    for rtol, allowed in ((1e-6, 1e-5), (1e-9, 1e-7), (1e-11, 1e-8)):
+        got = compared(
+            branch, 1.0, speed, 1.5, algorithm="multipliers", integrator=integrator, rtol=rtol, atol=rtol / 10
+        )
+        assert got.angle < allowed
+        if got.stopped is not None:
+            assert "lose rank at t = " in got.stopped
+
+
+def test_divided_trees_and_fixed_steps_pass_too():
+    branch, speed = branches()["kite at 6"]
+    assert compared(branch, 0.8, -speed, 1.5, algorithm="divide").angle < ANGLE
+    for algorithm in ("reduction", "multipliers"):
+        got = compared(branch, 0.8, -speed, 1.5, algorithm=algorithm, integrator="rk4", step=5e-4)
+        assert got.angle < ANGLE
+
+
+def test_a_run_may_begin_in_the_very_pose():
+    """Speeds say which branch it is on."""
+    branch, speed = branches()["parallelogram"]
+    assert compared(branch, np.pi, speed, 1.0, algorithm="multipliers").angle < ANGLE
+
+
+def test_error_control_is_the_same_behind_such_a_pose():
+    """A torque that jumps behind it is resolved as well as one before which there is none."""
+    branch, speed = branches()["parallelogram"]
+    system = branch.system
+
+    def late(t, q, u, tau):
+        tau[0] = 5.0 if t > 0.8012345 else 0.0
+
+    errors = []
+    for jump in (False, True):
+        options = {"tau": late} if jump else {}
+        q, u = branch.start(2.0, speed)
+        tight = wt.simulate(
+            system, 1.0, q=q, u=u, integrator="dop853", rtol=1e-11, atol=1e-12, output_step=0.5, **options
+        )
+        other = wt.simulate(
+            system, 1.0, q=q, u=u, integrator="dopri5", rtol=1e-10, atol=1e-12, output_step=0.5, **options
+        )
+        errors.append(np.abs(tight.u - other.u).max())
+    assert max(errors) < 1e-6  # it was 1.8e-3 rad/s
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "rk4"])
+def test_what_cannot_be_followed_is_named(monkeypatch, integrator):
+    """With no polynomial good enough, the pose, its loops and their rank are named, not jumps or tolerances."""
+    monkeypatch.setattr(passage.Passage, "defect", lambda *_: np.inf)
+    branch, speed = branches()["scissors 2"]
+    got = compared(branch, 1.0, speed, 2.0, algorithm="multipliers", integrator=integrator)
+    assert "cannot be followed through a pose where 'pin', 'left1' lose rank at t = 0.0" in got.stopped
+    assert "2 of 4" in got.stopped
+    assert got.angle < ANGLE  # up to there
+
+
+def test_rows_within_a_passage_are_closed_and_repeat():
+    branch, speed = branches()["kite at 6"]
+    q, u = branch.start(0.4, -speed)
+    whole = wt.simulate(branch.system, 0.5, q=q, u=u, algorithm="multipliers", output_step=0.001)
+    states = []
+    kept = adaptive.Run._pass
+
+    def watched(run):
+        kept(run)
+        states.append((run.state.copy(), run.row))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adaptive.Run, "_pass", watched)
+        again = wt.simulate(branch.system, 0.5, q=q, u=u, algorithm="multipliers", output_step=0.001)
+    assert states
+    assert np.array_equal(whole.q, again.q)
+    assert np.abs(whole["closure"]).max() < 1e-8
+
+
+def test_events_within_a_passage_are_found():
+    """The crank passes zero in the singular pose itself."""
+    branch, speed = branches()["kite at 6"]
+    q, u = branch.start(0.4, -speed)
+    for integrator in ("dopri5", "rk4"):
+        event = wt.Event("flat", lambda t, q, u: q[0])
+        run = wt.simulate(branch.system, 0.2, q=q, u=u, algorithm="multipliers", integrator=integrator, events=[event])
+        assert len(run.events) == 1
+        truth = branch.truth(0.4, -speed, np.array([0.0, run.events[0].t]))
+        assert abs(truth[-1, 0]) < 1e-7
+
+
+def test_smooth_runs_never_look(monkeypatch):
+    """A five-bar that keeps away from such poses: no polynomial is tried."""
+    tried = []
+    monkeypatch.setattr(passage.Passage, "attempt", lambda self, b: tried.append(b))
+    branch, _ = branches()["change point"]
+    q, u = branch.start(0.4, 1.0)
+    wt.simulate(branch.system, 0.2, q=q, u=u)
+    assert not tried
