@@ -252,7 +252,6 @@ class Run:
         if self.time >= state[END]:
             memory, code = self.plans.beside(self.time, y[: task.system.nq])
             on_branch(memory, task.tau, task.call, code, self.time, y, np.zeros(ny))
-            self.passed()
         state[HEAD : HEAD + ny] = y
         if self.trail.shape[0]:
             self.trail[self.taken % self.trail.shape[0]] = [self.time, *y]
@@ -263,9 +262,6 @@ class Run:
             task.Q[row], task.U[row], task.W[row] = y[:nq], y[nq:-1], y[-1]
             every, length = first_steps(task, float(task.t[row]), row + 1, self.every, self.h)
             state[[ROW, STEP, FROM, EVERY, LENGTH]] = row + 1, 0.0, task.t[row], every, length
-
-    def passed(self) -> None:
-        """A passage is over: what a method remembers of its last steps is not of this motion."""
 
     def failed(self, status: int) -> Failure:
         nq, nu = self.task.system.nq, self.task.system.nu

@@ -323,9 +323,6 @@ class Run(fixed_step.Run):
         super().restart(t, y, row)
         self.state[self.more + BEGUN] = self.state[self.more + MATRIX_STEP] = 0.0
 
-    def passed(self) -> None:
-        self.state[self.more + BEGUN] = self.state[self.more + MATRIX_STEP] = 0.0
-
     def rewound(self) -> np.ndarray:
         """The state as it was when the last step began."""
         state, nu, n = super().rewound(), self.task.system.nu, self.more + RECORD
