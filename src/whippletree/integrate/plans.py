@@ -91,8 +91,8 @@ class Plans:
         name = "reduction" if self.planned else "multipliers"
         plan = plan_at(self.system, q, signals(self.system, float(t))) if self.planned else None
         memory = mechanism_memory(self.system, name, 0, 1, self.task.stabilization, plan)
-        packed = self.system.packed.size + self.system.forces.packed.size
-        memory[:packed] = self._memory[:packed]
+        first, packed = self.system.packed.size, self.system.packed.size + self.system.forces.packed.size
+        memory[first:packed] = self._memory[first:packed]  # of the system itself a division has marks
         memory[packed + STABILIZED.stop - 1] = FULLY
         return memory, code_of(name)
 
