@@ -89,7 +89,7 @@ def test_outcomes_by_a_stated_bound(monkeypatch, off, bound, expected):
     drawn = Drawn("pendulum", pendulum().compile(), np.array([0.7]), np.array([2.0]), np.array([0.3]))
     exact = accelerations(*drawn.state)
 
-    def answers(*state, algorithm, certificate=False):
+    def answers(*state, wrenches=None, algorithm="auto", certificate=False):
         udot = exact * (1 + off)
         return (udot, Certificate(bound, exact)) if certificate else udot
 

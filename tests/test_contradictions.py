@@ -32,7 +32,7 @@ def test_contradictions_are_named_within_a_step(kind):
         assert [name for name in case.names if f"'{name}'" not in said] == [], said
         assert "contradict each other" in said or "cannot be met" in said
         t = float(said.split("t = ")[1].split(" s")[0])
-        assert case.time - 1e-6 < t < case.time + LATE
+        assert case.time - LATE < t < case.time + LATE
         partial = error.partial
         assert not partial.attrs["complete"]
         assert case.time - LATE < partial.t[-1] < case.time + LATE

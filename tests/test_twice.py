@@ -83,7 +83,7 @@ def test_infinity_and_what_is_no_number_show():
 def test_residuals_of_exact_accelerations_are_what_their_rounding_leaves(seed):
     """A double is off by half a unit in the last place: M and C times that, and no more, is left of the equations."""
     d = draw(seed)
-    answer = solve(*d[1:], readings=False)
+    answer = solve(*d.state, readings=False)
     system, none = d.system, np.zeros(d.system.constraints.count)
     equations = Equations(system, d.q, d.u, d.tau, tiled_signals(system, 0.0, d.q))
     M, C = equations.matrices()

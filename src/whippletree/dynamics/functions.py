@@ -26,6 +26,7 @@ from .loads import loads, tiled_signals
 from .trust import BEGUN, Solved, certified, loss_limit, scale_of, trusted
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
+SPIN = 0.1  # of the largest u^2: errors of runs are relative to no less
 _LOSS = "loss", "articulated"  # where its limit is kept
 _empty, _zeros = np.empty, np.zeros
 
@@ -209,7 +210,8 @@ def errors_of(p: Problem, udot: np.ndarray, algorithm: str) -> np.ndarray:
         if they are lost to rounding, or constraints contradict each other.
     """
     right, proof = certified(Solved(p.system, algorithm, *p[1:], udot, algorithm), False)
-    return (np.abs(udot - right) + proof.error) / scale_of(p.system, right)
+    spin = SPIN * float(np.square(p.u).max(initial=0.0))  # where centrifugal terms cancel, all of u' may be rounding
+    return (np.abs(udot - right) + proof.error) / np.maximum(scale_of(p.system, right), spin)
 
 
 def inverse_dynamics(

@@ -303,7 +303,8 @@ class Run:
             state[END] = min(found.high, self.task.t[-1])
             return GOING
         state[CALM] = state[STEP]
-        return TOO_SMALL if found else GOING  # shorter steps would follow roundings, from one branch into another
+        ahead = found is not None and found.t > self.time  # shorter steps would follow roundings to another branch
+        return TOO_SMALL if ahead else GOING
 
     def _pass(self) -> None:
         """A step along a passage, no longer than those before it were."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.consistent import require_consistent
 from ..dynamics.constraint_forces import multipliers_of
 from ..dynamics.constraint_rows import ConstraintRows, rows_of
 from ..dynamics.functions import forward_dynamics
@@ -26,9 +27,11 @@ from ..system.system import System
 from .events import Condition
 from .friction import STILL, Friction
 from .making import CLOSED, PULLS, REST, make, make_together, refuse
-from .watch import MOST_AT_ONCE
+from .watch import MOST_AT_ONCE, SET
 
 HOP = 1e-12  # m: lower ones are not told from rounding
+LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
+BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
 Loads = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
 
 
@@ -302,6 +305,16 @@ class Bonds:
         gap, rate = self.approach(name, t, *self.split(y))
         refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
 
+    def moved(self, t: float, y: np.ndarray) -> None:
+        """After a function has changed y: contacts and ropes whose sides move are open; others must hold."""
+        self.now = y
+        self.forget()
+        q, u = self.split(y)
+        for name, x in self.temporaries.items():
+            if x.one_sided and name in self.system.held and abs(self.approach(name, t, q, u)[1]) > STILL:
+                self.let_go(name, t)
+        require_consistent(self.system, q, u, t, SET)
+
     def settle(self, t: float, y: np.ndarray) -> None:
         """Whatever follows at the same moment: what is reached, or pulls."""
         q, u = self.split(y)
@@ -320,10 +333,21 @@ class Bonds:
         rows, first = rows_of(self.everything, q, u, t), self.rows_in(self.everything, name).start
         return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
 
+    def hops(self, name: str, t: float, q: np.ndarray, u: np.ndarray, speed: float) -> bool:
+        """Whether something one-sided that parts at a speed goes farther than rounding before it comes back."""
+        least = max(LOW, FAR * float(np.abs(q).max(initial=0.0)))
+        return speed * speed > -2.0 * least * self._fall(name, t, q, u)
+
     def _reached(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
         """Whether something one-sided is there and comes nearer, or is about to: a hop that no look can see is none."""
         self.forget()
         gap, rate = self.approach(name, t, q, u)
+        if gap < -BEYOND * max(1.0, self.everything.constraints.size):
+            raise SimulationError(
+                f"'{name}' of '{self.whole.name}' is violated by {-gap:.3g} m at t = {t:.6g} s",
+                expected="a state on its open side",
+                hint="begin there, and let events put bodies only there",
+            )
         if gap > CLOSED * max(1.0, self.everything.constraints.size) or rate > REST:
             return False
         if rate < -STILL:

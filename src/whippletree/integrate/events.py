@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..model.check import number, text
 from ..result.result import Result
 from ..system.system import System
@@ -69,6 +69,24 @@ class Event:
         if not output or math.isnan(limit):
             raise ModelError(f"'{condition[:80]}' is not a condition", expected="name < number or name > number")
         return cls(condition.strip(), output, limit, "falling" if condition[at] == "<" else "rising", then)
+
+
+def checked_events(system: System, events: Any) -> tuple[Event, ...]:
+    """Events for a run of a system; one alone is one of them."""
+    found = (events,) if isinstance(events, Event) else tuple(events)
+    known = system.model.temporaries
+    for e in found:
+        if not isinstance(e, Event):
+            raise ModelError("events holds what is no event", expected="a list of wt.Event", got=repr(e)[:80])
+        action, _, name = e.then.partition(" ") if isinstance(e.then, str) else ("", "", "")
+        if action in ("make", "break") and name not in known:
+            raise ModelError(
+                f"event '{e.name}': '{name}' is no temporary constraint",
+                expected="make or break and one of " + (", ".join(map(repr, known)) or "none, as there are none"),
+                got=e.then,
+                hint=nearest(name.strip(), list(known)),
+            )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

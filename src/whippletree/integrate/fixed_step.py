@@ -28,7 +28,8 @@ from .task import Failure, Task
 # the last step is part of one; then y = (q, u, work) now, and as it was then
 ROW, STEP, FROM, EVERY, LENGTH, SINCE, TAKEN, LOOK, END, PASSED = range(10)
 HEAD = 10
-MOST = 32  # steps between two looks
+MOST = 32  # steps between two looks at how far the mechanism has moved
+WITHIN = 0.5  # of the way on which rows may lose rank: up to there their singular values are not taken again
 NEAR_STEPS, NEAR_TURNS = 2.0, 0.4  # a passage begins so near: in steps, or little moves
 GOING, NOT_FINITE, PLAN, VIOLATED = 0, 1, -1, -2  # methods have more of their own
 
@@ -148,7 +149,8 @@ class Run:
         self.passages = Passages(task, self.plans)
         self.tail = HEAD + 2 * task.y.size + more
         self.behind = self.tail + self.plans.width
-        self.state = np.zeros(self.behind + self.passages.width)
+        self.seen = self.behind + self.passages.width  # how far rows keep their rank from a pose, and that pose
+        self.state = np.zeros(self.seen + (1 + task.system.nq if self.passages.width else 0))
         self.restart(task.start, task.y, task.first)
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
@@ -226,9 +228,16 @@ class Run:
 
     def _look(self) -> Failure | None:
         """Before rows can have lost rank; near that, a way through."""
-        state, h, t = self.state, self.state[LENGTH], self.time
+        state, h, t, nq = self.state, self.state[LENGTH], self.time, self.task.system.nq
         y = state[HEAD : HEAD + self.task.y.size].copy()
+        fastest, reach = float(np.abs(y[nq:-1]).max(initial=0.0)), state[self.seen]
+        left = WITHIN * reach - float(np.abs(y[:nq] - state[self.seen + 1 :]).max(initial=0.0))
+        if left > MOST * h * fastest:
+            state[LOOK] = state[TAKEN] + MOST
+            return None
         clear, turn = self.passages.clear(t, y), self.passages.natural(y, np.inf)
+        state[self.seen] = clear * fastest if clear < np.inf else 0.0
+        state[self.seen + 1 :] = y[:nq]
         state[LOOK] = state[TAKEN] + max(1, int(min(MOST, clear / (2.0 * h))))
         if clear > max(NEAR_STEPS * h, NEAR_TURNS * turn):
             return None
@@ -236,9 +245,11 @@ class Run:
         if found is None:
             return None
         count = int((found.high - t) / h)
+        if found.error > 1.0 and found.t <= t:  # it began there
+            return None
         if found.error > 1.0 or t + count * h < found.t:
             return Failure(self.passages.lost(t, y) or "", t, self.task.system.nq, HINT)
-        state[self.behind :] = found.packed()
+        state[self.behind : self.seen] = found.packed()
         state[END] = t + (count - 0.5) * h
         return None
 

@@ -107,7 +107,7 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     closes = gap <= CLOSED * max(1.0, new.constraints.size)
     before = carried(new, q, u, q2, t, b.rows_in(new, name).start) if closes and (q2 != q).any() else u.copy()
     rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
-    bounces = -x.restitution * rate > REST
+    bounces = -x.restitution * rate > REST and b.hops(name, t, q, u, -x.restitution * rate)
     left = np.zeros(new.constraints.count)
     left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
     found = impulse(new, q2, before, t, left)

@@ -113,6 +113,16 @@ def on_branch(memory, tau, call, algorithm, t, y, out):
     rates(m, x, t, y, out)
 
 
+def lowest(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+    """Where the parabola through three points is least, and how much it is there; inf if it is nowhere."""
+    first, second = np.diff(f) / np.diff(t)
+    bend = (second - first) / (t[2] - t[0])
+    if not bend > 0.0:
+        return np.inf, np.inf
+    when = 0.5 * (t[0] + t[1] - first / bend)
+    return float(when), float(f[0] + (when - t[0]) * (first + bend * (when - t[1])))
+
+
 class Weakness:
     """How near poses are to one where rank is lost, by the rows as they are scaled at the first of them."""
 
@@ -121,18 +131,23 @@ class Weakness:
         self.free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
         rows = rows_of(system, q, np.zeros(system.nu), t)
         self.scale = scaled_rows(rows.C, rows.wrenches)
-        self.rows = self.matrix(t, q)
-        sizes = np.linalg.svd(self.rows, compute_uv=False)
-        self.rank = int((sizes > RANK).sum())
-        self.first = float(sizes[self.rank - 1]) if self.rank else np.inf
+        self.sizes = np.linalg.svd(self._scaled(rows.C), compute_uv=False)
+        self.rank = int((self.sizes > RANK).sum())
+        self.first = float(self.sizes[self.rank - 1]) if self.rank else np.inf
+
+    def _scaled(self, C: np.ndarray) -> np.ndarray:
+        return np.asarray((C / self.scale[:, None])[:, self.free])
 
     def matrix(self, t: float, q: np.ndarray) -> np.ndarray:
-        rows = rows_of(self.system, q, np.zeros(self.system.nu), t)
-        return np.asarray((rows.C / self.scale[:, None])[:, self.free])
+        return self._scaled(rows_of(self.system, q, np.zeros(self.system.nu), t).C)
+
+    def sizes_at(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Singular values, falling."""
+        return np.linalg.svd(self.matrix(t, q), compute_uv=False)
 
     def of(self, t: float, q: np.ndarray) -> float:
         """The least singular value of those that are not zero nearby."""
-        return float(np.linalg.svd(self.matrix(t, q), compute_uv=False)[self.rank - 1])
+        return float(self.sizes_at(t, q)[self.rank - 1])
 
     def lost(self, t: float, q: np.ndarray, below: float) -> tuple[int, tuple[str, ...]]:
         """The rank with singular values above, and whose rows the others are."""
@@ -225,8 +240,9 @@ class Passage:
                 return None
             looks[t] = weak.of(t, before.at(t)[:nq])
             last = sorted(looks, key=looks.__getitem__)[:3]
-            bend, slope, _ = np.polyfit(np.array(last) - t, [looks[x] ** 2 for x in last], 2)
-            t = t - slope / (2.0 * bend) if bend > 0.0 else np.inf
+            if len(last) < 3:
+                break
+            t, _ = lowest(np.array(last), np.array([looks[x] ** 2 for x in last]))
             if min(abs(t - x) for x in last) < 1e-3 * b:
                 break
         t = min(looks, key=looks.__getitem__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
+from ..system.system import System
 from .accelerate import LOOPS
 from .motion import advance
 from .passage import LARGEST, RANK, Crossing, Passage, Weakness, room
@@ -19,7 +20,20 @@ LENGTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # of this that are tried
 TURNS = (4.0, 2.0, 1.0)  # and of the time in which the mechanism moves a little
 AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named to one that it is compared with
 LOST = 1e-2  # of what holds there
+START = 1e-3  # of what holds a little later: a run begins in a pose where rank is lost
+STANDS = 1e-9  # rad/s, or sizes of the mechanism per second: what is slower goes nowhere
 HINT = "loosen rtol and atol, take integrator='dopri5', or begin behind that pose"
+
+
+def starts_singular(system: System, q: np.ndarray, u: np.ndarray) -> bool:
+    """Whether loops have less rank in a pose than where its velocities lead."""
+    fastest = float(np.abs(u).max(initial=0.0)) / min(1.0, system.constraints.size)
+    if not fastest > STANDS or not 0 < system.constraints.count <= LARGEST:
+        return False
+    ahead = advance(system, q, u, AWAY / fastest)
+    project(system, ahead, u.copy(), 0.0)
+    weak = Weakness(system, 0.0, ahead)
+    return weak.rank > 0 and weak.of(0.0, q) < START * weak.first
 
 
 class Passages:
@@ -38,7 +52,7 @@ class Passages:
         """A length of steps (s) to begin with: the mechanism moves a little."""
         nq, size = self.task.system.nq, self.task.system.constraints.size
         fastest = float(np.abs(y[nq:-1]).max(initial=0.0)) / min(1.0, size) if self.width else 0.0
-        return min(AWAY / fastest, until) if fastest > 0.0 else 0.0
+        return min(AWAY / fastest, until) if fastest > STANDS else 0.0
 
     def look(self, t: float, y: np.ndarray, step: float, whole: float = 0.0) -> Crossing | None:
         """A pose ahead or just behind where rank is lost, with the best way through it; None if there is none.
@@ -69,14 +83,14 @@ class Passages:
         return here < NEAR * abs(there - here) + RANK
 
     def clear(self, t: float, y: np.ndarray) -> float:
-        """For how long (s), at these speeds, no rank is lost: singular values fall no faster than C changes."""
+        """For how long (s), at these speeds, no rank is lost: the least singular value falls as fast as any changes."""
         system, nq, turn = self.task.system, self.task.system.nq, self.natural(y, np.inf)
         if turn == 0.0:
             return np.inf
-        back = advance(system, y[:nq], y[nq:-1], -turn)
-        weak = Weakness(system, t, back)
-        change = float(np.linalg.norm(weak.matrix(t, y[:nq]) - weak.rows))
-        return weak.of(t, y[:nq]) * turn / change if weak.rank and change > 0.0 else np.inf
+        weak = Weakness(system, t, advance(system, y[:nq], y[nq:-1], -turn))
+        here = weak.sizes_at(t, y[:nq])[: weak.rank]
+        change = float(np.abs(here - weak.sizes[: weak.rank]).max(initial=0.0))
+        return float(here[-1]) * turn / change if change > 0.0 else np.inf
 
     def lost(self, t: float, y: np.ndarray) -> str | None:
         """Which loops lose rank in this pose, in words."""

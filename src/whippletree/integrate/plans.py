@@ -92,7 +92,8 @@ class Plans:
         plan = plan_at(self.system, q, signals(self.system, float(t))) if self.planned else None
         memory = mechanism_memory(self.system, name, 0, 1, self.task.stabilization, plan)
         first, packed = self.system.packed.size, self.system.packed.size + self.system.forces.packed.size
-        memory[first:packed] = self._memory[first:packed]  # of the system itself a division has marks
+        if self._memory.size:  # a run has begun; of the system itself a division has marks
+            memory[first:packed] = self._memory[first:packed]
         memory[packed + STABILIZED.stop - 1] = FULLY
         return memory, code_of(name)
 

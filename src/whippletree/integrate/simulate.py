@@ -35,8 +35,9 @@ from .accuracy import Accuracy
 from .assemble import consistent_start, locked
 from .checkpoint import Checkpoint, settings_of
 from .cross_check import CrossCheck
-from .events import Event
+from .events import Event, checked_events
 from .friction import free_to_slip
+from .passages import starts_singular
 from .quasi_static import quasi_static_system
 from .rows import accelerations_of, rows_of, samples_of, settle_rows, settle_start
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
@@ -59,6 +60,7 @@ A_RUN = Use(among=(*TREES, *LOOPS))  # what algorithms are chosen for
 DEFAULT_STEP = 1e-3  # s
 DEFAULT_OUTPUTS = 500
 FIRST_STEPS = 16
+MOST_STEPS = 10**9  # between two looks at the state
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
 SAVE_EVERY = 5.0  # s of computing
 
@@ -150,6 +152,8 @@ def simulate(
         name = algorithm  # with its options
     partial = u is None or isinstance(u, Mapping)
     consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
+    if algorithm == "auto" and name == "reduction" and starts_singular(system, q_now, u_now):
+        algorithm = name = "multipliers"  # a plan of that pose would leave out what holds behind it
     if note := locked(free_to_slip(system), q_now):
         warnings.warn(note, ModelWarning, stacklevel=2)
     check_tolerances(rtol, atol, integrator, method.ADAPTIVE)
@@ -161,7 +165,7 @@ def simulate(
     task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
     _require_consistent_accelerations(system, task.y, force)
-    watched = tuple(events)
+    watched = checked_events(system, events)
     run: Any
     if system.model.temporaries:
         if on or name == "subchains":
@@ -288,7 +292,7 @@ def _march(
         if failure:
             raise _failed(task, failure, run.row - 1)
         spent = max(clock.perf_counter() - begun, 1e-6)
-        steps = max(1, int(min(4.0, chunk / spent) * steps))
+        steps = min(MOST_STEPS, max(1, int(min(4.0, chunk / spent) * steps)))
         if progress:
             progress(Reached(run, float(task.t[-1])))
         if checkpoint:

@@ -165,6 +165,7 @@ class Switching:
                 self.bonds.together(acts, t, y)
             called = self.watch.call(t, y, fired)
             if called:
+                self.bonds.moved(t, y)
                 self.bonds.settle(t, y)
             if not acts and not called:
                 return changed or stopped is not None

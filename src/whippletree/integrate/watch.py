@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from ..dynamics.consistent import require_consistent
 from ..dynamics.inputs import require_finite, require_unit
 from ..dynamics.kinematics import energy
 from ..errors import SimulationError
@@ -34,6 +35,7 @@ HERE = 0.1  # of the rounding of an output: one that is nearer to its value has 
 FARTHER = 2.0  # an output may move so many times as far in a step as its rates at both ends, or the steps beside, say
 TURNED = 2.0  # rad: pieces in which joints turn no farther are represented by polynomials
 MOST_AT_ONCE = 200  # changes at one moment
+SET = "the state that an event has set"
 Reaction = Callable[[float, np.ndarray, list[int]], bool]
 
 
@@ -257,9 +259,8 @@ class Watch:
             if self.react(t, y, fired):
                 return True
         value = self.probe.whole(piece.at_b)
-        assert self.sides is not None
         beyond = np.abs(value) > self.probe.whole(piece.noise)
-        self.sides[beyond] = np.sign(value[beyond])
+        self.sides[beyond] = np.sign(value[beyond])  # type: ignore[index]
         return False
 
     def _crossing(self, n: int, piece: Piece) -> float | None:
@@ -363,14 +364,14 @@ class Watch:
 
     def _react(self, t: float, y: np.ndarray, fired: list[int]) -> bool:
         """What events say; if functions change q or u, the run starts again from there."""
-        changed, sides = False, self.sides
-        assert sides is not None
+        changed, sides = False, np.asarray(self.sides)
         for _ in range(MOST_AT_ONCE):
             self.record(t, y, fired)
             if self.stopped:
                 return True
             if not self.call(t, y, fired):
                 break
+            require_consistent(self.task.system, *self._split(y), t, SET)
             changed, before = True, sides
             sides = self.sides_at(t, y, before)
             fired = self.jumped(before, sides)
