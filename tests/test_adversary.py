@@ -46,6 +46,8 @@ ONCE_WRONG = {
     500445: "a wrench after a call near balance",
     602295: "a wrench on a body far from the origin",
     803193: "a wrench on ground",
+    810881: "masses that differ by almost 1e6",
+    911110: "a component beyond its own bound",
     804468: "a difference that is rounded to a number of the model",
     602807: "a mass matrix that LAPACK finds singular",
 }

@@ -40,7 +40,7 @@ from .reduction_loads import loads_of
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # systems that are off by a rounding
 MARGIN = 10.0  # of what the worst of them does: compiling a model rounds more than once
-SPILL = 0.2  # of the worst rounding, which any acceleration may have
+SPILL = 0.6  # of the worst rounding, which any acceleration may have
 LEAST_ROUNDINGS = 32.0  # of the largest acceleration, that any may be off by
 FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction

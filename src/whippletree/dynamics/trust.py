@@ -27,7 +27,7 @@ from .swift import BEYOND
 
 LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
 UNEVEN = 1e2  # the same where lengths or masses differ so much that levers cancel in forces too
-LENGTHS, MASSES = 1e4, 1e6  # the largest over the least, from which on they do
+LENGTHS, MASSES = 1e4, 1e5  # the largest over the least, from which on they do
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
 FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
 LONG = 10  # a chain of even bodies is off by nu^2 / LONG of FINE, and by at most ten times as much in other poses
