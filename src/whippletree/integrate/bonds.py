@@ -305,15 +305,16 @@ class Bonds:
         gap, rate = self.approach(name, t, *self.split(y))
         refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
 
-    def moved(self, t: float, y: np.ndarray) -> None:
-        """After a function has changed y: contacts and ropes whose sides move are open; others must hold."""
+    def moved(self, t: float, y: np.ndarray, strictly: bool) -> None:
+        """After a function has changed y: contacts and ropes whose sides move are open; others hold, if strictly."""
         self.now = y
         self.forget()
         q, u = self.split(y)
         for name, x in self.temporaries.items():
             if x.one_sided and name in self.system.held and abs(self.approach(name, t, q, u)[1]) > STILL:
                 self.let_go(name, t)
-        require_consistent(self.system, q, u, t, SET)
+        if strictly:
+            require_consistent(self.system, q, u, t, SET)
 
     def settle(self, t: float, y: np.ndarray) -> None:
         """Whatever follows at the same moment: what is reached, or pulls."""

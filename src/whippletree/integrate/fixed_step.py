@@ -15,7 +15,7 @@ from ..kernels.blocks import checksum
 from ..kernels.lanes import get, inline, kernel, put, view
 from .accelerate import impose, open_parts, served
 from .closed import LOST
-from .contradiction import contradiction_at
+from .contradiction import contradiction_at, contradiction_beyond
 from .passage import on_branch, unpacked
 from .passages import HINT, Passages
 from .plans import Plans
@@ -248,7 +248,8 @@ class Run:
         if found.error > 1.0 and found.t <= t:  # it began there
             return None
         if found.error > 1.0 or t + count * h < found.t:
-            return Failure(self.passages.lost(t, y) or "", t, self.task.system.nq, HINT)
+            named = contradiction_beyond(self.task, t, y, surely=False)
+            return Failure(self.passages.lost(t, y) or "", t, self.task.system.nq, HINT, named)
         state[self.behind : self.seen] = found.packed()
         state[END] = t + (count - 0.5) * h
         return None

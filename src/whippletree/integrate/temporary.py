@@ -16,6 +16,7 @@ from ..system.system import System
 from .bonds import Act, Bonds
 from .events import Condition, Event
 from .samples import forget_samples
+from .stabilize import PROJECTION
 from .task import Failure, Task
 from .watch import MOST_AT_ONCE, Watch
 
@@ -165,7 +166,7 @@ class Switching:
                 self.bonds.together(acts, t, y)
             called = self.watch.call(t, y, fired)
             if called:
-                self.bonds.moved(t, y)
+                self.bonds.moved(t, y, self.task.stabilization == PROJECTION)
                 self.bonds.settle(t, y)
             if not acts and not called:
                 return changed or stopped is not None

@@ -25,6 +25,7 @@ from ..system.system import System
 from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of
 from .events import DIRECTIONS, Condition, Event, Probe
 from .samples import forget_samples
+from .stabilize import PROJECTION
 from .task import Failure, Task
 
 BATCH = 16  # steps between two evaluations of the outputs
@@ -252,8 +253,7 @@ class Watch:
         """Through a piece, and what happens in it; True if that changed the run."""
         found = {n: t for n in range(len(self.events)) if (t := self._crossing(n, piece)) is not None}
         while found:
-            t = min(found.values())
-            fired, t, y = self._together(found, t)
+            fired, t, y = self._together(found, min(found.values()))
             found = {n: at for n, at in found.items() if n not in fired}
             self.sides[fired] = 0.0  # type: ignore[index]
             if self.react(t, y, fired):
@@ -298,8 +298,7 @@ class Watch:
         def g(t: float) -> float:
             return float(self.probe(np.array([t]), self.run.at(t)[None])[0, column]) - value
 
-        a, b = piece.a, piece.b
-        ga, gb = g(a), g(b)
+        a, b, ga, gb = piece.a, piece.b, g(piece.a), g(piece.b)
         if ga == 0.0 or not ga * gb < 0.0:
             return a if abs(ga) <= abs(gb) else b
         return float(brentq(g, a, b, xtol=1e-15 + 4e-16 * abs(b), rtol=1e-15))
@@ -371,7 +370,8 @@ class Watch:
                 return True
             if not self.call(t, y, fired):
                 break
-            require_consistent(self.task.system, *self._split(y), t, SET)
+            if self.task.stabilization == PROJECTION:  # others close what is open
+                require_consistent(self.task.system, *self._split(y), t, SET)
             changed, before = True, sides
             sides = self.sides_at(t, y, before)
             fired = self.jumped(before, sides)
