@@ -1,8 +1,8 @@
 """What plain calls cost now and at another revision, one after the other in turn, the best of many.
 
 ``python tests/compare_revisions.py 66b8d44`` checks that revision out beside the project, times `forward_dynamics` of
-chains and of model files by both, one state and a batch, and prints microseconds and their ratio. A busy machine
-disturbs both alike; ``--rounds`` says how often each is measured.
+chains and of model files by both, one state and a batch, and prints microseconds and their ratio; and what a
+certificate takes now. A busy machine disturbs both alike; ``--rounds`` says how often each is measured.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
@@ -59,6 +60,11 @@ def measure(models):
             state = [x.copy() for x in state]
             wt.forward_dynamics(s, *state)
             found[f"{name}, {label}"] = best(lambda s=s, x=state: wt.forward_dynamics(s, *x), 30, each)
+        if hasattr(wt, "Certificate"):
+            state = Q[0].copy(), U[0].copy(), T[0].copy()
+            call = partial(wt.forward_dynamics, s, *state, certificate=True)
+            call()
+            found[f"{name}, certificate"] = best(call, 10, 5)
     return found
 
 
@@ -86,7 +92,7 @@ def main():
         finally:
             subprocess.run(["git", "-C", HERE, "worktree", "remove", "--force", other], check=True)
     for name in found[HERE][0]:
-        before, now = (min(x[name] for x in times) for times in found.values())
+        before, now = (min(x.get(name, float("nan")) for x in times) for times in found.values())
         print(f"{name:26s} {before:9.2f} us {now:9.2f} us {now / before:6.3f}")
 
 

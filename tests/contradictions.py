@@ -18,6 +18,14 @@ class Case(NamedTuple):
     q: dict = {}  # noqa: RUF012  of the start, to be assembled
 
 
+def arm_file(path, one, other):
+    """A model file: an arm on a hinge, with two constraints on it, each by its lines."""
+    arm = 'name = "arm"\n[bodies.arm]\nmass = 1.0\ncom = [0.5, 0, 0]\ninertia = [0.1, 0.1, 0.1]\n'
+    hinge = '[joints.hinge]\nkind = "revolute"\nparent = "ground"\nchild = "arm"\naxis = "z"\n'
+    held = "".join(f'[constraints.{n}]\njoint = "hinge"\n{x}\n' for n, x in (("one", one), ("other", other)))
+    path.write_text(arm + hinge + held)
+
+
 def drawn_time(rng):
     return float(rng.uniform(0.1, 0.3))
 

@@ -1,4 +1,4 @@
-"""Mechanisms with one freedom whose motion passes singular poses, and their true motion along its branch.
+"""Mechanisms with one degree of freedom whose motion passes singular poses, and their true motion along its branch.
 
 The truth shares no line with the library. Every body's place is written as a smooth function of one angle, on the
 branch that the motion stays on; m(angle) and V(angle) are Fourier series over two turns, differentiated as such; and

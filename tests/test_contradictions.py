@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from contradictions import KINDS, REDUNDANT, started
+from contradictions import KINDS, REDUNDANT, arm_file, started
 from whippletree.errors import SimulationError
 
 EVERY = [("dopri5", "reduction"), ("dop853", "multipliers"), ("rk4", "reduction"), ("rk4", "divide")]
@@ -94,28 +94,8 @@ def test_a_rollout_ends_too(kind):
 
 
 def test_a_contradiction_leaves_its_file_and_exit_code(command, tmp_path):
-    (tmp_path / "reach.toml").write_text(
-        """
-        name = "reach"
-        [bodies.arm]
-        mass = 1.0
-        com = [0.5, 0, 0]
-        inertia = [0.1, 0.1, 0.1]
-        [joints.hinge]
-        kind = "revolute"
-        parent = "ground"
-        child = "arm"
-        axis = "z"
-        [constraints.one]
-        kind = "relative"
-        joint = "hinge"
-        position = 0.0
-        [constraints.other]
-        kind = "relative"
-        joint = "hinge"
-        position = { kind = "step", start = 0.2, after = 2.0, rise = 0.5 }
-        """
-    )
+    step = '{ kind = "step", start = 0.2, after = 2.0, rise = 0.5 }'
+    arm_file(tmp_path / "reach.toml", *(f'kind = "relative"\nposition = {x}' for x in (0.0, step)))
     code, _, err = command("run", "reach.toml", "--until", 1.0, "--integrator", "rk4", "-o", "reach.nc")
     assert code == 1
     assert "'one'" in err
@@ -125,28 +105,7 @@ def test_a_contradiction_leaves_its_file_and_exit_code(command, tmp_path):
 
 
 def test_check_refuses_speeds_that_contradict(command, tmp_path):
-    (tmp_path / "speeds.toml").write_text(
-        """
-        name = "speeds"
-        [bodies.arm]
-        mass = 1.0
-        com = [0.5, 0, 0]
-        inertia = [0.1, 0.1, 0.1]
-        [joints.hinge]
-        kind = "revolute"
-        parent = "ground"
-        child = "arm"
-        axis = "z"
-        [constraints.one]
-        kind = "speed"
-        joint = "hinge"
-        speed = 1.0
-        [constraints.other]
-        kind = "speed"
-        joint = "hinge"
-        speed = 2.0
-        """
-    )
+    arm_file(tmp_path / "speeds.toml", 'kind = "speed"\nspeed = 1.0', 'kind = "speed"\nspeed = 2.0')
     code, _, err = command("check", "speeds.toml")
     assert code == 2
     assert "contradict each other in speed" in err

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from contradictions import arm_file
 from test_multipliers import error
 from whippletree.dynamics import certificate
 from whippletree.errors import ModelWarning, SimulationError
@@ -111,28 +112,8 @@ def test_a_run_ends_where_constraints_begin_to_contradict(algorithm, tmp_path):
 
 
 def test_the_command_exits_with_1_where_constraints_contradict(command, tmp_path):
-    (tmp_path / "minds.toml").write_text(
-        """
-        name = "two minds"
-        [bodies.a]
-        mass = 1.0
-        com = [0.5, 0, 0]
-        inertia = [0.1, 0.1, 0.1]
-        [joints.hinge]
-        kind = "revolute"
-        parent = "ground"
-        child = "a"
-        axis = "z"
-        [constraints.one]
-        kind = "speed"
-        joint = "hinge"
-        speed = { kind = "step", start = 0.2, after = 1.0, rise = 0.6 }
-        [constraints.other]
-        kind = "speed"
-        joint = "hinge"
-        speed = { kind = "step", start = 0.2, after = 2.0, rise = 0.6 }
-        """
-    )
+    steps = [f'{{ kind = "step", start = 0.2, after = {after}, rise = 0.6 }}' for after in (1.0, 2.0)]
+    arm_file(tmp_path / "minds.toml", *(f'kind = "speed"\nspeed = {x}' for x in steps))
     code, _, err = command("run", "minds.toml", "--until", 1.0)
     assert code == 1
     assert "contradict each other" in err

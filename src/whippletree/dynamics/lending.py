@@ -33,6 +33,7 @@ from .evaluate import evaluate, prepare
 from .live_rows import MOST_WEIGHED, LiveRows, live_rows, loop_geometry, some_pose
 from .operators import pivots
 from .operators import workspace as pivot_workspace
+from .sliding import dot_rows, take_off
 
 SHARE = 1e-4  # lent, of a typical inertia: half the digits of 1e-8, below which M + R would look singular
 VANISHED = 1e-14  # of M_jj: a pivot that is left over from cancellation
@@ -78,21 +79,6 @@ def take_lent(m, buffer, n):
 
 
 @kernel
-def row_product(nu, X, r, Y, s):
-    total = 0.0
-    for l in range(nu):
-        total += get(X, r * nu + l) * get(Y, s * nu + l)
-    return total
-
-
-@kernel
-def add_row(nu, factor, X, r, Y, s):
-    """Row s of Y plus a multiple of row r of X"""
-    for l in range(nu):
-        put(Y, s * nu + l, get(Y, s * nu + l) + factor * get(X, r * nu + l))
-
-
-@kernel
 def half_solve_unit(m, k, tree, body, e, root, Z, n):
     """Row n of Z: D^-1/2 L^-1 of a force at coordinate e of a body, from there to ground"""
     for l in range(m.nu):
@@ -122,9 +108,9 @@ def owe(m, k, w, rank):
         for _ in range(2):  # once more, so that F stays orthogonal
             for s in range(rank):
                 r = int(get(w.order, s))
-                add_row(nu, -row_product(nu, w.Y, r, lent.F, n), w.Y, r, lent.F, n)
+                take_off(w.Y, nu, dot_rows(w.Y, nu, r, lent.F, n), r, lent.F, n)
         for s in range(n + 1):
-            product = row_product(nu, lent.F, n, lent.F, s)
+            product = dot_rows(lent.F, nu, n, lent.F, s)
             put(lent.A, n * count + s, (1.0 if n == s else 0.0) - product)
             put(lent.A, s * count + n, get(lent.A, n * count + s))
     factorize(count, lent.A, lent.pivot)
@@ -158,10 +144,10 @@ def give_back_row(nu, lent, Y, f):
     """A force whose half solution is row f of Y, with what it returns"""
     count = lent.b.shape[0]
     for n in range(count):
-        put(lent.b, n, row_product(nu, lent.F, n, Y, f))
+        put(lent.b, n, dot_rows(lent.F, nu, n, Y, f))
     solve_factors(count, lent.A, lent.pivot, lent.b)
     for n in range(count):
-        add_row(nu, get(lent.b, n), lent.Z, n, Y, f)
+        take_off(lent.Z, nu, -get(lent.b, n), n, Y, f)
 
 
 # ---------------------------------------------------------------- in a division: inertia of bodies

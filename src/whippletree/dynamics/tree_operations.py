@@ -25,7 +25,11 @@ OF_KINEMATICS = {
 }  # fmt: skip
 LOSS = 4, 16  # the loss of digits: of a body, and of a degree of freedom
 BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a freedom
-MASS = 8, 79, 16  # composite inertia, with sizes of terms: of a body, of a freedom, and of one for each that carries it
+MASS = (
+    8,
+    79,
+    16,
+)  # composite inertia, with sizes of terms: of a body, of a coordinate, and of one for each that carries it
 ASIDE = 45  # of a body in a strand: the motion of the strand's carrier
 TIP = 212  # of a freedom that moves the tip of a strand: E, L, l, and the force there
 JOIN, STAND = 4200, 250  # of two strands, and of a strand: where it stands

@@ -130,7 +130,7 @@ class Bonds:
         return found
 
     def _no_pull(self, name: str, lam: np.ndarray) -> float:
-        """The force of a one-sided constraint that is rounding (N): of all forces, and of its lighter body at rest."""
+        """The force of a unilateral constraint that is rounding (N): of all forces, and of its lighter body at rest."""
         c, bodies = self.whole.model.constraints[name], self.whole.model.bodies
         lighter = min((bodies[n].mass for n in (c.body, c.to) if n in bodies), default=0.0)  # type: ignore[union-attr]
         return max(PULLS * float(np.abs(lam).max()), STILL * lighter)
@@ -335,7 +335,7 @@ class Bonds:
         return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
 
     def hops(self, name: str, t: float, q: np.ndarray, u: np.ndarray, speed: float) -> bool:
-        """Whether something one-sided that parts at a speed goes farther than rounding before it comes back."""
+        """Whether a unilateral constraint that opens at a speed opens farther than rounding before it closes."""
         least = max(LOW, FAR * float(np.abs(q).max(initial=0.0)))
         return speed * speed > -2.0 * least * self._fall(name, t, q, u)
 

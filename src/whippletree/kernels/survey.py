@@ -31,8 +31,8 @@ from .unpack import unpack
 
 
 def survey_rows(system: Any) -> int:
-    """Numbers in one survey: 18 for each body (R, position, v), 6 for each freedom, 3 for each component, 9; and
-    what flexible bodies keep of their motion.
+    """Numbers in one survey: 18 for each body (R, position, v), 6 for each degree of freedom, 3 for each
+    component, 9; and what flexible bodies keep of their motion.
     """
     modal = system.flexible.motion if system.flexible else 0
     return 18 * system.nb + 6 * system.nu + 3 * system.nc + 9 + modal
