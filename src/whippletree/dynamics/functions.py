@@ -173,6 +173,13 @@ def solve_again(p: Problem, name: str, way: str) -> np.ndarray | None:
         return None
 
 
+def loss_of(solved: Solved) -> float:
+    """The largest loss among states of a batch."""
+    losses: list[float] = []
+    _solve(Problem(solved.system, *solved[2:6]), solved.algorithm, solved.way, None, losses)
+    return max(losses)
+
+
 def accuracy_of(
     system: System, q: np.ndarray, u: np.ndarray, t: np.ndarray, algorithm: str, udot: np.ndarray | None = None
 ) -> np.ndarray:
