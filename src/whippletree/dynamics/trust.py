@@ -146,7 +146,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     doubted: Solved = solved
     rows: Any = slice(None)
     if solved.q.ndim == 2 and name in MEASURED:
-        rows = _beyond(solved, limit)
+        rows = _beyond(solved, limit) or rows
         doubted = _part(solved, rows)
     udot, proof = certified(doubted, auto)
     most = MOST if _first_limit(system) == UNEVEN else BEYOND
