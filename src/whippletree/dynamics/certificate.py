@@ -45,6 +45,7 @@ LEAST_ROUNDINGS = 32.0  # of the largest acceleration, that any may be off by
 FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 12  # refinements
+FEW = 3  # the same, without a bound
 LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 TINY = 1e-30  # the same: less is nothing
@@ -184,12 +185,15 @@ def _differences(equations: Equations, error: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _solver(p: Problem, equations: Equations) -> Any:
-    count = p.system.constraints.count
-    if not count:
+    if not p.system.constraints.count:
         return _Tree(p, equations)
-    if p.system.nu + count > DENSE and p.system.features <= reduction.SUPPORTS:
-        return _Large(p, equations)
-    return _Dense(p, equations)
+    return (_Large if is_large(p.system) else _Dense)(p, equations)
+
+
+def is_large(system: System) -> bool:
+    """Whether the error equation is solved by the factors of reduction."""
+    count = system.constraints.count
+    return bool(count) and system.nu + count > DENSE and system.features <= reduction.SUPPORTS
 
 
 @cache
@@ -244,6 +248,20 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
         largest = max(largest, float(np.linalg.norm(p.system.gravity)))
     bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)
     return udot, Certificate(algorithm, bound, error, residual, refined)
+
+
+def refine(p: Problem, udot: np.ndarray) -> np.ndarray | None:
+    """u' corrected to its last digits, without a bound; None if its error is not small enough to trust that."""
+    equations = Equations(*p)
+    solver, lam = _solver(p, equations), np.zeros(p.system.constraints.count)
+    lam = solver.solve(*_residual(p, equations, udot, lam))[1][:, 0]
+    for _ in range(FEW):
+        step, mu = solver.solve(*_residual(p, equations, udot, lam))
+        udot, lam, largest = udot + step[:, 0], lam + mu[:, 0], np.abs(udot).max(initial=0.0)
+        off = np.abs(step).max(initial=0.0) / max(largest, LEAST)
+        if off * off <= FINEST:  # the solver of the error equation is as exact as the algorithm was
+            return udot
+    return None
 
 
 def _noise(p: Problem, equations: Equations, solver: Any, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ModelWarning, SimulationError
 from ..system.system import System
 from . import reduction
-from .certificate import DENSE, Certificate, Problem, Unreliable, certify
+from .certificate import DENSE, Certificate, Problem, Unreliable, certify, is_large, refine
 from .constraint_rows import rows_at
 from .multipliers import RANK
 from .nullspace import split_space
@@ -88,7 +88,7 @@ def promised(system: System) -> float:
 
 def fine_for(system: System) -> float:
     """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them."""
-    longest = 0 if system.constraints.count or _first_limit(system) == UNEVEN else system.nu
+    longest = system.nu if _first_limit(system) == LIMIT and (is_large(system) or not system.constraints.count) else 0
     levers = min(FINE * longest**2 / LONG, PROMISED / RISE)  # a loss RISE times as large is believed too
     return min(PROMISED, max(FINE * max(FEW, system.nu), levers))
 
@@ -152,6 +152,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     most = MOST if _first_limit(system) == UNEVEN else BEYOND
     if loss < most and _fine(doubted, udot, proof) and _fine_elsewhere(_part(doubted, 0)):
         system.found["loss", solved.way] = RISE * loss
+        _warn(system, proof, udot)
         return solved.udot  # to the bit what later calls return
     _warn(system, proof, udot)
     solved.udot[rows] = udot
@@ -179,25 +180,41 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
     for planned in waiting:
         if planned.plan is planned.trusted:
             continue
+        if system.found.get(("refined", solved.way)):
+            return _refined(solved, auto)
         made_at = np.concatenate([np.atleast_2d(solved.q), np.atleast_2d(solved.signals)], axis=1)
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
         state = _part(solved, int(rows[0]) if rows.size else 0)
         udot, proof = certified(state, auto)
         if rows.size and _fine(state, udot, proof) and _fine_elsewhere(state):
             planned.trusted = planned.plan
+            _warn(system, proof, udot)
             continue
         _warn(system, proof, udot)
+        bounded = _bound(system, proof, udot) < promised(system)
+        system.found["refined", solved.way] = bounded and is_large(system) and _first_limit(system) == LIMIT
         if one and not rows.size:
             planned.plan = None  # the next state has a plan of its own, which may be believed
         return udot if one else certified(solved, auto)[0]
     return solved.udot
 
 
+def _refined(solved: Solved, auto: bool) -> np.ndarray:
+    """Of a large mechanism whose plan is never exact enough and whose bounds are known: corrected without a bound."""
+    found = []
+    for n, (problem, udot) in enumerate(solved.states()):
+        right = refine(problem, udot)
+        found.append(certified(_part(solved, n), auto)[0] if right is None else right)
+    return found[0] if solved.q.ndim == 1 else np.array(found)
+
+
 def _fine(solved: Solved, right: np.ndarray, proof: Certificate) -> bool:
     """Whether the accelerations needed no correction."""
     system = solved.system
     apart = np.abs(solved.udot - right).max(axis=-1, initial=0.0) / scale_of(system, right)
-    return _bound(system, proof, right) < promised(system) and float(np.max(apart, initial=0.0)) < fine_for(system)
+    if not system.flexible and _bound(system, proof, right) >= promised(system):
+        return False  # bounds of flexible bodies are far above their errors, and no correction is below them
+    return float(np.max(apart, initial=0.0)) < fine_for(system)
 
 
 def _fine_elsewhere(solved: Solved) -> bool:
