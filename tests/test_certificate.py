@@ -1,5 +1,6 @@
 """Certificates: the bound of the error, its repair, and answers that earlier calls must not spoil."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,14 @@ import pytest
 
 import whippletree as wt
 from loop_zoo import MECHANISMS
+from whippletree.analysis.random_states import random_states
 from whippletree.bench import flexible_families, loop_families
 from whippletree.dynamics import certificate, reduction, trust
 from whippletree.dynamics.certificate import Problem, certify
 from whippletree.dynamics.choose import able_to_solve
 from whippletree.errors import SimulationError
 
+MODELS = Path(__file__).parent.parent / "models"
 STILL = np.zeros(2)
 
 
@@ -71,7 +74,7 @@ def test_a_bound_is_that_of_each_state_of_a_batch():
 
 def test_a_call_in_equilibrium_leaves_later_calls_quick():
     """Accelerations that are rounding have no relative error: a plan is believed by their size against gravity."""
-    system = wt.load(Path(__file__).parent.parent / "models" / "four_bar.toml").compile()
+    system = wt.load(MODELS / "four_bar.toml").compile()
     still, balance = np.zeros(system.nu), wt.equilibrium(system)
     for _ in range(2):
         wt.forward_dynamics(system, balance.q, still, still)
@@ -196,6 +199,23 @@ def test_mechanisms_of_the_benchmarks_are_certified_once(monkeypatch, name, size
     monkeypatch.setattr(trust, "refine", lambda *_: pytest.fail("a correction"))
     for call in calls:
         wt.forward_dynamics(system, *call)
+
+
+@pytest.mark.filterwarnings("ignore::whippletree.errors.ModelWarning")
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.toml")), ids=lambda path: path.stem)
+def test_plain_calls_of_every_model_are_seldom_certified(monkeypatch, path):
+    """Poses all over the joints: reduction makes a new plan now and then, and nothing else asks for a certificate."""
+    system = wt.load(path).compile()
+    if system.nu > 200:
+        pytest.skip("a large one: see the mechanisms of the benchmarks")
+    rng, seen, calls = np.random.default_rng(3), [], []
+    monkeypatch.setattr(trust, "certify", lambda *given: seen.append(given) or certify(*given))
+    for q, u in zip(*random_states(system, 16, rng)[:2], strict=True):
+        seen.clear()
+        with contextlib.suppress(SimulationError):  # a random pose may be singular
+            wt.forward_dynamics(system, q, u, rng.normal(size=system.nu))
+            calls.append(bool(seen))
+    assert sum(calls[4:]) <= 0.5 * len(calls)
 
 
 def test_a_tower_that_loses_digits_has_one_certificate_and_is_corrected_in_every_call(monkeypatch):
@@ -346,12 +366,10 @@ def test_a_plan_is_certified_once():
 
 
 def test_a_ladder_beyond_the_dense_limit_is_certified_by_reduction():
-    from whippletree.bench import loop_families as families
-
-    it = families.ladder(120)
+    it = loop_families.ladder(120)
     system = it.model.compile()
     assert system.nu + system.constraints.count > certificate.DENSE
-    q, u = families.start(system, it.q, it.u)
+    q, u = loop_families.start(system, it.q, it.u)
     udot, proof = wt.forward_dynamics(system, q, u, certificate=True)
     other = wt.forward_dynamics(system, q, u, algorithm="multipliers")
     assert np.abs(udot - other).max() <= max(proof.bound, 1e-9) * np.abs(udot).max()

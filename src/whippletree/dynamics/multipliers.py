@@ -350,12 +350,12 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
 
 @kernel
 def doubt(E, w, rank):
-    """The loss by a poor pivot among the constraint equations; beyond all limits where an equation was left out that is
-    not redundant to rounding, or that what holds contradicts"""
-    loss, nr = 0.0, E.nr
+    """The loss by the least pivot; beyond all limits where an equation left out is not redundant, or contradicted"""
+    loss, nr, moved = 0.0, E.nr, 0.0
+    for n in range(rank):
+        moved = max(moved, abs(get(w.part, int(get(w.order, n)))))
     if rank > 0:
-        least = get(w.R, int(get(w.order, rank - 1)) * (nr + 1))
-        loss = 1.0 / (least * least)
+        loss = 1.0 / get(w.R, int(get(w.order, rank - 1)) * (nr + 1)) ** 2
     for n in range(rank, nr):
         r = int(get(w.order, n))
         if get(w.scale, r) > 0.0:
@@ -364,7 +364,7 @@ def doubt(E, w, rank):
                 other = int(get(w.order, s))
                 part = get(w.R, other * nr + r) * get(w.part, other)
                 lacks, terms = lacks - part, terms + abs(part)
-            if get(w.norm, r) > CLEAR * CLEAR or abs(lacks) > CLEAR * terms:
+            if get(w.norm, r) > CLEAR * CLEAR or abs(lacks) > CLEAR * (terms + moved):
                 loss = BEYOND
         elif follows(E, r) < 0 and abs(get(w.left, r)) > RANK * (1.0 + abs(get(w.rows.gamma, r))):
             loss = BEYOND  # all that it holds is prescribed
