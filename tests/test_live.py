@@ -529,7 +529,7 @@ def test_arguments_are_checked(system):
         ({"until": -1.0}, "until must lie after"),
         ({"time_scale": 0.0}, "time_scale is out of bounds"),
         ({"overrun": "hurry"}, "overrun 'hurry' is not known"),
-        ({"integrator": "dopri5"}, "does not go by 'dopri5'"),
+        ({"integrator": "dopri5"}, "integrator 'dopri5' is not known to live runs"),
         ({"every": 0}, "every is not a count"),
         ({"controller": 3}, "controller is not a function"),
         ({"commands": [(0.0, {"do": "motor", "name": "x", "position": 1.0})]}, "'x' is not known"),

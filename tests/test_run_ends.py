@@ -65,7 +65,7 @@ def test_what_was_warned_of_is_in_the_result():
 
 
 MESSAGES = {
-    "path": (lambda s, p: wt.simulate("models/pendulum.toml", 1.0), r"wt.load\(path\).compile\(\)"),
+    "path": (lambda s, p: wt.simulate("models/pendulum.toml", 1.0), r"wt.load\('models/pendulum.toml'\).compile\(\)"),
     "model": (lambda s, p: wt.simulate(wt.load("models/pendulum.toml"), 1.0), "compile it first"),
     "number": (lambda s, p: wt.assemble(3.0), "no System"),
     "no algorithm": (lambda s, p: wt.simulate(s, 1.0, algorithm=None), "algorithm is not a name"),

@@ -37,6 +37,13 @@ def print_table(rows: list[tuple[str, str]]) -> None:
         print(f"{key:<{width}}  {value}")
 
 
+def print_columns(rows: list[tuple[str, ...]]) -> None:
+    """Rows of as many words each, one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip())
+
+
 @contextmanager
 def notes() -> Iterator[None]:
     """What the library notes, as lines."""

@@ -141,11 +141,11 @@ def _openable(file: Path) -> bool:
     """Whether it looks like something to show: a window opens before it is read, and before models are imported."""
     if not file.is_file():
         return False
-    with file.open("rb") as content:
-        if content.read(8) == b"\x89HDF\r\n\x1a\n":
-            return True
-    from .files.text import SUFFIXES
+    from .files.text import HDF5, SUFFIXES
 
+    with file.open("rb") as content:
+        if content.read(len(HDF5)) == HDF5:
+            return True
     return file.suffix.lower() in SUFFIXES
 
 

@@ -27,7 +27,7 @@ from .cli import (
     app,
     option,
 )
-from .cli_progress import Bar, compiling, notes, print_json, print_table, quiet, say, terminated_in_order
+from .cli_progress import Bar, compiling, notes, print_columns, print_json, print_table, quiet, say, terminated_in_order
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def run(
     whippletree run models/four_bar.toml --until 2 --assemble --u shaft=3    with loops
     mpiexec -n 4 whippletree run models/long_chain.toml --until 1 --algorithm subchains --on mpi -o chain.nc
 
-    Without an output file the state at the end is printed.
+    Events and changes of temporary constraints are printed, the first ten of them, and without an output file the state
+    at the end.
     """
     from .integrate.events import Event
     from .result.netcdf import result_path
@@ -139,11 +140,14 @@ def run(
         say(f"stopped at t = {result.t[-1]:.9g} s: {result.attrs['stopped']}")
     if written:
         say(f"wrote {', '.join(written)}")
-    if json:
-        from .result.summary import summary
+    from .result.summary import happenings, summary
 
+    if json:
         print_json(summary(result) | {"seconds": spent, "files": written})
-    elif not written:
+        return
+    if rows := happenings(result):
+        print_columns(rows)
+    if not written:
         from .result.report import end_state
 
         print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 def printable(text: str) -> str:
@@ -50,14 +52,28 @@ class ModelError(WhippletreeError, ValueError):
 class NotCompiled(ModelError, AttributeError):
     """A Model where a System is needed."""
 
-    def __init__(self, model: object, name: str) -> None:
+    def __init__(self, model: object, name: str = "") -> None:
         super().__init__(
-            f"a Model has no '{name}'",
+            f"a Model has no '{name}'" if name else "a Model stands where a System is needed",
             expected="a System, wherever something is computed",
             got=f"Model '{getattr(model, 'name', '')}'",
             hint="compile it first: model.compile()",
         )
         self.name, self.obj = name, model  # with which Python finds what a misspelt name may have meant
+
+
+def described(given: object) -> str:
+    """The type of what was passed, and a short form of it, for messages."""
+    return f"{type(given).__name__} {str(given) if isinstance(given, os.PathLike) else given!r}"[:120]
+
+
+def path_of(given: object, what: str) -> Path:
+    """The path that a str or PathLike names; ``what`` is for the message."""
+    try:
+        return Path(given)  # type: ignore[arg-type]
+    except TypeError:
+        said = f"{what} is not named by a path"
+        raise ModelError(said, expected="a str or pathlib.Path", got=described(given)) from None
 
 
 class OffConstraints(ModelError):
@@ -88,9 +104,12 @@ class ModelWarning(UserWarning):
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the closest known name, or lists the few there are."""
     known = [str(k) for k in known]
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    folded = {k.casefold(): k for k in known}
+    close = get_close_matches(name, known, n=1, cutoff=0.6) or get_close_matches(
+        name.casefold(), folded, n=1, cutoff=0.6
+    )
     if close:
-        return f"did you mean '{close[0]}'?"
+        return f"did you mean '{folded.get(close[0].casefold(), close[0])}'?"
     if known and len(known) <= 12:
         return "known: " + ", ".join(known)
     return None

@@ -33,12 +33,12 @@ from numpy.typing import ArrayLike
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.functions import forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.loads import given_accelerations
-from ..errors import ModelError
+from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start
 from ..modes.reference import cross
 from ..result.result import Result
-from ..system.system import System
+from ..system.system import System, require_system
 from .chart import Chart
 from .differences import STEP, offsets, slopes, speed_steps
 from .point import free_rows, freedom_names, joint_rows, operating_point
@@ -127,7 +127,7 @@ class Linear:
 
 def linear_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is one of those that a linear model is written to."""
-    target = Path(path)
+    target = path_of(path, "the linear model")
     if target.suffix not in FORMATS:
         raise ModelError(f"'{target}' is not the name of a linear model", expected=" or ".join(FORMATS))
     return target
@@ -151,6 +151,7 @@ def linearize(
     ``tau`` the joint forces, with loops the smallest, that keep the speeds as they are. With loops the state must be
     closed, see :func:`assemble`; speeds that a dict leaves out follow from those it names.
     """
+    require_system(system)
     if hold and tau is not None:
         raise ModelError("hold and tau exclude each other", hint="hold finds the joint forces itself")
     partial, named = u is None or isinstance(u, Mapping), u if isinstance(u, Mapping) else {}

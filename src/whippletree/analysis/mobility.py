@@ -26,7 +26,7 @@ from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance
 from ..system.frames import joint_frame
-from ..system.system import System
+from ..system.system import System, require_system
 from .loop_paths import Paths
 from .point import freedoms_of
 
@@ -101,6 +101,7 @@ def mobility(system: System, q: ArrayLike | Mapping[str, Any] | None = None) -> 
     ``q`` is an array or a dict from joint names to values; without it, the neutral pose. Where that is not closed,
     the nearest pose that is closed is taken; where there is none, a ModelError names what cannot close.
     """
+    require_system(system)
     Q, U, _ = one_state(system, q, None, None, "mobility")
     given_motion(system, 0.0, Q, U)
     count = system.constraints.count

@@ -29,7 +29,7 @@ from ..integrate.simulate import A_RUN, simulate
 from ..model import GROUND
 from ..model.check import number
 from ..result.result import Result
-from ..system.system import System
+from ..system.system import System, require_system
 from .point import free_rows
 from .random_states import random_states
 
@@ -108,6 +108,7 @@ def verify(
     ``until=0`` leaves out the run.
     ``progress`` is called with the share that is done.
     """
+    require_system(system)
     if not isinstance(states, int) or states < 1:
         raise ModelError("states is not a count", expected="a whole number from 1 on", got=states)
     until, rng = number(until, "until", low=0.0), np.random.default_rng(seed)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning, nearest
-from ..model.check import number, shown
+from ..errors import ModelError, ModelWarning
+from ..model.check import known, number, shown
 
 RANDOM = ("latin", "sobol", "random")
 DESIGNS = ("grid", "together", *RANDOM)
@@ -55,8 +55,7 @@ def make_plan(parameters: Mapping[str, Any], design: str, samples: int | None, s
             expected="names and their values, as {'bodies.rod.mass': [1.0, 2.0]}",
             got=shown(parameters),
         )
-    if design not in DESIGNS:
-        raise ModelError(f"design '{design}' is not known", hint=nearest(str(design), DESIGNS))
+    known(design, DESIGNS, "design")
     names = tuple(map(str, parameters))
     if design in RANDOM:
         return _random(names, list(parameters.values()), design, _samples(samples, design), seed)

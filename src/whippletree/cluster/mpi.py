@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..dynamics.choose import require_algorithm_name
 from ..dynamics.subchain_cut import Cut
 from ..dynamics.subchain_options import Cutting, cutting, is_cutting
 from ..dynamics.subchains import cut_of
@@ -22,7 +23,7 @@ from ..integrate.task import Task
 from ..kernels.lanes import LANES
 from ..result.netcdf import header
 from ..result.result import Result
-from ..system.system import System
+from ..system.system import System, require_system
 from .mpi_messages import Ranks, Together, table
 from .mpi_run import OwnRows, Part, Spread, all_or_none, compile_first, places_of
 from .mpi_share import Share, SharedMotion, pieces_for, refuse_forces
@@ -45,6 +46,7 @@ def simulate_on_ranks(
     number of ``ranks`` and the ``messages``: for each step of the algorithm calls, messages and numbers that left the
     rank that sent most (JSON). Forces are those of joints; events are not watched.
     """
+    require_system(system)
     if met is None:
         with meeting(connect()) as made:
             return simulate_on_ranks(system, until, algorithm=algorithm, output=output, met=made, **options)
@@ -64,6 +66,7 @@ def simulate_on_ranks(
 
 def _sized(algorithm: str, system: System, ranks: int) -> str:
     """The algorithm with its number of subchains, which must not depend on who asks."""
+    require_algorithm_name(algorithm)
     if algorithm == "auto":
         algorithm = "subchains"
     if not is_cutting(algorithm):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, nearest, path_of
 from ..files.whole_file import only_writer
+from ..result.netcdf import CONVENTIONS as RESULTS
 from ..result.netcdf import RESULT, open_whole, result_path, write
 from .columns import SAID, Column, widths
 from .designs import Plan
@@ -70,10 +70,12 @@ class Sweep:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Sweep:
         """Read a file that a sweep wrote."""
-        if not Path(path).is_file():
+        if not path_of(path, "the sweep").is_file():
             raise ModelError(f"there is no file '{path}'", hint="'whippletree sweep' writes one with -o")
         try:
             dataset = open_whole(path)
+            if dataset.attrs.get("whippletree") == RESULTS:
+                raise ModelError(f"'{path}' is the result of one run, not a sweep", hint="wt.load_result reads it")
             if dataset.attrs.get("whippletree") != CONVENTIONS:
                 raise _not_a_sweep(path, str(dataset.attrs.get("whippletree", "no mark of it"))[:80])
             names = map(netcdf_name, json.loads(dataset.attrs["parameters"]))

@@ -8,12 +8,13 @@ typical rates promise a gain. A decision is made once for a system and a use of 
 from __future__ import annotations
 
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError, nearest
 from ..kernels.lanes import LANES
+from ..model.check import shown
 from ..system.system import System
 from . import articulated, calibrate, composite, divide, multipliers, nullspace, predict, reduction, subchains
 from .division_options import LEAVES, is_division
@@ -50,10 +51,7 @@ class Decision(NamedTuple):
 
 def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
     """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
-    if not isinstance(algorithm, str):
-        raise ModelError(
-            "algorithm is not a name", expected='"auto" or one of ' + ", ".join(ALGORITHMS), got=repr(algorithm)[:80]
-        )
+    require_algorithm_name(algorithm)
     if algorithm == "auto":
         return decide(system, use).algorithm
     able = able_to_solve(system)
@@ -66,14 +64,22 @@ def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
     return name
 
 
-def _meant(algorithm: str) -> str | None:
+def require_algorithm_name(algorithm: Any) -> None:
+    """Refuse what is no text, before it is looked up."""
+    if not isinstance(algorithm, str):
+        raise ModelError(
+            "algorithm is not a name", expected='"auto" or one of ' + ", ".join(ALGORITHMS), got=shown(algorithm)
+        )
+
+
+def _meant(algorithm: str) -> str:
     """A hint for a name that is not known: the fields' abbreviations, in any case, and misspelt names."""
     plain = algorithm.lower()
     if plain == "rnea":
         return "the recursive Newton-Euler algorithm is inverse dynamics: wt.inverse_dynamics"
     if plain in ALIASES:
         return f"did you mean '{ALIASES[plain]}'?"
-    return nearest(plain, ("auto", *ALGORITHMS, *ALIASES))
+    return nearest(plain, ("auto", *ALGORITHMS, *ALIASES)) or "known: auto, " + ", ".join(ALGORITHMS)
 
 
 def able_to_solve(system: System) -> list[str]:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, SimulationError
-from ..system.system import System
+from ..system.system import System, require_system
 from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
 from .actuation import joint_forces
 from .certificate import Certificate, Problem
-from .choose import ALGORITHMS, able_to_solve, choose, make_quick, use_of
+from .choose import ALGORITHMS, able_to_solve, choose, make_quick, require_algorithm_name, use_of
 from .division import without_mass
 from .evaluate import evaluate, of_copies, quick
 from .inputs import require_finite, states, with_wrenches
@@ -99,13 +99,20 @@ def forward_dynamics(
         if the mass matrix is singular, constraints contradict each other, or the algorithm loses the answer to rounding
         and refinement does not recover it.
     """
-    plain = wrenches is None and tau is not None and not system.forces.any and not certificate
+    try:
+        plain = wrenches is None and tau is not None and not system.forces.any and not certificate
+    except AttributeError:
+        require_system(system)
+        raise
     if plain and threads is None:
         try:  # quick() of articulated, written out: worth 0.3 of 2.1 microseconds at 7 joints
             waiting = system.ready[algorithm]
             memory = waiting.pop()
         except LookupError:
             pass
+        except TypeError:  # what cannot be looked up
+            require_algorithm_name(algorithm)
+            raise
         else:
             udot = _empty(system.nu)
             try:
@@ -116,12 +123,17 @@ def forward_dynamics(
             if total is not None and total <= system.found.get(_LOSS, 0.0):
                 return udot
     if plain:
-        found = reduction.quick(system, q, u, tau, algorithm) if threads is None else None
+        found = None
+        if threads is None:
+            found = reduction.quick(system, q, u, tau, algorithm)
+        else:
+            require_algorithm_name(algorithm)
         way = "divide" if algorithm == "auto" else algorithm
         if found is None and loss_limit(system, way) > BEGUN:  # a state by it has a certificate
             found = divide.quick(system, q, u, tau, algorithm, threads)
         if found is not None:
             return found
+    require_system(system)
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
     name = choose(system, algorithm, use_of(Q, threads))
     if system.forces.any:
@@ -238,10 +250,15 @@ def inverse_dynamics(
     it so. ``actuated`` names the joints that have a drive; the others get none, and a motion that these cannot make is
     refused.
     """
-    given = ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu)
-    if actuated is None and not system.constraints.count:
+    try:
+        tree = actuated is None and not system.constraints.count
+    except AttributeError:
+        require_system(system)
+        raise
+    if tree:
         return tree_forces(system, q, u, udot, wrenches=wrenches, t=t, threads=threads)
-    Q, U, A = states(system, *given)
+    require_system(system)
+    Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
     needed = tree_forces(system, Q, U, A, wrenches=wrenches, t=t, threads=threads)
     return joint_forces(system, Q, U, A, needed, np.asarray(t, float), actuated)
@@ -258,11 +275,16 @@ def tree_forces(
     threads: int | None = None,
 ) -> np.ndarray:
     """Joint forces of the spanning tree, as if its loops were cut and nothing but joints held it: M u' + bias."""
-    nu = system.nu  # before its forces: a Model has forces too, but no nu
-    if wrenches is None and threads is None and not system.forces.any:
-        tau = np.empty(nu)
+    try:
+        plain = wrenches is None and threads is None and not system.forces.any
+    except AttributeError:
+        require_system(system)
+        raise
+    if plain:
+        tau = np.empty(system.nu)
         if quick(newton_euler.torques, system, tau, q, u, udot):
             return tau
+    require_system(system)
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     if not system.forces.any:
         return _needed(system, Q, U, A, wrenches, threads)
@@ -296,6 +318,7 @@ def applied_force(
 
     Gravity, given motions and the forces of loops and constraints are not among them.
     """
+    require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q, U), ("q", "u"))
     return loads(system, Q, U, t, threads).tau if system.forces.any else np.zeros_like(U)
@@ -306,7 +329,7 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
     try:  # quick(), written out: worth 0.3 of 3.6 microseconds at 30 joints
         waiting = system.ready[_mass_matrices]
         memory = waiting.pop()
-    except LookupError:
+    except (LookupError, AttributeError):  # the latter of what is no System
         pass
     else:
         nu = system.nu
@@ -323,11 +346,13 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
 
 def mass_matrix_inverse(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """Its inverse, ``(nu, nu)`` or ``(B, nu, nu)``, from the innovations factors."""
+    require_system(system)
     return _matrix(operators.inverses, _operator_workspace(system.nu), system, q, threads)
 
 
 def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """``M(q)^-1 rhs``, O(n) for each right-hand side: ``rhs`` is (nu,) or (nu, k), in a batch (B, nu) or (B, nu, k)."""
+    require_system(system)
     Q = states(system, ("q", q, system.nq))[0]
     R = np.asarray(rhs, float)
     if R.ndim not in (Q.ndim, Q.ndim + 1) or R.shape[Q.ndim - 1] != system.nu or R.shape[: Q.ndim - 1] != Q.shape[:-1]:
@@ -347,6 +372,7 @@ def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | N
 
 def mass_factors(system: System, q: ArrayLike, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Innovations factors ``L (nu, nu), D (nu,)`` or ``(B, ...)``: ``M = L diag(D) L'``, L unit upper triangular."""
+    require_system(system)
     nu = system.nu
     Q = states(system, ("q", q, system.nq))[0]
     out = evaluate(operators.innovations, _operator_workspace(nu + 1), system, [Q], nu * nu + nu, threads)
@@ -361,5 +387,6 @@ def _operator_workspace(columns: int) -> Any:
 
 
 def _matrix(entry: Any, workspace: Any, system: System, q: ArrayLike, threads: int | None) -> np.ndarray:
+    require_system(system)
     Q = states(system, ("q", q, system.nq))[0]
     return evaluate(entry, workspace, system, [Q], system.nu**2, threads).reshape(*Q.shape[:-1], system.nu, system.nu)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..kernels.survey import survey, survey_rows, survey_workspace
-from ..system.system import System
+from ..system.system import System, require_system
 from .evaluate import evaluate
 from .inputs import states
 from .loads import loads
@@ -99,6 +99,7 @@ class Energy(NamedTuple):
 
 def kinematics(system: System, q: ArrayLike, u: ArrayLike | None = None, *, threads: int | None = None) -> Kinematics:
     """Positions, rotations and velocities of all bodies and frames, in world axes, of one state or a batch."""
+    require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return Kinematics(system, evaluate(survey, survey_workspace, system, [Q, U], survey_rows(system), threads))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import SimulationError
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from ..kernels.force_layout import ROW
 from ..kernels.forces import apply_forces
@@ -18,6 +19,7 @@ from ..kernels.outside import PUSH, call_flexible
 from ..kernels.signals import evaluate_signals
 from ..kernels.spatial import add, dot, load6, store6
 from ..kernels.unpack import unpack, unpack_forces
+from ..system.callbacks import raised_in
 from ..system.system import System
 from .evaluate import evaluate
 
@@ -129,7 +131,14 @@ def tiled_signals(system: System, t: Any, q: np.ndarray) -> np.ndarray:
 def loads(system: System, q: np.ndarray, u: np.ndarray, t: Any, threads: int | None = None) -> Loads:
     """Of checked states (n,) or (B, n), at one time or at (B,) times."""
     S = tiled_signals(system, t, q)
-    out = evaluate(survey_forces, _workspace, system, [q, u, S], _columns(system), threads, ("q", "u", "time"))
+    try:
+        out = evaluate(survey_forces, _workspace, system, [q, u, S], _columns(system), threads, ("q", "u", "time"))
+    except SimulationError:
+        for callback in system.forces.callbacks.values():
+            if callback.error is not None:
+                found = raised_in(callback, f"at t = {float(t):.6g} s" if np.ndim(t) == 0 else "in a batch")
+                raise found from found.__cause__
+        raise
     nu = system.nu
     ledger = out[..., nu + 2 :].reshape(*out.shape[:-1], system.forces.rows, ROW)
     return Loads(out[..., :nu], out[..., nu], out[..., nu + 1], ledger)

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import ModelError
+from ..errors import ModelError, described, path_of
 from ..model import Model, check
 from ..model.check_sense import sense
 from . import toml
-from .text import SUFFIXES, text_of
+from .text import SUFFIXES, not_a_model, text_of
 from .whole_file import whole_file
 
 __all__ = ["load", "save"]
@@ -35,20 +35,15 @@ def load(
     ``passive=True`` lets stiffness, damping, friction and stops of the joints act. Those of a URDF or MJCF file do not
     without it; those of a TOML file do, unless it says ``passive = false``.
     """
-    file = Path(path)
+    file = path_of(path, "the model file")
     packages = (packages,) if isinstance(packages, str | os.PathLike) else tuple(packages)
-    if base not in (None, "free"):
+    if base is not None and (not isinstance(base, str) or base != "free"):
         raise ModelError(
             f"base '{base}' is not known", expected="None (fixed to the ground) or 'free'", where=str(file)
         )
     suffix = file.suffix.lower()
     if suffix in RESULTS:
-        raise ModelError(
-            f"'{file.name}' is the name of a result, not of a model",
-            expected="a file " + " or ".join(SUFFIXES),
-            where=str(file),
-            hint="wt.load_result reads it, and its model is result.system.model",
-        )
+        raise not_a_model(file)
     text = text_of(file)
     if suffix not in SUFFIXES:
         hint = "run xacro on it first, and load the URDF it prints" if suffix == ".xacro" else None
@@ -78,7 +73,10 @@ def load(
 
 def save(model: Model, path: PathLike) -> None:
     """Write the model as TOML. The file appears whole or not at all."""
-    file = Path(path)
+    if not isinstance(model, Model):
+        hint = "save its model: wt.save(system.model, path)" if hasattr(model, "model") else None
+        raise ModelError("this is no Model", expected="a Model", got=described(model), hint=hint)
+    file = path_of(path, "the model file")
     if file.suffix.lower() != ".toml":
         raise ModelError(
             f"'{file.name}' cannot be written", expected="a file .toml", got=file.suffix or "no suffix", where=str(file)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..errors import ModelError
+from ..errors import ModelError, path_of
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Roots:
     def __post_init__(self) -> None:
         self.folders = [self.folder.resolve()]
         for package in self.packages:
-            path = Path(package)
+            path = path_of(package, "a package folder")
             if not path.is_dir():
                 raise ModelError("package folder is not a folder", expected="an existing folder", got=str(package))
             self.folders.append(path.resolve())

@@ -10,6 +10,20 @@ LARGEST_FILE = 64 * 2**20  # bytes
 SUFFIXES = (".toml", ".urdf", ".xml")
 
 
+HDF5 = b"\x89HDF\r\n\x1a\n"  # how files of results begin
+
+
+def not_a_model(file: Path) -> ModelError:
+    """The refusal of a result where a model is expected."""
+    return ModelError(
+        f"'{file.name}' is a result, not a model",
+        expected="a model file " + " or ".join(SUFFIXES),
+        where=str(file),
+        hint="whippletree plot, report, animate and view show it; wt.load_result reads it, and has its model as "
+        "result.system.model",
+    )
+
+
 def text_of(file: Path, where: str | None = None) -> str:
     """The whole file as text; ``where`` is what messages name instead of the file itself."""
     where = where or str(file)
@@ -35,6 +49,8 @@ def text_of(file: Path, where: str | None = None) -> str:
         raise ModelError(f"'{file.name}' cannot be read: {reason}", where=where) from None
     if not data.strip():
         raise ModelError("the file is empty", where=where)
+    if data.startswith(HDF5):
+        raise not_a_model(file)
     if b"\0" in data:
         raise ModelError("the file is binary", expected="text in UTF-8", where=where)
     try:

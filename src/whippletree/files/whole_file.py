@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import ModelError, SimulationError, WhippletreeError
+from ..errors import ModelError, SimulationError, WhippletreeError, path_of
 
 try:
     import fcntl
@@ -22,7 +22,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def writable(path: str | os.PathLike[str], what: str) -> Path:
     """The path, if a file may be written there; complains before any work is done for it."""
-    target = Path(path)
+    target = path_of(path, what)
     if target.is_dir():
         raise ModelError(f"{what} cannot be written: '{target}' is a folder", hint="add a file name")
     if not target.parent.is_dir():

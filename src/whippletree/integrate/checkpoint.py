@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 WRITING_SHARE = 0.1  # of the time of a run, at most
+FOLLOW = ("output_step", "step")  # from until, where they are not given
 MARK = "run"  # of the file being written: the next run removes what a killed one left
 
 
@@ -205,6 +206,10 @@ class Checkpoint:
             raise self._not_this_run("is of another model", *_first_difference(kept.model, self.head["model"]))
         settings = json.loads(there)
         names = [name for name in here if settings.get(name) != here[name]]
+        if "until" in names:
+            names = [name for name in names if name not in FOLLOW]
+        if names == ["until"]:
+            raise self._ends_elsewhere(float(settings["until"]), here["until"], bool(kept.attrs["complete"]))
         if names:
             told = [", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)]
             raise self._not_this_run(f"is of another run: {', '.join(names)} differ{'s' * (len(names) == 1)}", *told)
@@ -217,6 +222,17 @@ class Checkpoint:
                 place = self.task.system.mechanical(body_of(self.task.system, letter, j))
                 told = [f"{letter}[{j}] = {float(x)!r}, {place}" for x in (first[j], rows[0, j])]
                 raise self._not_this_run("starts elsewhere", *told)
+
+    def _ends_elsewhere(self, there: float, here: float, complete: bool) -> ModelError:
+        begun = "was computed" if complete else "is being computed"
+        again = f"give until={_short(there)}" if not complete else "leave out resume"
+        return ModelError(
+            f"the run cannot go on from '{self.path}': it is of another run, {begun} until t = {_short(there)} s",
+            expected=f"until {_short(there)}",
+            got=f"until {_short(here)}",
+            hint=f"resume completes a run and does not change its end: {again}, or begin another run, with another "
+            "name, in its last state: q=run.q[-1], u=run.u[-1] of run = wt.load_result(...)",
+        )
 
     def _not_this_run(self, why: str, expected: object, got: object) -> ModelError:
         hint = "give what the file was made with, choose another name, or start anew without resume"

@@ -77,6 +77,26 @@ def contradiction_at(
     )
 
 
+def opposed_by(system: System, name: str, t: float, q: np.ndarray, u: np.ndarray) -> str:
+    """By how much a constraint of the system stays violated at best near a pose q, and what opposes it, in words."""
+    best = least_violation(system, q, t)
+    rows, c = rows_of(system, best, u, t), system.constraints
+    g = np.where(c.of_poses, rows.g, 0.0)
+    owners, motions = _taking_part(system, g, rows.C)
+    own = np.where([owner == name for owner in c.owner], g, 0.0)
+    some = [f"'{other}'" for other in owners if other != name] + [f"prescribed motion '{m}'" for m in motions]
+    size = named_gaps(system, own, 0.0).removeprefix(f"'{name}' ") or "by rounding"
+    why = f"it contradicts {', '.join(some)}" if some else "the joints do not reach it from here"
+    return f"it stays violated {size} at best: {why}"
+
+
+def _taking_part(system: System, violation: np.ndarray, C: np.ndarray) -> tuple[list[str], list[str]]:
+    """Names of constraints that stay violated (nr) at best, and of prescribed motions that they pull at."""
+    least = TAKES_PART * float(np.abs(violation).max())
+    owners = list(dict.fromkeys(o for o, x in zip(system.constraints.owner, violation, strict=True) if abs(x) > least))
+    return owners, pulled_motions(system, C, violation, TAKES_PART)
+
+
 def _named(system: System, violation: np.ndarray, C: np.ndarray, when: str, per: str) -> SimulationError:
     """The error that names constraints by what stays violated at best (nr), and motions that they pull at."""
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
@@ -84,8 +104,7 @@ def _named(system: System, violation: np.ndarray, C: np.ndarray, when: str, per:
     rest = violation - C[:, free] @ move  # near a limit of reach the last steps there are long
     violation = rest if np.abs(rest).max() > 0.1 * np.abs(violation).max() else violation
     least = TAKES_PART * float(np.abs(violation).max())
-    owners = list(dict.fromkeys(o for o, x in zip(system.constraints.owner, violation, strict=True) if abs(x) > least))
-    motions = pulled_motions(system, C, violation, TAKES_PART)
+    owners, motions = _taking_part(system, violation, C)
     what = "contradict each other" if len(owners) + len(motions) > 1 else "cannot be met"
     against = " against prescribed motion " + ", ".join(f"'{m}'" for m in motions) if motions else ""
     return SimulationError(

@@ -18,7 +18,8 @@ from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix
 from ..dynamics.inputs import body_of
 from ..dynamics.loads import loads
 from ..dynamics.subchain_options import is_cutting
-from ..errors import ModelError, ModelWarning, SimulationError, nearest
+from ..errors import ModelError, ModelWarning, SimulationError
+from ..model.check import known
 from ..result.spans import parts
 from ..system.system import System
 from .rows import forces_of, settle_rows
@@ -33,8 +34,7 @@ class CrossCheck:
     def __init__(self, task: Task, tau: Any, every: int, action: str) -> None:
         if not isinstance(every, int) or isinstance(every, bool) or every < 0:
             raise ModelError("check is not a count of rows", expected="a whole number, 0 for none", got=repr(every))
-        if action not in ACTIONS:
-            raise ModelError(f"check_action '{action}' is not known", hint=nearest(str(action), ACTIONS))
+        known(action, ACTIONS, "check_action")
         self.task, self.tau, self.every, self.action = task, tau, every, action
         self.seen, self.count, self.amiss, self.worst = 0, 0, 0, 0.0
         self.by: dict[str, None] = {}

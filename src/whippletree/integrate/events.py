@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, nearest
-from ..model.check import number, text
+from ..dynamics.inputs import require_finite, require_unit
+from ..errors import ModelError, SimulationError, nearest
+from ..model.check import known, number, shown, text
 from ..result.result import Result
+from ..system.callbacks import function_name, user_error
 from ..system.system import System
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 ROUNDING = 4e-15  # of the value of an event
 RESOLVED = 1e-11  # of q and u: a share of atol, below which a run tells no two states apart
+UNIT = 1e-6  # how far from 1 the length of a quaternion may be that a function leaves
 PATTERNS = 4  # in which q and u are varied to see how much of an output is rounding
 
 
@@ -52,12 +55,12 @@ class Event:
             raise ModelError(f"{label}: rate must be positive", expected="a bound of the rate > 0", got=self.rate)
         if not isinstance(self.output, str) and not callable(self.output):
             raise ModelError(f"{label}: output is neither a name nor a function", got=repr(self.output)[:80])
-        if self.direction not in DIRECTIONS:
-            raise ModelError(f"{label}: direction is not known", expected=", ".join(DIRECTIONS), got=self.direction)
-        changes = isinstance(self.then, str) and self.then.startswith(("make ", "break "))
-        if self.then not in ("record", "stop") and not callable(self.then) and not changes:
+        known(self.direction, DIRECTIONS, f"{label}: direction")
+        word = self.then if isinstance(self.then, str) else ""
+        if not callable(self.then) and word not in ("record", "stop") and not word.startswith(("make ", "break ")):
             expected = "record, stop, make or break and a temporary constraint, or a function"
-            raise ModelError(f"{label}: then is not known", expected=expected, got=self.then)
+            hint = nearest(word.partition(" ")[0], ("record", "stop", "make", "break"))
+            raise ModelError(f"{label}: then is not known", expected=expected, got=shown(self.then), hint=hint)
 
     @classmethod
     def parse(cls, condition: str, then: str = "stop") -> Event:
@@ -73,18 +76,21 @@ class Event:
 
 def checked_events(system: System, events: Any) -> tuple[Event, ...]:
     """Events for a run of a system; one alone is one of them."""
-    found = (events,) if isinstance(events, Event) else tuple(events)
-    known = system.model.temporaries
+    try:
+        found = (events,) if isinstance(events, Event) else tuple(events)
+    except TypeError:
+        raise ModelError("events is not a list", expected="a list of wt.Event", got=shown(events)) from None
+    temporaries = system.model.temporaries
     for e in found:
         if not isinstance(e, Event):
             raise ModelError("events holds what is no event", expected="a list of wt.Event", got=repr(e)[:80])
         action, _, name = e.then.partition(" ") if isinstance(e.then, str) else ("", "", "")
-        if action in ("make", "break") and name not in known:
+        if action in ("make", "break") and name not in temporaries:
             raise ModelError(
                 f"event '{e.name}': '{name}' is no temporary constraint",
-                expected="make or break and one of " + (", ".join(map(repr, known)) or "none, as there are none"),
+                expected="make or break and one of " + (", ".join(map(repr, temporaries)) or "none, as there are none"),
                 got=e.then,
-                hint=nearest(name.strip(), list(known)),
+                hint=nearest(name.strip(), temporaries),
             )
     return found
 
@@ -110,6 +116,32 @@ class Condition:
     time: float | None = None
     noise: float = 0.0
     rate: float | None = None
+
+
+def _output(event: Event, t: float, q: np.ndarray, u: np.ndarray) -> float:
+    """What the function of an event returns."""
+    assert callable(event.output)
+    try:
+        return float(event.output(t, q, u))
+    except Exception as e:
+        who = f"event '{event.name}': the output '{function_name(event.output)}'"
+        raise user_error(who, f"at t = {t:.9g} s", e) from e
+
+
+def call_then(system: System, event: Event | Condition, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    """Call the function of an event, if it has one, on q and u, which it may change."""
+    if isinstance(event, Condition) or not callable(event.then):
+        return
+    who, when = f"event '{event.name}': the function '{function_name(event.then)}'", f"at t = {t:.9g} s"
+    try:
+        event.then(t, q, u)
+    except Exception as e:
+        raise user_error(who, when, e) from e
+    try:
+        require_finite(system, (q, u), ("q", "u"))
+        require_unit(system, q, UNIT)
+    except ModelError as e:
+        raise SimulationError(f"{who} leaves a wrong state {when}: {e.what}", expected=e.expected, got=e.got) from None
 
 
 class Probe:
@@ -146,8 +178,8 @@ class Probe:
             elif isinstance(event.output, str):
                 values[:, own.start] = run[event.output] - event.value
             else:
-                found = [event.output(*state) for state in zip(t.tolist(), q, u, strict=True)]
-                values[:, own.start] = np.array(found, float) - event.value
+                found = [_output(event, *state) for state in zip(t.tolist(), q, u, strict=True)]
+                values[:, own.start] = np.array(found) - event.value
         return values
 
     def rates(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:

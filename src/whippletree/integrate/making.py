@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..dynamics.carried import carried
+from ..dynamics.consistent import pulled_motions
 from ..dynamics.constraint_rows import rows_of
 from ..dynamics.impact import impact
 from ..dynamics.impulses import Impulse, contradicts, impulse
@@ -25,6 +26,7 @@ from ..model import Constraint, Latch, Pose, Relative
 from ..model.pose import Vector, quaternion_from_matrix
 from ..result.records import Change
 from ..system.system import System
+from .contradiction import TAKES_PART, opposed_by
 from .friction import STILL
 from .project import project
 
@@ -112,7 +114,7 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
     found = impulse(new, q2, before, t, left)
     if not closes or contradicts(found, before).any():
-        refuse(b, name, t, _why(name, new, found) if closes else f"it stays open by {gap:.3g} m or rad")
+        refuse(b, name, t, _why(name, new, found) if closes else opposed_by(new, name, t, q, u))
         return
     while True:
         if bounces or (x.friction is not None and rate < -STILL):
@@ -143,7 +145,9 @@ def refuse(b: Bonds, name: str, t: float, why: str) -> None:
 def _why(name: str, new: System, found: Impulse) -> str:
     rows = np.abs(found.left) > 0.1 * np.abs(found.left).max()
     names = dict.fromkeys(o for o, w in zip(new.constraints.owner, rows, strict=True) if w and o != name)
-    return "it contradicts " + (", ".join(f"'{n}'" for n in names) or "the motions that are given")
+    motions = pulled_motions(new, found.rows.C, found.left, TAKES_PART)
+    some = [f"'{n}'" for n in names] + [f"prescribed motion '{m}'" for m in motions]
+    return "it contradicts " + (", ".join(some) or "the motions that are given")
 
 
 def _with(b: Bonds, name: str, placed: Constraint, toward: Vector | None) -> System:

@@ -14,7 +14,7 @@ from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_
 from ..kernels.lanes import entry, scratch, take
 from ..kernels.unpack import unpack
 from ..model.check import number
-from ..system.system import System
+from ..system.system import System, require_system
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
@@ -57,11 +57,13 @@ def rates(memory, q, u, out, start, stop):
 
 def advance(system: System, q: ArrayLike, u: ArrayLike, h: float = 1.0) -> np.ndarray:
     """q (nq,) or (B, nq) moved along constant speeds u (nu,) or (B, nu) for h seconds: exact, on its manifold."""
+    require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return evaluate(moved, workspace, system, [Q, U * number(h, "h")], system.nq)
 
 
 def coordinate_rates(system: System, q: ArrayLike, u: ArrayLike) -> np.ndarray:
     """``q' = N(q) u``, (nq,) or (B, nq)."""
+    require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return evaluate(rates, workspace, system, [Q, U], system.nq)

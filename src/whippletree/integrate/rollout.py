@@ -13,14 +13,15 @@ from ..dynamics.consistent import require_consistent
 from ..dynamics.evaluate import spread
 from ..dynamics.inputs import body_of, require_finite, states
 from ..dynamics.loads import given_motion
-from ..errors import ModelError, SimulationError, nearest
+from ..errors import ModelError, SimulationError
 from ..kernels.lanes import LANES
-from ..model.check import number
+from ..model.check import known, number
 from ..system.callbacks import compiled_joint_forces
-from ..system.system import System
+from ..system.system import System, require_system
 from . import rollout_kernel as compiled
 from .closed import code_of, code_of_lanes
 from .contradiction import contradiction_at
+from .names import require_integrator
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
@@ -72,10 +73,8 @@ def rollout(
     Q (B, steps / every + 1, nq), U (B, steps / every + 1, nu) : the states kept, the start first; without the
         axis B for one state, which takes as long as a block of ``wt.LANES``.
     """
-    if integrator not in compiled.METHODS:
-        raise ModelError(
-            f"integrator '{integrator}' is not known to rollout", hint=nearest(str(integrator), compiled.METHODS)
-        )
+    require_system(system)
+    require_integrator(integrator, compiled.METHODS, " to rollout")
     h, steps, every = _grid(step, steps, every)
     Q0, U0 = states(system, ("q", system.q0 if q is None else q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q0, U0), ("q", "u"))
@@ -175,8 +174,8 @@ def _require_unit(system: System, Q: np.ndarray) -> None:
 
 def _forces(system: System, tau: Any, count: int | None, steps: int, rows: str | None) -> np.ndarray:
     """tau as (1 or B, 1 or steps, nu), contiguous; ``count`` is None for one state."""
-    if rows is not None and rows not in ROWS_OF_TAU:
-        raise ModelError(f"tau_rows '{rows}' is not known", hint=nearest(str(rows), ROWS_OF_TAU))
+    if rows is not None:
+        known(rows, ROWS_OF_TAU, "tau_rows")
     if tau is None:
         return np.zeros((1, 1, system.nu))
     nu, B = system.nu, count

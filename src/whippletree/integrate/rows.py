@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics.functions import forward_dynamics
 from ..result.records import Change
 from ..result.spans import Samples, parts, samples_beyond
+from ..system.callbacks import call_tau
 from .quasi_static import quasi_static_rows, settle
 from .task import Task
 
@@ -66,5 +67,5 @@ def forces_of(task: Task, tau: Any, t: np.ndarray, Q: np.ndarray, U: np.ndarray)
     force = np.tile(task.tau, (t.size, 1))
     if callable(tau):
         for at, q, u, row in zip(t, Q, U, force, strict=True):
-            tau(float(at), q.copy(), u.copy(), row)
+            call_tau(tau, float(at), q, u, row)
     return force

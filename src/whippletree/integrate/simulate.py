@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.certificate import Unreliable
-from ..dynamics.choose import ALGORITHMS, choose
+from ..dynamics.choose import ALGORITHMS, choose, require_algorithm_name
 from ..dynamics.division_options import is_division
 from ..dynamics.evaluate import BENT
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads import given_motion
 from ..dynamics.predict import Use
-from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError, nearest
+from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model.check import number
 from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
-from ..system.callbacks import Callback, joint_forces
+from ..system.callbacks import Callback, joint_forces, raised_in
 from ..system.system import System, require_system
 from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
@@ -37,6 +37,7 @@ from .checkpoint import Checkpoint, settings_of
 from .cross_check import CrossCheck
 from .events import Event, checked_events
 from .friction import free_to_slip
+from .names import require_integrator
 from .passages import starts_singular
 from .quasi_static import quasi_static_system
 from .rows import accelerations_of, rows_of, samples_of, settle_rows, settle_start
@@ -132,9 +133,8 @@ def simulate(
     until = number(until, "until")
     if until <= 0:
         raise ModelError("until must lie after the start", expected="a time > 0 (s)", got=until)
-    if str(integrator) not in INTEGRATORS:
-        raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(str(integrator), INTEGRATORS))
-    method = INTEGRATORS[integrator]
+    method = INTEGRATORS[require_integrator(integrator, INTEGRATORS)]
+    require_algorithm_name(algorithm)
     system = quasi_static_system(system, quasi_static)
     if quasi_static is not None and method is generalized_alpha:
         raise ModelError(
@@ -285,7 +285,7 @@ def _march(
         failure = run.proceed(steps)
         for user in users:
             if user.error is not None:
-                raise _raised(run, user)
+                raise raised_in(user, f"near t = {run.time:.6g} s")
         strain.look(run.row)
         second.look(run.row, getattr(run, "changes", ()))
         accuracy.look(run)
@@ -337,19 +337,6 @@ def _so_far(task: Task, run: Any, tau: Any, accuracy: Accuracy) -> Result:
         samples = samples_of(task, tau, slice(t.size))
     attrs = _attrs(task, run, tau, False) | accuracy.attrs()
     return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=_occurrences(run), samples=samples)
-
-
-def _raised(run: Any, user: Callback) -> BaseException:
-    """What a user's function raised, named; an interrupt stays one."""
-    error, user.error = user.error, None
-    assert error is not None
-    if not isinstance(error, Exception):
-        return error
-    said = SimulationError(
-        f"{user.name} raised an error near t = {run.time:.6g} s", got=f"{type(error).__name__}: {error}"
-    )
-    said.__cause__ = error
-    return said
 
 
 def _failed(task: Task, failure: Failure, row: int) -> SimulationError:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError
 from ..kernels.constraint_layout import STABILIZED
-from ..model.check import number
+from ..model.check import known, number
 from ..system.system import System
 
 NAMES = ("projection", "baumgarte", "none")
@@ -38,8 +38,7 @@ def stabilized(constraints: np.ndarray, how: Stabilization) -> np.ndarray:
 
 def make_stabilization(system: System, name: str, alpha: Any, beta: Any) -> Stabilization:
     """From what the user gives; refuses what makes no sense together."""
-    if name not in NAMES:
-        raise ModelError(f"stabilization '{name}' is not known", hint=nearest(str(name), NAMES))
+    known(name, NAMES, "stabilization")
     rates = []
     for what, value in (("alpha", alpha), ("beta", beta)):
         if value is not None and name != "baumgarte":

@@ -12,6 +12,7 @@ from ..dynamics.predict import Use
 from ..errors import ModelError, SimulationError, nearest
 from ..result.records import Change
 from ..result.spans import system_after
+from ..system.callbacks import call_tau
 from ..system.system import System
 from .bonds import Act, Bonds
 from .events import Condition, Event
@@ -149,7 +150,7 @@ class Switching:
     def _force(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         force = self.part.tau.copy()
         if callable(self.tau):
-            self.tau(t, q.copy(), u.copy(), force)
+            call_tau(self.tau, t, q, u, force)
         return force
 
     def _react(self, t: float, y: np.ndarray, fired: list[int]) -> bool:

@@ -16,21 +16,19 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..dynamics.consistent import require_consistent
-from ..dynamics.inputs import require_finite, require_unit
 from ..dynamics.kinematics import energy
 from ..errors import SimulationError
 from ..result.columns import SPEEDS
 from ..result.result import Occurrence
 from ..system.system import System
 from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of
-from .events import DIRECTIONS, Condition, Event, Probe
+from .events import DIRECTIONS, Condition, Event, Probe, call_then
 from .samples import forget_samples
 from .stabilize import PROJECTION
 from .task import Failure, Task
 
 BATCH = 16  # steps between two evaluations of the outputs
 TRAIL = 1024  # at most, of a method that keeps where each of its steps ended: twice as many each time nothing happens
-UNIT = 1e-6  # how far from 1 the length of a quaternion may be that a function returns
 SAME = 1e-12  # s, and of the time: crossings no farther apart happen at one moment
 HERE = 0.1  # of the rounding of an output: one that is nearer to its value has reached it
 FARTHER = 2.0  # an output may move so many times as far in a step as its rates at both ends, or the steps beside, say
@@ -351,12 +349,9 @@ class Watch:
         system, (q, u) = self.task.system, self._split(y)
         new_q, new_u = q.copy(), u.copy()
         for n in fired:
-            if callable(then := getattr(self.events[n], "then", None)):
-                then(t, new_q, new_u)
+            call_then(system, self.events[n], t, new_q, new_u)
         if np.array_equal(new_q, q) and np.array_equal(new_u, u):
             return False
-        require_finite(system, (new_q, new_u), ("q", "u"))
-        require_unit(system, new_q, UNIT)
         y[-1] += energy(system, new_q, new_u).total - energy(system, q, u).total  # of the impulse
         q[:], u[:] = new_q, new_u
         return True

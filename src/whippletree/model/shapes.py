@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra, ModelError, nearest
+from ..errors import MissingExtra, ModelError, nearest, path_of
 from . import check
 from .parts import Visual
 from .pose import IDENTITY, Pose, Vector
@@ -85,7 +85,7 @@ def mesh(
         raise ModelError("mesh: one of density and mass is needed", expected="density=... or mass=...", got=given)
     weight = _positive(density, "mesh: density") if mass is None else _positive(mass, "mesh: mass")
     scale = _positive(scale, "mesh: scale")
-    surface = _closed_surface(Path(path))
+    surface = _closed_surface(path_of(path, "the mesh"))
     surface.apply_scale(scale)
     surface.density = weight if mass is None else weight / surface.volume
     drawn = Visual("mesh", (scale,) * 3, path=str(path))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ..errors import ModelError, ModelWarning, nearest
+from ..errors import ModelError, ModelWarning, nearest, path_of
 
 if TYPE_CHECKING:
     from .modes import Modes
@@ -48,7 +48,7 @@ def moved(error: ModelError, where: str | None, label: str = "") -> ModelError:
 
 def file(path: str | os.PathLike[str], what: str, largest: int) -> Path:
     """A file that is there and has at most so many bytes."""
-    found = Path(path)
+    found = path_of(path, what)
     if not found.is_file():
         raise ModelError(f"{what}: there is no file '{found.name}'", where=str(found))
     if found.stat().st_size > largest:

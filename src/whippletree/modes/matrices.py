@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, nearest, path_of
 from . import check
 from .market import MOST_COORDINATES, market
 from .mass import mass_of, rigid_motion
@@ -80,7 +80,7 @@ def assembled(names: Any, r: np.ndarray, M: Matrix, K: Matrix, T: Any, geometric
 
 
 def _read(source: str | os.PathLike[str], given: dict[str, Any]) -> dict[str, Any]:
-    path = Path(source)
+    path = path_of(source, "the structure")
     if path.suffix != ".npz":
         raise ModelError(
             f"'{path.name}' is not read as a structure",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, nearest, path_of
 from . import check
 from .bulk import dmig, matrices_of
 from .grid import grid as points_of
@@ -48,7 +48,7 @@ def nastran(
         found, dofs = _read(grid, "DMIG cards", lambda file: matrices_of(_named(dmig(file), M, K, grid), str(grid)))
         mass, stiffness = (0.5 * (x + x.T) for x in found)
     else:
-        mass, stiffness = _matrices(Path(matrices), M, K)
+        mass, stiffness = _matrices(path_of(matrices, "the file of matrices"), M, K)
     n, nn = mass.shape[0], len(numbers)
     if mass.shape != (n, n) or stiffness.shape != (n, n) or (dofs is None and n != 6 * nn):
         raise ModelError(

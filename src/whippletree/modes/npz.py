@@ -9,13 +9,12 @@ import os
 import sys
 import zipfile
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import ModelError
+from ..errors import ModelError, path_of
 from . import check
 from .field import MassField
 from .modes import FIDELITIES, KINDS, Modes
@@ -32,7 +31,7 @@ PLAIN = ("kind", "fidelity", "inboard", "mass", "nodes")  # kept as text
 
 def save(modes: Modes, path: str | os.PathLike[str]) -> None:
     """Write the modes; the file appears whole or not at all."""
-    target = Path(path)
+    target = path_of(path, "the file of modes")
     if target.suffix != ".npz":
         raise ModelError(f"'{target.name}' is not the name of a file of modes", expected="a name ending in .npz")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -163,9 +162,10 @@ def _report(data: dict[str, np.ndarray], about: dict[str, Any], n: int) -> Repor
 def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[str, np.ndarray]:
     """The arrays of numbers and texts in a file, or in its ``content``."""
     where = str(path)
+    source = path_of(path, "the file of arrays")
     try:
         with (
-            io.BytesIO(content) if content is not None else Path(path).open("rb") as file,
+            io.BytesIO(content) if content is not None else source.open("rb") as file,
             zipfile.ZipFile(file) as archive,
         ):
             members = archive.infolist()
@@ -177,7 +177,7 @@ def arrays(path: str | os.PathLike[str], content: bytes | None = None) -> dict[s
             return {m.filename.removesuffix(".npy"): _array(archive, m, where) for m in members}
     except FileNotFoundError:
         raise ModelError(
-            f"'{Path(path).name}': there is no such file", where=where, hint="paths begin in the folder of the model"
+            f"'{source.name}': there is no such file", where=where, hint="paths begin in the folder of the model"
         ) from None
     except ModelError:
         raise

@@ -23,12 +23,13 @@ from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.accelerate import derivative
 from ..integrate.assemble import consistent_start
 from ..integrate.fixed_step import HEAD, Run
+from ..integrate.names import require_integrator
 from ..integrate.simulate import A_RUN, INTEGRATORS
 from ..integrate.task import Failure, Task, make_task
 from ..integrate.temporary import Switching
 from ..model.check import shown
 from ..result.records import Change
-from ..system.callbacks import joint_forces
+from ..system.callbacks import function_name, joint_forces, raised_in, user_error
 from ..system.system import System
 from .inputs import PARTS, Inputs
 from .messages import Command
@@ -54,10 +55,7 @@ class Course:
         spacing: int = 10,
         keep: Callable[[Rows], None] = lambda rows: None,
     ) -> None:
-        if integrator not in ("rk4", "euler"):
-            raise ModelError(
-                f"a live run does not go by '{integrator}'", expected="rk4 or euler: steps of equal length"
-            )
+        require_integrator(integrator, ("rk4", "euler"), " to live runs, which take steps of equal length")
         self.system, self.step, self.spacing, self.keep = system, step, spacing, keep
         self.begin, self.integrator, self.algorithm = INTEGRATORS[integrator].begin, integrator, algorithm
         self.control = Control(controller, every, system.nu)
@@ -137,8 +135,9 @@ class Course:
                 self._pull()
             run, row = self.marcher, self.run.row
             failure = self.run.proceed(some)
-            if self.control.callback is not None and self.control.callback.error is not None:
-                raise _raised(self.control.callback, self.time)
+            for callback in (*self.system.forces.callbacks.values(), self.control.callback):
+                if callback is not None and callback.error is not None:
+                    raise raised_in(callback, f"near t = {self.time:.6g} s")
             if failure:
                 raise self._failed(failure)
             self._keep(run, row)
@@ -296,19 +295,6 @@ class Control:
             elif (found := self.sampled(t, q, u)) is not None:
                 tau += np.asarray(found, float)
         except Exception as e:
-            name = getattr(self.sampled, "__name__", type(self.sampled).__name__)
-            got = f"{type(e).__name__}: {e}"
-            raise SimulationError(f"the controller '{name}' raised an error at t = {t:.6g} s", got=got) from e
+            raise user_error(f"the controller '{function_name(self.sampled)}'", f"at t = {t:.6g} s", e) from e
         if not np.isfinite(tau).all():
             raise SimulationError(f"the controller gave a force that is not finite at t = {t:.6g} s", got=str(tau))
-
-
-def _raised(callback: Any, t: float) -> BaseException:
-    error, callback.error = callback.error, None
-    if not isinstance(error, Exception):
-        return error
-    said = SimulationError(
-        f"{callback.name} raised an error near t = {t:.6g} s", got=f"{type(error).__name__}: {error}"
-    )
-    said.__cause__ = error
-    return said

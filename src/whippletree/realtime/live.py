@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, SimulationError
 from ..model.check import number
 from ..result.result import Result
-from ..system.system import System
+from ..system.system import System, require_system
 from .course import Course
 from .keep import result_of
 from .link import Front
@@ -99,6 +99,7 @@ def live(
     command. A motion that fails ends with a SimulationError that has the ``partial`` Result; with a window or a
     port it stands still instead until a reset.
     """
+    require_system(system)
     rate = number(rate, "rate")
     if not SLOWEST <= rate <= QUICKEST:
         raise ModelError("rate is out of bounds", expected=f"{SLOWEST:g} to {QUICKEST:g} steps per second", got=rate)

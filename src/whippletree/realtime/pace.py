@@ -11,7 +11,7 @@ from bisect import bisect
 from itertools import pairwise
 from typing import Any
 
-from ..errors import ModelError, nearest
+from ..model.check import known
 
 OVERRUN = ("slow", "catch up", "stop")
 SPIN = 2e-4  # s before a step is due: the rest is waited for awake, since a core that sleeps may come back late
@@ -62,8 +62,7 @@ class Pacer:
     """Waits for each step of ``step`` seconds of motion, which take ``step / scale`` seconds of the clock."""
 
     def __init__(self, step: float, scale: float, overrun: str) -> None:
-        if overrun not in OVERRUN:
-            raise ModelError(f"overrun '{overrun}' is not known", hint=nearest(str(overrun), OVERRUN))
+        known(overrun, OVERRUN, "overrun")
         self.step, self.overrun = step, overrun
         self.lateness = Lateness(step / scale)
         self.rescale(scale)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from .deformation import exaggerated, scaled_in_words
 from .result import Result
@@ -28,10 +28,11 @@ YAW, PITCH, FROM_ABOVE = 0.5, 0.3, 0.75  # rad: how a mechanism is seen, and one
 
 def animation_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is one we can animate."""
-    if Path(path).suffix.lower() not in FORMATS:
+    target = path_of(path, "the animation")
+    if target.suffix.lower() not in FORMATS:
         expected = "a name ending in " + " or ".join(FORMATS)
         raise ModelError(f"'{path}' is not the name of an animation", expected=expected)
-    return Path(path)
+    return target
 
 
 def animate(

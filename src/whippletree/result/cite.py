@@ -7,7 +7,6 @@ from functools import cache
 from importlib import resources
 
 from ..dynamics.choose import ALGORITHMS, choose
-from ..errors import ModelError, nearest
 from ..system.system import System
 
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}", re.MULTILINE | re.DOTALL)
@@ -35,10 +34,10 @@ def entries(*headers: str | None) -> list[str]:
 
 def used(system: System, algorithm: str = "auto", integrator: str = "dopri5") -> list[str]:
     """BibTeX entries of a run of this system."""
+    from ..integrate.names import require_integrator
     from ..integrate.simulate import A_RUN, INTEGRATORS
 
-    if integrator not in INTEGRATORS:
-        raise ModelError(f"integrator '{integrator}' is not known", hint=nearest(integrator, INTEGRATORS))
+    require_integrator(integrator, INTEGRATORS)
     return entries(ALGORITHMS[choose(system, algorithm, A_RUN)].__doc__, INTEGRATORS[integrator].__doc__)
 
 

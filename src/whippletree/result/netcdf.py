@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..errors import ModelError, ModelWarning, WhippletreeError
+from ..errors import ModelError, ModelWarning, WhippletreeError, path_of
 from ..files import toml
+from ..files.text import HDF5
+from ..files.text import SUFFIXES as MODELS
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model, check
@@ -168,15 +170,23 @@ def result_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _ending(path: str | os.PathLike[str], known: tuple[str, ...]) -> Path:
-    target = Path(path)
+    target = path_of(path, RESULT)
     if target.suffix.lower() not in known and not target.is_dir():
         raise ModelError(
             f"'{target}' is not the name of a result",
             expected=f"a name ending in {' or '.join(known)}",
             got=f"'{target.suffix}'" if target.suffix else "no ending",
-            hint="run.dataset is an xarray Dataset, which can write other formats",
+            hint=_instead(target),
         )
     return target
+
+
+def _instead(target: Path) -> str:
+    """What to do for a file of another kind than results are."""
+    kept = target.with_suffix(".nc") if target.name else Path("run.nc")
+    if target.suffix.lower() == COLUMNS:
+        return f"write '{kept}', then its columns: wt.load_result('{kept}').save('{target}')"
+    return f"take '{kept}'; wt.load_result('{kept}').dataset is an xarray Dataset, which writes other formats"
 
 
 def save(run: Result, path: str | os.PathLike[str]) -> None:
@@ -237,13 +247,21 @@ def as_result(system: System, kept: Kept) -> Result:
 
 def read(path: str | os.PathLike[str]) -> Kept:
     """The content of a result file, if it is whole and ours."""
-    if not Path(path).is_file():
+    file = path_of(path, "the result file")
+    if not file.is_file():
         raise ModelError(f"there is no result file '{path}'", hint="'whippletree run' writes one with -o")
-    if Path(path).suffix.lower() == COLUMNS:
+    if file.suffix.lower() == COLUMNS:
         raise ModelError(
             f"'{path}' holds columns of numbers and no model: a result cannot be made of it",
             expected=f"a file {' or '.join(SUFFIXES)}",
             hint="run.save('name.nc') writes one that load_result reads; numpy.genfromtxt and pandas read columns",
+        )
+    if file.suffix.lower() in MODELS and not _is_hdf5(file):
+        raise ModelError(
+            f"'{path}' is a model, not a result",
+            expected=f"a file {' or '.join(SUFFIXES)}",
+            hint=f"run it first: whippletree run {path} --until SECONDS -o {file.with_suffix('.nc').name}; "
+            "wt.load reads models",
         )
     attrs, arrays, names = _read(path)
     text = attrs.pop("model")
@@ -254,6 +272,11 @@ def read(path: str | os.PathLike[str]) -> Kept:
     if not all(np.isfinite(a).all() for name, a in arrays.items() if name not in STATE):
         raise damaged(path, "it holds numbers that are not finite")
     return Kept(text, attrs, arrays, _occurrences(path, arrays, names))
+
+
+def _is_hdf5(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(len(HDF5)) == HDF5
 
 
 def _occurrences(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], names: list[str]) -> list[Occurrence]:
@@ -270,7 +293,10 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
     """Attributes, arrays and names of events of the file."""
     with opened(path) as file:
         attrs = file.attrs
-        if not str(attrs.get("whippletree", "")).startswith("whippletree-"):
+        kind = str(attrs.get("whippletree", ""))
+        if kind.startswith("whippletree-sweep"):
+            raise ModelError(f"'{path}' is a sweep, not a result", hint="wt.Sweep.load reads it")
+        if not kind.startswith("whippletree-"):
             raise ModelError(f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o")
         if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
             raise damaged(path, "the model is missing")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from .deformation import exaggerated, scaled_in_words
 from .result import Result
@@ -45,9 +45,10 @@ Lines = list[tuple[str, np.ndarray]]
 
 def picture_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is one we can draw."""
-    if Path(path).suffix.lower() not in FORMATS:
+    target = path_of(path, "the picture")
+    if target.suffix.lower() not in FORMATS:
         raise ModelError(f"'{path}' is not the name of a picture", expected="a name ending in " + ", ".join(FORMATS))
-    return Path(path)
+    return target
 
 
 def plot(

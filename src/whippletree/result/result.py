@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..model.check import shown
 from ..model.forces import Force, Motion, Motor, Spring
 from .columns import (
     CLOSURE,
@@ -79,10 +80,17 @@ class Result:
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
-        self.q = shaped(q, (len(self), system.nq), "q", system)
-        self.u = shaped(u, (len(self), system.nu), "u", system)
+        try:
+            nq, nu = system.nq, system.nu
+        except AttributeError:
+            from ..system.system import require_system
+
+            require_system(system)
+            raise
+        self.q = shaped(q, (len(self), nq), "q", system)
+        self.u = shaped(u, (len(self), nu), "u", system)
         self._work = None if work is None else shaped(work, (len(self),), "work", system)
-        self.given_udot = None if udot is None else shaped(udot, (len(self), system.nu), "udot", system)
+        self.given_udot = None if udot is None else shaped(udot, (len(self), nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
         self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
@@ -131,6 +139,8 @@ class Result:
 
     def quantity(self, name: str) -> Quantity:
         """Labels, units and meaning of a name."""
+        if not isinstance(name, str):
+            raise ModelError("an output is named by a text", expected="as 'hinge.q'", got=shown(name))
         if name in self._totals:
             return self._totals[name]
         if name in RESIDUAL:  # computed when asked for: not among names(), which files hold
@@ -163,7 +173,7 @@ class Result:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The array behind a name: (T,) for a number, (T, n) for a vector, (T, 3, 3) for a rotation."""
-        if name not in self._kept:
+        if not isinstance(name, str) or name not in self._kept:
             self.quantity(name)
             self._kept[name] = self._compute(name)
         return self._kept[name]

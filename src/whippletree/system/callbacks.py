@@ -12,7 +12,7 @@ from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
-from ..errors import ModelError
+from ..errors import ModelError, SimulationError
 from ..kernels.outside import ANSWERED, GIVEN
 
 POLICY = "a function policy(t, q, u, tau), which writes tau"
@@ -35,7 +35,7 @@ class Callback:
     """
 
     def __init__(self, function: Any, what: str, expected: str, compiled: Callable, plain: Callable) -> None:
-        self.name = f"{what} '{getattr(function, '__name__', type(function).__name__)}'"
+        self.name = f"{what} '{function_name(function)}'"
         self.error: BaseException | None = None
         if isinstance(function, Dispatcher) and not function.targetoptions.get("forceobj"):
             self._held = _numba(compiled, function, self.name, expected)
@@ -132,3 +132,30 @@ def _guarded(callback: Callback, function: Any, *args: Any) -> int:
         callback.error = error
         return 1
     return 0
+
+
+def user_error(name: str, when: str, error: Exception) -> SimulationError:
+    """The error that says which of a user's functions raised another, and when; that one is its cause."""
+    made = SimulationError(f"{name} raised an error {when}", got=f"{type(error).__name__}: {error}")
+    made.__cause__ = error
+    return made
+
+
+def raised_in(callback: Callback, when: str) -> BaseException:
+    """What the function of a callback raised, named; an interrupt stays one."""
+    error, callback.error = callback.error, None
+    assert error is not None
+    return user_error(callback.name, when, error) if isinstance(error, Exception) else error
+
+
+def function_name(function: Any) -> str:
+    """Its name for messages; that of its class, if it has none."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def call_tau(function: Any, t: float, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
+    """Let the function tau(t, q, u, tau) of a run write tau."""
+    try:
+        function(t, q.copy(), u.copy(), tau)
+    except Exception as e:
+        raise user_error(f"the function tau, '{function_name(function)}'", f"at t = {t:.6g} s", e) from e

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, NotCompiled, nearest
+from ..errors import ModelError, NotCompiled, described, nearest
 from ..kernels.layout import pack
 from ..model import JOINT_KINDS, Constraint, Model
+from ..model.check import shown
 from ..model.pose import Vector
 from .constraints import SystemConstraints, functions_of
 from .flexible import SystemFlexible
@@ -109,6 +110,7 @@ class System:
 
     def joint_body(self, joint: str) -> int:
         """The system body that a joint of the tree carries; 0 for a weld."""
+        _require_text(joint, "a joint")
         if joint in self._carried:
             return self._carried[joint]
         if joint in self.cut_joints:
@@ -127,6 +129,7 @@ class System:
 
     def place(self, name: str) -> tuple[int, np.ndarray, np.ndarray]:
         """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there."""
+        _require_text(name, "a body or frame")
         if name in self._row:
             n = self._row[name]
             return self.topology.group[name], self._turn[n], self._shift[n]
@@ -205,6 +208,11 @@ def begin_held(model: Model) -> dict[str, Constraint]:
     return {name: c for name, c in model.constraints.items() if name not in open_}
 
 
+def _require_text(name: Any, what: str) -> None:
+    if not isinstance(name, str):
+        raise ModelError(f"{what} is named by a text", expected="its name", got=shown(name))
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     frozen = np.array(array)
     frozen.setflags(write=False)
@@ -216,6 +224,8 @@ def require_system(given: Any) -> None:
     if isinstance(given, System):
         return
     if isinstance(given, Model):
-        raise NotCompiled(given, "dynamics")
-    hint = "wt.load(path).compile() makes one" if isinstance(given, str | os.PathLike) else "model.compile() makes one"
-    raise ModelError("this is no System", expected="a System", got=f"{type(given).__name__} {given!r}"[:80], hint=hint)
+        raise NotCompiled(given)
+    hint = "model.compile() makes one"
+    if isinstance(given, str | os.PathLike):
+        hint = f"load and compile the file: wt.load({os.fspath(given)!r}).compile()"
+    raise ModelError("this is no System", expected="a System", got=described(given), hint=hint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, SimulationError
+from ..errors import ModelError, SimulationError, path_of
 from ..files.whole_file import whole_file
 from ..model.check import number
 from ..result.result import Result
@@ -127,9 +127,10 @@ def find_browser() -> str:
 
 def named(path: str | os.PathLike[str], ending: str, what: str) -> Path:
     """The path, if its ending is right."""
-    if Path(path).suffix.lower() != ending:
+    target = path_of(path, what)
+    if target.suffix.lower() != ending:
         raise ModelError(f"'{path}' is not the name of {what}", expected=f"a name ending in {ending}")
-    return Path(path)
+    return target
 
 
 @contextmanager
