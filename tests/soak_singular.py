@@ -62,7 +62,8 @@ def outcome(name, start, options, until):
 
 def table(found):
     """Lines: shares, and the worst of those that passed."""
-    yield f"{'mechanism':18} {'integrator':10} {'runs':>5} {'passed':>6} {'named':>5} {'wrong':>5} {'angle':>8} {'energy':>8} {'/rtol':>8}"
+    heads = f"{'runs':>5} {'passed':>6} {'named':>5} {'wrong':>5} {'angle':>8} {'energy':>8} {'/rtol':>8}"
+    yield f"{'mechanism':18} {'integrator':10} {heads}"
     names = list(product([*branches(), "all"], INTEGRATORS)) + [("all", a) for a in ALGORITHMS]
     for name, how in names:
         some = [o for o in found if name in (o.mechanism, "all") and how in o.options.values()]

@@ -14,6 +14,7 @@ Differs  quaternions are made unit in every new y before its derivative is taken
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,9 @@ from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates,
 from .closed import LOST
 from .contradiction import contradiction_beyond
 from .passage import dense_rows, make_unit, on_branch
-from .passages import HINT, Passages
+from .passages import FALLS, HINT, Passages
 from .plans import Plans
-from .project import close
-from .project import project as onto_constraints
+from .project import close, onto_memory, project_all
 from .samples import keep_sample, sample_anyway, sample_next
 from .stabilize import PROJECTION
 from .stages import distance, error_of_step, first_broken, stage, weigh
@@ -210,9 +210,10 @@ def march(
 
 @entry
 def between(packed, rows, dense, share, out):
-    """y where a share of the last step is done"""
+    """Rows y where shares of the last step are done"""
     m, _ = unpack(packed)
-    interpolate(m, rows, share, dense, out)
+    for k in range(share.shape[0]):
+        interpolate(m, rows, share[k], dense, out[k])
 
 
 class Run:
@@ -257,20 +258,30 @@ class Run:
     def since(self) -> float:
         return float(self.state[FROM])
 
+    @cached_property
+    def closing(self) -> np.ndarray:
+        return onto_memory(self.task.system)
+
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
-        system, out = self.task.system, np.zeros(self.width)
+        return np.asarray(self.all_at(np.array([t]))[0])
+
+    def all_at(self, t: np.ndarray) -> np.ndarray:
+        """(T, nq + nu + 1) The same at many times."""
+        system, out = self.task.system, np.zeros((t.size, self.width))
         ny = system.nq + system.nu + 1
         if self.state[LENGTH] == 0.0:
-            return self.state[HEAD : HEAD + ny].copy()
-        self._march(self.row, 0, True)
+            return np.tile(self.state[HEAD : HEAD + ny], (t.size, 1))
+        if self.state[PREPARED] == 0.0:
+            self._march(self.row, 0, True)
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
         if self.state[PASSED] == 0.0:
-            given_motion(system, t, out, out[system.nq :])
+            for when, y in zip(t.tolist(), out, strict=True):
+                given_motion(system, when, y, y[system.nq :])
             if self.task.stabilization == PROJECTION:
-                onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
-        return out[:ny]
+                project_all(system, self.closing, t, out)
+        return out[:, :ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
         task, tail = self.task, self.state[self.tail : self.behind]
@@ -306,7 +317,7 @@ class Run:
             state[self.behind : self.behind + self.passages.width] = found.packed()
             state[END] = min(found.high, self.task.t[-1])
             return GOING
-        if found and found.error < least and (nearer := self.passages.nearer(self.time, found)):
+        if found and found.error < FALLS * least and (nearer := self.passages.nearer(self.time, found)):
             state[[AGAIN, HALF]], state[LEAST] = nearer, found.error
             return GOING
         state[CALM] = state[STEP]

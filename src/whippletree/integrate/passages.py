@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
+from ..model import Speed
 from ..system.system import System
 from .accelerate import LOOPS
 from .motion import advance
@@ -20,8 +21,10 @@ LENGTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # of this that are tried
 HALVES = (1.0, 0.7, 1.4, 0.5, 2.0)  # or of the half length that is right by what was found from farther away
 TURNS = (4.0, 2.0, 1.0)  # and of the time in which the mechanism moves a little
 WITHIN = 0.5  # of a half length before the pose: from there a polynomial is looked for
-NEARER = 0.8  # of the distance from where one was: no less is to be gained
 GROWTH = 13.0  # the error of a polynomial is like its length to this power
+LOWER = 0.3  # of AIM, so that it is met
+CHANGE = 0.25, 0.9  # of half lengths from one look to the next
+FALLS = 0.5  # of errors from one look to the next: more, and it is rounding
 AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named to one that it is compared with
 LOST = 1e-2  # of what holds there
 START = 1e-3  # of what holds a little later: a run begins in a pose where rank is lost
@@ -40,6 +43,12 @@ def starts_singular(system: System, q: np.ndarray, u: np.ndarray) -> bool:
     return weak.rank > 0 and weak.of(0.0, q) < START * weak.first
 
 
+def vary(system: System) -> bool:
+    """Whether rows depend on poses: those of speeds of joints alone keep their rank."""
+    kept = system.model.constraints
+    return any(not isinstance(kept.get(name), Speed) for name in set(system.constraints.owner))
+
+
 class Passages:
     """``width``: numbers of a run's state that the polynomial of a passage takes, 0 where none is looked for."""
 
@@ -47,7 +56,7 @@ class Passages:
         self.task, self.plans = task, plans
         name = task.algorithm.partition("(")[0]
         looks = task.system.constraints.count > 0 and task.stabilization == PROJECTION and name in LOOPS
-        looks = looks and task.system.constraints.count <= LARGEST
+        looks = looks and task.system.constraints.count <= LARGEST and vary(task.system)
         self.width = room(task.y.size) if looks else 0
         self.evaluations = 0
         self.last: Crossing | None = None
@@ -58,9 +67,7 @@ class Passages:
         fastest = float(np.abs(y[nq:-1]).max(initial=0.0)) / min(1.0, size) if self.width else 0.0
         return min(AWAY / fastest, until) if fastest > STANDS else 0.0
 
-    def look(
-        self, t: float, y: np.ndarray, step: float, whole: float = 0.0, half: float = 0.0
-    ) -> Crossing | None:
+    def look(self, t: float, y: np.ndarray, step: float, whole: float = 0.0, half: float = 0.0) -> Crossing | None:
         """A pose ahead or just behind where rank is lost, with the best way through it; None if there is none.
 
         ``step``: the length (s) of steps farther away; ``whole``: in how many of them the
@@ -79,13 +86,12 @@ class Passages:
         return self.last
 
     def nearer(self, t: float, found: Crossing) -> tuple[float, float] | None:
-        """From where (s) to look again, and the half length that is right by an error; None where here is near.
+        """From where (s) to look again, and the half length that is right by an error; None behind the pose.
 
         Long steps see a pose from so far that only polynomials too long to be good reach it.
         """
-        half = (found.high - found.t) * float(np.clip((0.3 * AIM / found.error) ** (1.0 / GROWTH), 0.25, 0.9))
-        again = found.t - WITHIN * half
-        return (again, half) if found.t - again < NEARER * (found.t - t) else None
+        half = (found.high - found.t) * float(np.clip((LOWER * AIM / found.error) ** (1.0 / GROWTH), *CHANGE))
+        return (max(t, found.t - WITHIN * half), half) if found.t > t else None
 
     def near(self, t: float, y: np.ndarray, step: float) -> bool:
         """Whether rows go to a loss of rank, or come from it, within a few steps."""
