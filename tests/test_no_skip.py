@@ -1,6 +1,7 @@
 """No event is skipped: windows, contacts, ropes and grazes at any speed, on every integrator, against closed forms."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import whippletree as wt
 from event_cases import KINDS, can, problem_of
 from whippletree.errors import ModelError
-from whippletree.integrate.crossings import FINE, nodes, pieces, shape_of
+from whippletree.integrate.crossings import COARSE, FINE, nodes, pieces, shape_of, shapes_of, spans
+from whippletree.integrate.events import Probe
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "temporary-constraints.md"
 
@@ -117,3 +119,56 @@ def test_pieces_tell_all_zeros(seed):
         found += piece.at_a[0] * piece.at_b[0] < 0.0
     values = f(np.linspace(0.0, 1.0, 200_001))
     assert found == (values[:-1] * values[1:] < 0.0).sum()
+
+
+def test_shafts_may_turn_far_in_a_step_of_a_clutch(monkeypatch):
+    """Slip and times depend on no pose, and how far joints turn is known within a step: few states are examined."""
+    taken, kept = [], Probe.__call__
+
+    def counted(self, t, y):
+        taken.append(t.size)
+        return kept(self, t, y)
+
+    monkeypatch.setattr(Probe, "__call__", counted)
+    run = wt.simulate(wt.load(GUIDE.parents[2] / "models" / "clutch.toml").compile(), 10.0, u={"motor_shaft": 60.0})
+    assert [c.what for c in run.changes] == ["made", "sticks", "slips", "broken"]
+    np.testing.assert_allclose([c.t for c in run.changes], [1.0, 1.0 + 6 / 11, 23 / 3, 8.0], atol=1e-9)
+    assert sum(taken) < 2000  # 8,500 with pieces as long as the fastest instant of a step allows
+    assert len(taken) < 120  # 240 with a kink where the slip ends
+
+
+def test_parts_of_a_step_are_short_where_it_is_fast():
+    t = np.linspace(1.0, 3.0, 33)
+    speed = 50.0 * (t - 1.0) ** 4
+    ends = spans(t, speed, 2.0)
+    assert (ends[0], ends[-1]) == (1.0, 3.0)
+    turned = 10.0 * (ends - 1.0) ** 5
+    assert np.diff(turned).max() <= 2.0
+    assert len(ends) < 1.5 * turned[-1] / 2.0
+    assert spans(t, 0.0 * t, 2.0).tolist() == [1.0, 3.0]
+
+
+def test_many_parts_are_judged_as_each_alone():
+    draw = np.random.default_rng(5)
+    t = np.array([nodes(a, a + 0.3, COARSE) for a in draw.uniform(0.0, 1.0, 20)])
+    values = np.stack([np.sin(9.0 * t), t - 0.7, 0.0 * t + 1e-15], axis=-1)
+    noise, rate = np.array([1e-14, 0.0, 1e-12]), np.array([np.nan, 1.0, np.nan])
+    together = shapes_of(t, values, noise, rate)
+    for n in range(len(t)):
+        for whole, own in zip(together, shape_of(t[n], values[n], noise, rate), strict=True):
+            assert whole[n].tolist() == own.tolist()
+
+
+def test_what_leaves_its_value_slowly_takes_few_pieces():
+    """Like t^2, as a slip that begins: beyond an eighth of a piece it is free of zeros."""
+
+    def sample(t):
+        return (t * t)[:, None]
+
+    def settled(shape):
+        return bool((shape.above | shape.below | shape.simple).all())
+
+    found = list(pieces(sample, 0.0, 1.0, lambda t: np.array([1e-11]), np.array([np.nan]), settled))
+    assert len(found) < 10  # 18 by halves
+    assert found[0].a == 0.0
+    assert all(x.b == y.a for x, y in pairwise(found))

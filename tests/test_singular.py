@@ -3,12 +3,14 @@
 soak_singular.py draws any number of such runs.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import whippletree as wt
 from singular_mechanisms import branches, compared
-from whippletree.integrate import adaptive, passage
+from whippletree.integrate import adaptive, passage, passages
 
 ANGLE, ENERGY = 1e-6, 1e-7  # rad, and of the largest kinetic energy: what default tolerances must hold
 ALL = list(branches())
@@ -36,6 +38,33 @@ def test_errors_fall_with_the_tolerance_or_the_pose_is_named(name, integrator):
         assert got.angle < allowed
         if got.stopped is not None:
             assert "lose rank at t = " in got.stopped
+
+
+@pytest.mark.parametrize("name", ["antiparallelogram", "kite at 6", "kite at 9", "change point", "scissors 2"])
+@pytest.mark.parametrize("rtol", [1e-8, 1e-10])
+def test_long_steps_go_nearer_before_they_pass(name, rtol):
+    """From where steps of dop853 first see the pose, only polynomials reach it that are too long: all these stopped."""
+    branch, speed = branches()[name]
+    got = compared(branch, 0.9, speed, 1.5, algorithm="reduction", integrator="dop853", rtol=rtol)
+    assert got.stopped is None
+    assert got.angle < 1e-7
+    assert got.energy < 1e-8
+
+
+def test_going_nearer_ends_where_it_does_not_help(monkeypatch):
+    """If all polynomials are equally bad, the second look is the last one."""
+    looks, kept = [], passages.Passages.look
+
+    def look(self, *given):
+        found = kept(self, *given)
+        looks.append(found is not None)
+        return found and found._replace(error=50.0)
+
+    monkeypatch.setattr(passages.Passages, "look", look)
+    branch, speed = branches()["kite at 9"]
+    got = compared(branch, 0.9, speed, 1.5, algorithm="reduction", integrator="dop853", rtol=1e-9)
+    assert "lose rank at t = " in got.stopped
+    assert sum(looks) == 2
 
 
 def test_divided_trees_and_fixed_steps_pass_too():
@@ -116,6 +145,13 @@ def test_events_within_a_passage_are_found():
         assert len(run.events) == 1
         truth = branch.truth(0.4, -speed, np.array([0.0, run.events[0].t]))
         assert abs(truth[-1, 0]) < 1e-7
+
+
+def test_rows_of_speeds_alone_are_not_looked_at():
+    """A clutch keeps its rank in every pose; a loop does not."""
+    clutch = wt.load(Path(__file__).parent.parent / "models" / "clutch.toml").compile()
+    assert not passages.vary(clutch.holding(clutch.model.constraints))
+    assert passages.vary(branches()["kite at 6"][0].system)
 
 
 def test_smooth_runs_never_look(monkeypatch):

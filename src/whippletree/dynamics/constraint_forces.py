@@ -81,7 +81,7 @@ def multipliers_of(
 
 
 def _free(system: System) -> np.ndarray:
-    return np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
+    return np.delete(np.arange(system.nu), list(system.forces.motions))
 
 
 def shortest_multipliers(

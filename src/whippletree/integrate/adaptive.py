@@ -14,6 +14,7 @@ Differs  quaternions are made unit in every new y before its derivative is taken
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,9 @@ from .accelerate import impose, make_mechanism, open_parts, open_scratch, rates,
 from .closed import LOST
 from .contradiction import contradiction_beyond
 from .passage import dense_rows, make_unit, on_branch
-from .passages import HINT, Passages
+from .passages import FALLS, HINT, Passages
 from .plans import Plans
-from .project import close
-from .project import project as onto_constraints
+from .project import close, onto_memory, project_all
 from .samples import keep_sample, sample_anyway, sample_next
 from .stabilize import PROJECTION
 from .stages import distance, error_of_step, first_broken, stage, weigh
@@ -47,9 +47,10 @@ ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do no
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
 # interpolant, of which the first is y where it began, and whether the others are prepared; the length of steps that are
 # not short; whether y' is of a plan that did not serve; whether short steps are looked at; whether the last step is
-# part of a passage through a pose where rank is lost, whose polynomial is behind the plan's pose; and when that ends
+# part of a passage through a pose where rank is lost, whose polynomial is behind the plan's pose, and when that ends;
+# when such a pose is looked at again from nearer, with what half length, 0 if it is not, and the error from here
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM, STALE = range(6, 16)
-LOOKS, PASSED, END = range(16, 19)
+LOOKS, PASSED, END, AGAIN, HALF, LEAST = range(16, 22)
 HEAD = 3 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN, VIOLATED, SHORTENED = range(7)
 
@@ -157,7 +158,7 @@ def march(
         c[ROW] = row
         if row == stop or done == steps:
             return GOING
-        accepted, h, last, aside = False, 0.0, False, 0.0
+        accepted, h, last, there, aside = False, 0.0, False, False, 0.0
         for j in range(ny):
             put(K, j, get(f, j))
         while not accepted:
@@ -165,13 +166,14 @@ def march(
                 return TOO_MANY
             if c[STEP] <= max(ROUNDING * c[TIME], 1e-18 * until):
                 return VIOLATED if c[BROKEN] == VIOLATED else NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
-            if c[LOOKS] != 0.0 and c[STEP] < SHORT * c[CALM]:
+            if c[LOOKS] != 0.0 and (c[TIME] >= c[AGAIN] if c[HALF] > 0.0 else c[STEP] < SHORT * c[CALM]):
                 return SHORTENED
             left = 0.0
             h = min(c[STEP], largest)
             last = c[TIME] + 1.01 * h >= until
-            if last:
-                h = until - c[TIME]
+            there = c[HALF] > 0.0 and c[TIME] + 1.01 * h >= c[AGAIN]
+            if last or there:
+                h = min(until, c[AGAIN] if there else until) - c[TIME]
             for s in range(1, method.stages):
                 stage(method, s, h, y, K, new)
                 if s == last_stage:
@@ -195,7 +197,7 @@ def march(
             put(f, j, get(K, last_stage * width + j))
         c[FROM], c[LENGTH], c[PREPARED], c[PASSED] = c[TIME], h, 0.0, 0.0
         c[CALM] = max(h, c[CALM] - FORGET * h)
-        c[TIME] = until if last else c[TIME] + h
+        c[TIME] = min(until, c[AGAIN]) if there else until if last else c[TIME] + h
         keep_sample(sample, samples, row)
         while row + 1 < times.shape[0] and times[row] < c[TIME]:  # rows that share the step
             row += 1
@@ -208,9 +210,10 @@ def march(
 
 @entry
 def between(packed, rows, dense, share, out):
-    """y where a share of the last step is done"""
+    """Rows y where shares of the last step are done"""
     m, _ = unpack(packed)
-    interpolate(m, rows, share, dense, out)
+    for k in range(share.shape[0]):
+        interpolate(m, rows, share[k], dense, out[k])
 
 
 class Run:
@@ -255,20 +258,30 @@ class Run:
     def since(self) -> float:
         return float(self.state[FROM])
 
+    @cached_property
+    def closing(self) -> np.ndarray:
+        return onto_memory(self.task.system)
+
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
-        system, out = self.task.system, np.zeros(self.width)
+        return np.asarray(self.all_at(np.array([t]))[0])
+
+    def all_at(self, t: np.ndarray) -> np.ndarray:
+        """(T, nq + nu + 1) The same at many times."""
+        system, out = self.task.system, np.zeros((t.size, self.width))
         ny = system.nq + system.nu + 1
         if self.state[LENGTH] == 0.0:
-            return self.state[HEAD : HEAD + ny].copy()
-        self._march(self.row, 0, True)
+            return np.tile(self.state[HEAD : HEAD + ny], (t.size, 1))
+        if self.state[PREPARED] == 0.0:
+            self._march(self.row, 0, True)
         share = (t - self.since) / self.state[LENGTH]
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
         if self.state[PASSED] == 0.0:
-            given_motion(system, t, out, out[system.nq :])
+            for when, y in zip(t.tolist(), out, strict=True):
+                given_motion(system, when, y, y[system.nq :])
             if self.task.stabilization == PROJECTION:
-                onto_constraints(system, out[: system.nq], out[system.nq : ny - 1], t)
-        return out[:ny]
+                project_all(system, self.closing, t, out)
+        return out[:, :ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
         task, tail = self.task, self.state[self.tail : self.behind]
@@ -296,11 +309,16 @@ class Run:
         state, ny = self.state, self.task.y.size
         y = state[HEAD : HEAD + ny].copy()
         whole = (self.method.margin / self.task.rtol) ** (1.0 / (self.method.control.order + 1.0))  # in steps
-        found = self.passages.look(self.time, y, state[CALM], whole)
+        found = self.passages.look(self.time, y, state[CALM], whole, state[HALF])
         state[EVALUATIONS] += self.passages.evaluations
+        least = state[LEAST] if state[HALF] > 0.0 else np.inf
+        state[[AGAIN, HALF, LEAST]] = 0.0
         if found and found.error <= 1.0:
             state[self.behind : self.behind + self.passages.width] = found.packed()
             state[END] = min(found.high, self.task.t[-1])
+            return GOING
+        if found and found.error < FALLS * least and (nearer := self.passages.nearer(self.time, found)):
+            state[[AGAIN, HALF]], state[LEAST] = nearer, found.error
             return GOING
         state[CALM] = state[STEP]
         ahead = found is not None and found.t > self.time  # shorter steps would follow roundings to another branch

@@ -20,7 +20,7 @@ from ..dynamics.functions import forward_dynamics
 from ..dynamics.joint_loads import wrenches_of
 from ..dynamics.kinematics import energy
 from ..errors import SimulationError
-from ..model import Constraint, Distance, Temporary
+from ..model import Constraint, Distance, Speed, Temporary
 from ..model.pose import Vector
 from ..result.records import Change
 from ..system.system import System
@@ -32,7 +32,7 @@ from .watch import MOST_AT_ONCE, SET
 HOP = 1e-12  # m: lower ones are not told from rounding
 LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
 BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
-Loads = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+Loads = tuple[np.ndarray, np.ndarray]
 
 
 class Act(NamedTuple):
@@ -112,11 +112,14 @@ class Bonds:
             for what, at in self._times(name, x, made):
                 if at > t or (at == t and (name, what) not in self.passed):
                     label = f"{name} {word}: {what}"
-                    timed = Condition(label, lambda t, q, u, at=at: t - at, "rising", jumps=True, fresh=True, time=at)
+                    timed = Condition(
+                        label, lambda t, q, u, at=at: t - at, "rising", jumps=True, fresh=True, time=at, of_poses=False
+                    )
                     found.append((Act(name, action, what), timed))
             if made and name in self.friction.names:
                 other, word, output, direction = self.friction.condition(name)
-                found.append((Act(name, other), Condition(f"{name} {word}", output, direction)))
+                of_poses = other != "turn" or not isinstance(self.whole.model.constraints[name], Speed)
+                found.append((Act(name, other), Condition(f"{name} {word}", output, direction, of_poses=of_poses)))
         return found
 
     def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
@@ -188,7 +191,7 @@ class Bonds:
                 def beyond(
                     t: Any, q: np.ndarray, u: np.ndarray, limit: float = limit, part: slice = part
                 ) -> np.ndarray:
-                    return np.linalg.norm(self.loads(t, q, u)[1][name][..., part], axis=-1) / limit - 1.0
+                    return np.linalg.norm(self.wrenches(t, q, u)[name][..., part], axis=-1) / limit - 1.0
 
                 tests.append(Condition(f"{name} broken: {what}", beyond, "rising", jumps=True, fresh=True))
         return tests
@@ -244,12 +247,17 @@ class Bonds:
         return -1.0 if isinstance(self.whole.model.constraints[name], Distance) else 1.0
 
     def loads(self, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
-        """Multipliers of the constraints that hold, what each does to its body, and the wrenches of rows."""
+        """Multipliers of the constraints that hold, and the wrenches of rows."""
         return self._once("loads", q, lambda: self.loads_in(self.system, t, q, u))  # type: ignore[no-any-return]
+
+    def wrenches(self, t: Any, q: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
+        """What each constraint that holds does to its body."""
+        lam, rows = self.loads(t, q, u)
+        return self._once("wrenches", q, lambda: wrenches_of(self.system, q, u, rows, lam))  # type: ignore[no-any-return]
 
     def loads_in(self, system: System, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
         """The same, of a system that holds others."""
-        tau = self.force(t, q, u) if q.ndim == 1 else np.array([self.force(*s) for s in zip(t, q, u, strict=True)])
+        tau = self.force(t, q, u)
         udot = forward_dynamics(system, q, u, tau, t=t, algorithm=self.algorithm)
         held = multipliers_of(system, q, u, udot, tau, t=t)
         lam = held.lam
@@ -257,7 +265,7 @@ class Bonds:
             lam = np.array(lam)
             for s in np.ndindex(q.shape[:-1]):
                 lam[s] = self.friction.shared(system, lam[s], held.null[s])
-        return lam, wrenches_of(system, q, u, held.rows.wrenches, lam), held.rows.wrenches
+        return lam, held.rows.wrenches
 
     def _holding(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The force of a one-sided constraint, positive as long as it is not asked to pull (a rope: to push)."""

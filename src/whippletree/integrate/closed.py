@@ -102,6 +102,8 @@ def move_onto(x, t, q, u):
     for r in range(E.nr):
         put(w.left, r, -get(w.rows.rate, r))
     multipliers.correct(m, E, p.k, w, rank, w.left, u)
+    if sure:  # independent rows are met
+        return left
     return max(left, velocity_violation(m, E, p, q, u, w.rows))
 
 

@@ -23,6 +23,7 @@ BEYOND = 0.02  # of half its range: how far a polynomial of degree 8 may go beyo
 LAST = 3  # coefficients that tell what a polynomial leaves out: those of a kink vary in sign and size with its place
 REMAINDER = 8.0  # they fall like 1/k^2, so that all that follow are some 3 times the last three
 ROUNDING = 2e-15  # of the largest value
+NEXT = 0.125  # its square is beyond BEYOND / 2
 SHORTEST = 1e-15  # s, and of the time: shorter intervals are not halved
 MOST = 20_000  # intervals in one step: beyond, as for a function that is all noise, ends decide
 
@@ -67,7 +68,8 @@ def nodes(a: float, b: float, degree: int) -> np.ndarray:
 def shape_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndarray) -> Shape:
     """Of functions with these values (degree + 1, columns) at the nodes of an interval.
 
-    ``noise`` (columns): values below are rounding. ``rate`` (columns): declared bounds of the rate, or NaN.
+    ``noise`` (columns): values below are rounding. ``rate`` (columns): declared bounds of the rate, or NaN. Times
+    (degree + 1, columns) are of columns on intervals of their own.
     """
     degree = len(t) - 1
     _, to_coefficients, to_values, to_slopes = _MATRICES[degree]
@@ -78,7 +80,10 @@ def shape_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndar
     falls, rises = _bounds(to_slopes @ c, rest * degree * degree)
     declared = np.isfinite(rate)
     if declared.any():
-        pairs, apart = values[:-1] + values[1:], np.diff(t)[:, None] * np.where(declared, rate, 0.0)
+        pairs, apart = (
+            values[:-1] + values[1:],
+            np.diff(t.reshape(degree + 1, -1), axis=0) * np.where(declared, rate, 0.0),
+        )
         least = np.where(declared, 0.5 * (pairs - apart).min(axis=0), least)
         most = np.where(declared, 0.5 * (pairs + apart).max(axis=0), most)
     tiny, a, b = np.abs(values) <= noise, values[0], values[-1]
@@ -87,10 +92,28 @@ def shape_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndar
     return Shape(least > 0.0, most < 0.0, tiny.all(axis=0) | (crosses & ((falls > 0.0) | (rises < 0.0))))
 
 
+def shapes_of(t: np.ndarray, values: np.ndarray, noise: np.ndarray, rate: np.ndarray) -> Shape:
+    """(parts, columns) The same on many intervals, with times (parts, degree + 1) and values (.., .., columns)."""
+    parts, count, columns = values.shape
+    together = values.swapaxes(0, 1).reshape(count, -1)
+    found = shape_of(np.repeat(t.T, columns, axis=1), together, np.tile(noise, parts), np.tile(rate, parts))
+    return Shape(*(x.reshape(parts, columns) for x in found))
+
+
 def _bounds(values: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least, most = values.min(axis=0), values.max(axis=0)
     beyond = 0.5 * BEYOND * (most - least) + rest
     return least - beyond, most + beyond
+
+
+def spans(t: np.ndarray, speed: np.ndarray, farthest: float) -> np.ndarray:
+    """(parts + 1) Ends of parts of an interval in which something at these speeds goes no farther.
+
+    Between two times it goes as fast as at the faster one.
+    """
+    gone = np.concatenate([[0.0], np.cumsum(np.diff(t) * np.maximum(speed[:-1], speed[1:]))])
+    parts = max(1, int(np.ceil(gone[-1] / farthest)))
+    return np.concatenate([t[:1], np.interp(gone[-1] * np.arange(1, parts) / parts, gone, t), t[-1:]])
 
 
 def pieces(
@@ -112,8 +135,21 @@ def pieces(
         values = sample(t)
         middle = 0.5 * (a + b)
         rounding = noise(middle)
+        shape = shape_of(t, values, rounding, rate)
         small = b - a <= SHORTEST * max(1.0, abs(b)) or not a < middle < b or taken > MOST
-        if small or settled(shape_of(t, values, rounding, rate)) or not np.isfinite(values).all():
+        if small or settled(shape) or not np.isfinite(values).all():
             yield Piece(a, b, values[0], values[-1], rounding)
         else:
-            waiting += [(middle, b), (a, middle)]
+            cut = a + _share(values, rounding, shape) * (b - a)
+            cut = cut if a < cut < b else middle
+            waiting += [(cut, b), (a, cut)]
+
+
+def _share(values: np.ndarray, noise: np.ndarray, shape: Shape) -> float:
+    """Where to cut an interval: half of it, or next to an end where something that is not settled touches zero.
+
+    It may do so like a parabola, which is free of zeros beyond NEXT of the interval, and there again.
+    """
+    open_ = ~(shape.above | shape.below | shape.simple)
+    at_a, at_b = ((np.abs(values[n]) <= noise) & open_ for n in (0, -1))
+    return 0.5 if at_a.any() == at_b.any() else NEXT if at_a.any() else 1.0 - NEXT

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ..dynamics.inputs import require_finite, require_unit
 from ..errors import ModelError, SimulationError, nearest
 from ..model.check import known, number, shown, text
+from ..result.columns import SPEEDS
 from ..result.result import Result
 from ..system.callbacks import function_name, user_error
 from ..system.system import System
@@ -102,7 +104,8 @@ class Condition:
     With several columns it happens as soon as all of them have fallen below zero. ``rates`` are those of the columns in
     time, NaN where they are not known. With ``level`` it also happens where it begins at its value and goes beyond;
     with ``jumps`` where other changes put it across its value, and with ``fresh`` where it begins there; ``time`` (s)
-    is the moment, where it is known. Values below ``noise`` are rounding.
+    is the moment, where it is known. Values below ``noise`` are rounding. Without ``of_poses`` it depends on time and
+    generalized velocities alone, however far joints turn.
     """
 
     name: str
@@ -116,6 +119,15 @@ class Condition:
     time: float | None = None
     noise: float = 0.0
     rate: float | None = None
+    of_poses: bool = True
+
+
+@lru_cache
+def ways(count: int) -> np.ndarray:
+    """(2 PATTERNS, count) Patterns of either sign, each followed by twice itself."""
+    draw = np.random.default_rng(0)
+    found = [draw.choice([-1.0, 1.0], count) * draw.uniform(0.5, 1.0, count) for _ in range(PATTERNS)]
+    return np.array([n * way for way in found for n in (1.0, 2.0)]).reshape(2 * PATTERNS, count)
 
 
 def _output(event: Event, t: float, q: np.ndarray, u: np.ndarray) -> float:
@@ -200,13 +212,8 @@ class Probe:
 
         An output that does not vary in proportion, as one that jumps just here, is not judged by that.
         """
-        draw, ny = np.random.default_rng(0), y.size - 1
-        by = min(0.1 * atol, RESOLVED)
         states = np.tile(y, (1 + 2 * PATTERNS, 1))
-        for n in range(PATTERNS):
-            way = by * draw.choice([-1.0, 1.0], ny) * draw.uniform(0.5, 1.0, ny)
-            states[1 + 2 * n, :-1] += way
-            states[2 + 2 * n, :-1] += 2.0 * way
+        states[1:, :-1] += min(0.1 * atol, RESOLVED) * ways(y.size - 1)
         values = self(np.full(len(states), t), states)
         one, two = values[1::2] - values[0], values[2::2] - values[0]
         fits = np.abs(two - 2.0 * one) <= 0.5 * np.abs(two)
@@ -216,3 +223,12 @@ class Probe:
     def _split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nq = self.system.nq
         return np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:-1])
+
+
+def rotational(system: System) -> np.ndarray:
+    """Places in y = (q, u, work) of the speeds at which joints turn."""
+    found: list[int] = []
+    for edge in system.topology.edges:
+        first = system.nq + system.u_index(edge.joint.name).start
+        found += [first + n for n, (_, unit) in enumerate(SPEEDS[edge.joint.kind]) if unit == "rad/s"]
+    return np.array(found, int)

@@ -52,11 +52,13 @@ class Friction:
     def turning(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Falls through zero where a slip ends, or has turned."""
         slip, toward = self.slip(name, t, q, u), np.array(self.bonds.system.sliding[name])
+        if isinstance(self.bonds.whole.model.constraints[name], Speed):  # it has two ways: no kink where it ends
+            return np.asarray(slip @ toward + ROUNDING)
         return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1) + ROUNDING)
 
     def excess(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Load across beyond what friction holds (N or N m), of what sticks."""
-        lam, _, wrenches = self.bonds.loads(t, q, u)
+        lam, wrenches = self.bonds.loads(t, q, u)
         across, limit = self.across(self.bonds.system, name, q, u, wrenches, lam)
         return np.asarray(np.linalg.norm(across, axis=-1) - limit)
 
@@ -177,7 +179,7 @@ class Friction:
         slack = -SLACK if release else SLACK
         while True:
             now = b.whole.holding(held, moving | ways)
-            lam, _, wrenches = b.loads_in(now, t, q, found.u)
+            lam, wrenches = b.loads_in(now, t, q, found.u)
             loads = {n: self.across(now, n, q, u, wrenches, lam) for n in rest if n not in ways}
             least = slack * np.abs(lam).max()
             new = {n: _unit(-a) for n, (a, limit) in loads.items() if n == release or np.linalg.norm(a) - limit > least}

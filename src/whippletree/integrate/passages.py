@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.constraint_rows import rows_of
+from ..model import Speed
 from ..system.system import System
 from .accelerate import LOOPS
 from .motion import advance
-from .passage import LARGEST, RANK, Crossing, Passage, Weakness, room
+from .passage import AIM, LARGEST, RANK, Crossing, Passage, Weakness, room
 from .plans import Plans
 from .project import project
 from .stabilize import PROJECTION
@@ -17,7 +18,13 @@ from .task import Task
 NEAR = 4.0  # steps, or little moves, before or behind it: nearer, a pose where rank is lost may be why steps are short
 SHARE = 0.08  # of the time in which the motion changes as a whole, as steps have it: half a passage
 LENGTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # of this that are tried
+HALVES = (1.0, 0.7, 1.4, 0.5, 2.0)  # or of the half length that is right by what was found from farther away
 TURNS = (4.0, 2.0, 1.0)  # and of the time in which the mechanism moves a little
+WITHIN = 0.5  # of a half length before the pose: from there a polynomial is looked for
+GROWTH = 13.0  # the error of a polynomial is like its length to this power
+LOWER = 0.3  # of AIM, so that it is met
+CHANGE = 0.25, 0.9  # of half lengths from one look to the next
+FALLS = 0.5  # of errors from one look to the next: more, and it is rounding
 AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named to one that it is compared with
 LOST = 1e-2  # of what holds there
 START = 1e-3  # of what holds a little later: a run begins in a pose where rank is lost
@@ -36,6 +43,12 @@ def starts_singular(system: System, q: np.ndarray, u: np.ndarray) -> bool:
     return weak.rank > 0 and weak.of(0.0, q) < START * weak.first
 
 
+def vary(system: System) -> bool:
+    """Whether rows depend on poses: those of speeds of joints alone keep their rank."""
+    kept = system.model.constraints
+    return any(not isinstance(kept.get(name), Speed) for name in set(system.constraints.owner))
+
+
 class Passages:
     """``width``: numbers of a run's state that the polynomial of a passage takes, 0 where none is looked for."""
 
@@ -43,7 +56,7 @@ class Passages:
         self.task, self.plans = task, plans
         name = task.algorithm.partition("(")[0]
         looks = task.system.constraints.count > 0 and task.stabilization == PROJECTION and name in LOOPS
-        looks = looks and task.system.constraints.count <= LARGEST
+        looks = looks and task.system.constraints.count <= LARGEST and vary(task.system)
         self.width = room(task.y.size) if looks else 0
         self.evaluations = 0
         self.last: Crossing | None = None
@@ -54,11 +67,11 @@ class Passages:
         fastest = float(np.abs(y[nq:-1]).max(initial=0.0)) / min(1.0, size) if self.width else 0.0
         return min(AWAY / fastest, until) if fastest > STANDS else 0.0
 
-    def look(self, t: float, y: np.ndarray, step: float, whole: float = 0.0) -> Crossing | None:
+    def look(self, t: float, y: np.ndarray, step: float, whole: float = 0.0, half: float = 0.0) -> Crossing | None:
         """A pose ahead or just behind where rank is lost, with the best way through it; None if there is none.
 
         ``step``: the length (s) of steps farther away; ``whole``: in how many of them the
-        motion changes as a whole, where that is known.
+        motion changes as a whole, where that is known; ``half``: as :meth:`nearer` says.
         """
         self.evaluations = 0
         if not self.near(t, y, step):
@@ -67,9 +80,18 @@ class Passages:
         allowed = task.atol + task.rtol * np.abs(y)
         way = Passage(task.system, self.plans.beside, task.tau, task.call, t, y, allowed)
         with self.plans.at_work():
-            self.last = way.through([n * SHARE * whole * step for n in LENGTHS if whole] + [n * turn for n in TURNS])
+            lengths = [n * half for n in HALVES] if half else [n * SHARE * whole * step for n in LENGTHS if whole]
+            self.last = way.through(lengths + [n * turn for n in TURNS])
         self.evaluations = way.evaluations
         return self.last
+
+    def nearer(self, t: float, found: Crossing) -> tuple[float, float] | None:
+        """From where (s) to look again, and the half length that is right by an error; None behind the pose.
+
+        Long steps see a pose from so far that only polynomials too long to be good reach it.
+        """
+        half = (found.high - found.t) * float(np.clip((LOWER * AIM / found.error) ** (1.0 / GROWTH), *CHANGE))
+        return (max(t, found.t - WITHIN * half), half) if found.t > t else None
 
     def near(self, t: float, y: np.ndarray, step: float) -> bool:
         """Whether rows go to a loss of rank, or come from it, within a few steps."""

@@ -26,6 +26,27 @@ def onto(memory, algorithm, t, y, none):
     return close(x, t, view(y, 0, m.nq), view(y, m.nq, m.nu))
 
 
+@entry
+def all_onto(memory, algorithm, t, Y, none):
+    """The same of many states, rows of Y, each at its time"""
+    for k in range(t.shape[0]):
+        y = Y[k]
+        m, buffer = open_scratch(memory, y)
+        x = make_mechanism(memory, buffer, 0, none, 0, algorithm)
+        close(x, t[k], view(y, 0, m.nq), view(y, m.nq, m.nu))
+
+
+def onto_memory(system: System) -> np.ndarray:
+    """Memory for :func:`project_all`."""
+    return mechanism_memory(system, "multipliers", 0)
+
+
+def project_all(system: System, memory: np.ndarray, t: np.ndarray, Y: np.ndarray) -> None:
+    """States y = (q, u, ...), rows of Y, onto the constraints at their times, in place."""
+    if system.constraints.count:
+        all_onto(memory, (0, 0, address_of(closed)), t, Y, np.zeros(system.nu))
+
+
 def project(system: System, q: np.ndarray, u: np.ndarray, t: float = 0.0) -> float:
     """q and u of one state onto the constraints at time t, in place; returns the gap that is left (m or rad)."""
     left = violation_left(system, q, u, t)

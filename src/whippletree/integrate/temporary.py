@@ -147,10 +147,12 @@ class Switching:
         self.watch = Watch(self.begin(task), events, self._react)
         self.watch.occurrences = self.occurrences
 
-    def _force(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        force = self.part.tau.copy()
+    def _force(self, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """(..., nu) Given forces, of one state or many."""
+        force = np.tile(self.part.tau, (*q.shape[:-1], 1))
         if callable(self.tau):
-            call_tau(self.tau, t, q, u, force)
+            for s in np.ndindex(q.shape[:-1]):
+                call_tau(self.tau, np.asarray(t)[s].item(), q[s].copy(), u[s].copy(), force[s])
         return force
 
     def _react(self, t: float, y: np.ndarray, fired: list[int]) -> bool:

@@ -9,7 +9,7 @@ Method   within a step that a method interpolates, outputs of events are taken a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +18,9 @@ from scipy.optimize import brentq
 from ..dynamics.consistent import require_consistent
 from ..dynamics.kinematics import energy
 from ..errors import SimulationError
-from ..result.columns import SPEEDS
 from ..result.result import Occurrence
-from ..system.system import System
-from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of
-from .events import DIRECTIONS, Condition, Event, Probe, call_then
+from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of, shapes_of, spans
+from .events import DIRECTIONS, Condition, Event, Probe, call_then, rotational
 from .samples import forget_samples
 from .stabilize import PROJECTION
 from .task import Failure, Task
@@ -33,6 +31,7 @@ SAME = 1e-12  # s, and of the time: crossings no farther apart happen at one mom
 HERE = 0.1  # of the rounding of an output: one that is nearer to its value has reached it
 FARTHER = 2.0  # an output may move so many times as far in a step as its rates at both ends, or the steps beside, say
 TURNED = 2.0  # rad: pieces in which joints turn no farther are represented by polynomials
+FIRST, THEN, SPEEDS = 16, 48, 33  # parts of a step looked at together; times whose speeds tell how far joints turn
 MOST_AT_ONCE = 200  # changes at one moment
 SET = "the state that an event has set"
 Reaction = Callable[[float, np.ndarray, list[int]], bool]
@@ -67,7 +66,8 @@ class Watch:
         self.wanted = np.array([DIRECTIONS[e.direction] for e in self.events])
         self.level = np.array([isinstance(e, Condition) and e.level for e in self.events], bool)
         self.noise = np.zeros(0)  # (columns) to begin with
-        self.turning = _rotational(self.task.system)
+        of_poses = any(getattr(e, "of_poses", True) for e in self.events)
+        self.turning = rotational(self.task.system) if of_poses else np.zeros(0, int)
         self.moved = np.zeros(self.probe.columns)  # by the step before, of fixed length
         self.trails, self.batch = hasattr(run, "trail"), BATCH
         if self.trails:
@@ -121,7 +121,7 @@ class Watch:
                 state = None if run.state is None else run.state.copy()
                 t = nodes(run.since, run.time, COARSE) if run.interpolates else np.array([run.since, run.time])
                 first = found[-1].y[-1] if found else run.at(t[0])
-                found.append(Step(state, t, np.array([first, *(run.at(at) for at in t[1:])])))
+                found.append(Step(state, t, np.concatenate([first[None], self._at(t[1:])])))
         if not found:
             return failure
         y = np.concatenate([step.y for step in found])
@@ -138,6 +138,11 @@ class Watch:
             run.state[:] = here
         return failure
 
+    def _at(self, t: np.ndarray) -> np.ndarray:
+        """(T, nq + nu + 1) States at times within the last step."""
+        many = getattr(self.run, "all_at", None)
+        return many(t) if many else np.array([self.run.at(x) for x in t.tolist()])
+
     def _trailing(self, steps: int) -> Failure | None:
         """Many steps, then one look at where each ended; where something may happen they are taken again, up to it."""
         run, start, from_ = self.run, self.run.state.copy(), self.run.taken
@@ -153,8 +158,7 @@ class Watch:
             self.batch = min(2 * self.batch, TRAIL)
             self.moved = np.abs(values[-1] - values[-2])
             return failure  # type: ignore[no-any-return]
-        n = int(np.argmin(quiet))
-        self.batch = 1
+        n, self.batch = int(np.argmin(quiet)), 1
         self.moved = np.abs(values[n + 1] - values[n])
         if n + 1 < len(trail) or failure:
             run.state[:] = start
@@ -214,37 +218,40 @@ class Watch:
 
     def _search(self, a: float, b: float) -> bool:
         """All crossings within the step just taken, in order; True if the run is not where it was."""
-        turned = max(float(self._turned(self.run.at(t)[None], b - a)[0]) for t in (a, b))
-        ends = np.linspace(a, b, 1 + max(1, int(np.ceil(turned / TURNED))))
         known: dict[float, np.ndarray] = {}
 
         def sample(t: np.ndarray) -> np.ndarray:
-            new = [at for at in dict.fromkeys(t.tolist()) if at not in known]
-            if new:
-                y = np.array([self.run.at(at) for at in new])
-                known.update(zip(new, self.probe(np.array(new), y), strict=True))
-            return np.array([known[at] for at in t.tolist()])
+            new = np.array([x for x in dict.fromkeys(t.tolist()) if x not in known])
+            if new.size:
+                known.update(zip(new.tolist(), self.probe(new, self._at(new)), strict=True))
+            return np.array([known[x] for x in t.tolist()])
 
         def settled(shape: Shape) -> bool:
             single = shape.above | shape.below | shape.simple
             simple = np.logical_and.reduceat(single, self.probe.first)
             return bool((simple | self._above(shape)).all())
 
-        looks = [nodes(x, y, COARSE) for x, y in pairwise(ends)]
-        if len(looks) > 1:
-            sample(np.concatenate(looks))
-
         def noise(t: float) -> np.ndarray:
             return self._noise(t, self.run.at(t))
 
-        for t in looks:
-            if len(looks) > 1:
-                values = sample(t)
-                if self._quiet(shape_of(t, values, self.noise, self.probe.rate), values).all():
+        def judged(looks: list[np.ndarray]) -> np.ndarray:
+            values = sample(np.concatenate(looks)).reshape(len(looks), -1, self.probe.columns)
+            shapes = shapes_of(np.array(looks), values, self.noise, self.probe.rate)
+            return np.asarray(self._quiet(shapes, values.swapaxes(0, 1)).all(axis=-1))
+
+        grid = np.linspace(a, b, SPEEDS)
+        ends = spans(grid, self._turned(self._at(grid), 1.0), TURNED) if self.turning.size else grid[[0, -1]]
+        parts, some, whole = pairwise(ends.tolist()), FIRST, len(ends) == 2
+        while looks := [nodes(*part, COARSE) for part in islice(parts, some)]:
+            some = THEN
+            quiet = np.zeros(1, bool) if whole else judged(looks)
+            for n, t in enumerate(looks):
+                if quiet[n]:
                     continue
-            for piece in pieces(sample, t[0], t[-1], noise, self.probe.rate, settled):
-                if self._pass(piece):
-                    return True
+                for piece in pieces(sample, t[0], t[-1], noise, self.probe.rate, settled):
+                    if self._pass(piece):
+                        return True
+                quiet = quiet if whole else judged(looks)  # by the sides that are now
         return False
 
     def _pass(self, piece: Piece) -> bool:
@@ -293,8 +300,10 @@ class Watch:
     def _locate(self, column: int, piece: Piece, value: float = 0.0) -> float:
         """When a column that is monotone over a piece crosses a value."""
 
+        known = {piece.a: piece.at_a[column], piece.b: piece.at_b[column]}
+
         def g(t: float) -> float:
-            return float(self.probe(np.array([t]), self.run.at(t)[None])[0, column]) - value
+            return float(known[t] if t in known else self.probe(np.array([t]), self.run.at(t)[None])[0, column]) - value
 
         a, b, ga, gb = piece.a, piece.b, g(piece.a), g(piece.b)
         if ga == 0.0 or not ga * gb < 0.0:
@@ -384,12 +393,3 @@ class Watch:
     def _split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nq = self.task.system.nq
         return y[:nq], y[nq:-1]
-
-
-def _rotational(system: System) -> np.ndarray:
-    """Places in y = (q, u, work) of the speeds at which joints turn."""
-    found: list[int] = []
-    for edge in system.topology.edges:
-        first = system.nq + system.u_index(edge.joint.name).start
-        found += [first + n for n, (_, unit) in enumerate(SPEEDS[edge.joint.kind]) if unit == "rad/s"]
-    return np.array(found, int)
