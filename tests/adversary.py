@@ -14,7 +14,7 @@ import whippletree as wt
 from adversary_classes import LAWS, STRUCTURES, any_structure
 from extended_reference import Undetermined, solve, spread
 from sketch import Laws, Sketch
-from whippletree.dynamics.choose import able_to_solve
+from whippletree.dynamics.auto.choose import able_to_solve
 from whippletree.errors import ModelError, SimulationError
 
 EPS = float(np.finfo(float).eps)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from sketch import Sketch, log_uniform, quaternion, tiny, turn, unit
-from whippletree.bench.loop_families import lattice, tower
 from whippletree.errors import ModelError
 from whippletree.model import Pose, Sine
+from whippletree_lab.bench.loop_families import lattice, tower
 
 Z = (0.0, 0.0, 1.0)
 

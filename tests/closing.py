@@ -48,7 +48,7 @@ def close(model, q, name, kind, parent, child, rng):
 
 def consistent_speeds(system, q, rng, t=0.0):
     """Random speeds that all constraints allow."""
-    from whippletree.dynamics.constraint_rows import rows_of
+    from whippletree.dynamics.constraints.jacobian import rows_of
 
     u = rng.normal(size=system.nu)
     rows = rows_of(system, q, u, t)

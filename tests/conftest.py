@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from whippletree import cli
+from whippletree.cli import app as cli
 
 FIRST = ("test_fuzz",)  # the longest
 LAST = ("test_allocation", "test_animation")  # they need what their neighbours compile, and would wait for it
@@ -24,7 +24,7 @@ def printing():
 def command(tmp_path, monkeypatch, capsys):
     """Run the program in an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("whippletree.kernels.disk.kernels_cached", lambda _: True)  # whoever comes first
+    monkeypatch.setattr("whippletree.compiler.disk_cache.kernels_cached", lambda _: True)  # whoever comes first
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["whippletree", *map(str, arguments)])

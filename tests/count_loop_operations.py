@@ -1,4 +1,4 @@
-"""Counts the arithmetic of reduction behind kinematics and rows, and prints it beside what operations.py says.
+"""Counts the arithmetic of reduction behind kinematics and rows, and prints it beside what loop_operations.py says.
 
 NUMBA_DISABLE_JIT=1 WHIPPLETREE_LANES=1 python count_loop_operations.py four_bar andrews
 """
@@ -10,9 +10,9 @@ import numpy as np
 import whippletree as wt
 from count_operations import PLAIN, Number, interpret
 from loop_zoo import MECHANISMS
-from whippletree.dynamics import reduction
-from whippletree.dynamics.loads import signals
-from whippletree.dynamics.operations import of_reduction
+from whippletree.dynamics.auto.loop_operations import of_reduction
+from whippletree.dynamics.loads.applied import signals
+from whippletree.dynamics.reduction import passes as reduction
 
 PLAIN["smaller"] = lambda a, b: a if float(a) < float(b) else b
 PLAIN["larger"] = lambda a, b: a if float(a) > float(b) else b

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import whippletree as wt
-from whippletree.kernels.lanes import LINE
+from whippletree.compiler.lanes import LINE
 from zoo import random_model, random_state
 
 KINDS = ("revolute", "spherical", "universal", "free", "planar")

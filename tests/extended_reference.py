@@ -29,7 +29,7 @@ from extended_poses import ZERO, minus, vector
 
 BITS, MOST_BITS = 256, 4096
 KNOWN = 1e-20  # radius of an acceleration against the largest, to which precision is raised
-RANK = 1e-9  # as the library documents: dynamics/multipliers.py
+RANK = 1e-9  # as the library documents: dynamics/constraints/multipliers.py
 AMBIGUOUS = (1e-15, 1e-7)  # relative singular values for which either rank is a fair reading
 MOST_READINGS = 8
 MOST_ENCLOSED = 250  # equations to eliminate in balls

@@ -3,7 +3,7 @@
 import numpy as np
 
 import whippletree as wt
-from whippletree.reproduce.flexible_problems import p10
+from whippletree_lab.reproduce.flexible_problems import p10
 
 SPEED, SPIN_TIME = 6.0, 15.0  # rad/s, s
 

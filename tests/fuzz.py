@@ -222,9 +222,9 @@ def _led(name: str, cases: int, until: float, corpus: Path, send: int) -> None:
 
 READ_BY = ("whippletree.files", "whippletree.modes", "whippletree.model", "whippletree.result.netcdf", "tomllib")
 READ_BY += (
-    "whippletree.cluster.journal",
-    "whippletree.cluster.study",
-    "whippletree.cluster.designs",
+    "whippletree.sweeps.journal",
+    "whippletree.sweeps.study",
+    "whippletree.sweeps.designs",
     "whippletree.realtime.messages",
 )
 

@@ -24,15 +24,15 @@ import numpy as np
 
 import whippletree as wt
 from fuzz_mutations import mutated_bytes, mutated_text
-from whippletree.cluster import journal
-from whippletree.cluster.designs import RANDOM, make_plan
-from whippletree.cluster.single import DONE, FAILED, Outcome
-from whippletree.cluster.study import Sweep
 from whippletree.files.toml import loads as read_toml
-from whippletree.integrate.checkpoint import Checkpoint
+from whippletree.integrate.run.checkpoint import Checkpoint
 from whippletree.realtime.messages import FIELDS, Catalogue, decode, identity, parse, refusal
+from whippletree.sweeps import journal
+from whippletree.sweeps.designs import RANDOM, make_plan
+from whippletree.sweeps.single import DONE, FAILED, Outcome
+from whippletree.sweeps.study import Sweep
 
-nastran = import_module("whippletree.modes.nastran")  # not the function of that name
+nastran = import_module("whippletree.modes.readers.nastran")  # not the function of that name
 ROOT = Path(__file__).parent.parent
 SMALL = 1500  # bytes of a model that is worth changing: larger ones take longer and say the same
 

@@ -11,8 +11,8 @@ import reference
 import reference_flexible
 import whippletree as wt
 from closing import quaternion
-from whippletree.integrate.bonds import Bonds
-from whippletree.integrate.making import make
+from whippletree.integrate.contacts.activation import make
+from whippletree.integrate.contacts.constraint_state import Bonds
 from whippletree.model import Pose
 from zoo import random_model, random_solid, random_state, unit
 

@@ -17,8 +17,8 @@ import xarray as xr
 
 import whippletree as wt
 from test_resume_temporary import juggled
-from whippletree.integrate import checkpoint
-from whippletree.reproduce.problems import floating_tree
+from whippletree.integrate.run import checkpoint
+from whippletree_lab.reproduce.problems import floating_tree
 
 ROWS = 200
 

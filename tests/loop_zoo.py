@@ -11,14 +11,8 @@ from loop_reference import constraint_rows
 from reference import Reference, matrix, relative
 from whippletree.model import JOINT_KINDS, Joint, Model, Pose, Sine, Visual
 from whippletree.model.pose import quaternion_from_matrix
-from whippletree.reproduce.loop_problems import (
-    andrews,
-    bricard,
-    five_bar,
-    n_four_bar,
-    start,
-)
 from whippletree.system.topology import find_topology
+from whippletree_lab.reproduce.loop_problems import andrews, bricard, five_bar, n_four_bar, start
 from zoo import four_bar as four_bar_model
 from zoo import random_axes, random_joint_q, random_model, random_pose, random_solid, unit
 

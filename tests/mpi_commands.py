@@ -11,7 +11,7 @@ from contextlib import redirect_stderr
 
 from mpi4py import MPI
 
-from whippletree import cli
+from whippletree.cli import app as cli
 
 
 def main(commands):

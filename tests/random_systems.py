@@ -11,8 +11,8 @@ from loop_zoo import FAMILIES, random_loops
 from test_flexible import flexible_tree, state
 from test_rolling import on_surface, rolling_zoo
 from whippletree.analysis.random_states import random_states
-from whippletree.dynamics.choose import able_to_solve
-from whippletree.dynamics.conditioning import AGREE, conditioning, singular
+from whippletree.dynamics.accuracy.conditioning import AGREE, conditioning, singular
+from whippletree.dynamics.auto.choose import able_to_solve
 from zoo import random_model, random_solid, random_state
 
 CLASSES = ("tree", "flexible", "loops", "rolling", "temporary", "flexible loops")

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import whippletree as wt
-from whippletree.reproduce.loop_problems import n_four_bar_model
+from whippletree_lab.reproduce.loop_problems import n_four_bar_model
 
 WHEEL = 0.25
 

@@ -5,9 +5,10 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
-from whippletree.integrate import adaptive, simulate
-from whippletree.integrate.task import make_task
-from whippletree.reproduce.problems import flying_tree, heavy_top
+from whippletree.integrate import simulate
+from whippletree.integrate.methods import adaptive
+from whippletree.integrate.run.task import make_task
+from whippletree_lab.reproduce.problems import flying_tree, heavy_top
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 TIGHTEST = {"rtol": 1e-13, "atol": 1e-15}

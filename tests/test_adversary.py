@@ -19,7 +19,7 @@ from adversary_classes import (
 from extended_reference import accelerations, body_accelerations, solve
 from sketch import Laws, Sketch
 from soak_adversary import FORMS
-from whippletree.dynamics.choose import able_to_solve
+from whippletree.dynamics.auto.choose import able_to_solve
 from whippletree.errors import ModelError, SimulationError
 from zoo import pendulum
 

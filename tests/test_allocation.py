@@ -7,9 +7,9 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
-from whippletree.dynamics.loads import tiled_signals
+from whippletree.dynamics.loads.applied import tiled_signals
 from whippletree.integrate.accelerate import LOOPS, TREES
-from whippletree.integrate.task import make_task
+from whippletree.integrate.run.task import make_task
 from zoo import random_state, tree
 
 ALGORITHMS = [*TREES, *LOOPS]  # those that are compiled

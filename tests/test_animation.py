@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import whippletree as wt
-from whippletree.result.gif import MOST_FRAMES, frame_moments
+from whippletree.result.pictures.gif import MOST_FRAMES, frame_moments
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_page_needs_nothing_else_and_no_name_gets_out_of_its_place(run, tmp_
 
 
 def test_long_runs_are_thinned_evenly(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("whippletree.result.animation.MOST_NUMBERS", 12 * 2 * 10)
+    monkeypatch.setattr("whippletree.result.pictures.animation.MOST_NUMBERS", 12 * 2 * 10)
     run.animate(tmp_path / "two.html")
     times = numbers(scene((tmp_path / "two.html").read_text())["times"])
     assert len(times) == 10

@@ -5,7 +5,7 @@ import pytest
 
 import whippletree as wt
 from closing import closed_chain, consistent_speeds
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.integrate.assemble import difference
 from whippletree.integrate.project import project
 from whippletree.model import Model

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import iv, jv, kv, yv
 
 import whippletree as wt
-from whippletree.reproduce.problems import case
+from whippletree_lab.reproduce.problems import case
 
 P10 = case("P10")
 REF = P10["reference"]

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree import ModelError, bench
-from whippletree.bench import families, measure, peers, report, rows, simulate, tables
-from whippletree.bench.links import CannotHold, links
-from whippletree.bench.result import OURS, BenchResult, Row
+from whippletree import ModelError
 from whippletree.model import Model
+from whippletree_lab import bench
+from whippletree_lab.bench import families, measure, rows, simulate
+from whippletree_lab.bench.result import OURS, BenchResult, Row
+from whippletree_lab.engines import peers
+from whippletree_lab.engines.links import CannotHold, links
+from whippletree_lab.report import report, tables
 
 PENDULUM = Path(__file__).parent.parent / "models" / "pendulum.toml"
 HERE = [name for name in peers.PEERS if peers.installed(name)]

@@ -5,10 +5,11 @@ import pytest
 
 import whippletree as wt
 from bridge import error
-from whippletree import bench
-from whippletree.bench import divided, families, plain_dca, report
-from whippletree.bench.loop_families import Posed
-from whippletree.bench.result import OURS
+from whippletree_lab import bench
+from whippletree_lab.bench import divided, families, plain_dca
+from whippletree_lab.bench.loop_families import Posed
+from whippletree_lab.bench.result import OURS
+from whippletree_lab.report import report
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree import ModelError, bench
-from whippletree.bench import flexible, flexible_families, flexible_motion, peers, report
-from whippletree.bench.flexible import COMPOSITE, DENSE
-from whippletree.bench.result import OURS, BenchResult, Row
-from whippletree.dynamics import flexible_cost
+from whippletree import ModelError
+from whippletree.dynamics.auto import flexible_operations as flexible_cost
+from whippletree_lab import bench
+from whippletree_lab.bench import flexible, flexible_families, flexible_motion
+from whippletree_lab.bench.flexible import COMPOSITE, DENSE
+from whippletree_lab.bench.result import OURS, BenchResult, Row
+from whippletree_lab.engines import peers
+from whippletree_lab.report import report
 
 EXUDYN = peers.installed("exudyn") is not None
 

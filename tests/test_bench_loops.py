@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 from loop_reference import constraint_rows, solve
-from whippletree import ModelError, SimulationError, bench
-from whippletree.bench import exact, families, loop_peers, loops, peers, report, tables
-from whippletree.bench.links import CannotHold, links_and_closings
-from whippletree.bench.loop_families import LOOPS, AllJoints, Posed, ladder, stewart, tower
-from whippletree.bench.loop_peers import Ours, PinocchioLoops, planar, points
-from whippletree.bench.measure import Call, difference
-from whippletree.bench.result import OURS, BenchResult, Row
+from whippletree import ModelError, SimulationError
 from whippletree.model import Model
-from whippletree.reproduce.loop_problems import start
+from whippletree_lab import bench
+from whippletree_lab.bench import families, loops
+from whippletree_lab.bench.loop_families import LOOPS, AllJoints, Posed, ladder, stewart, tower
+from whippletree_lab.bench.measure import Call, difference
+from whippletree_lab.bench.result import OURS, BenchResult, Row
+from whippletree_lab.engines import exact, loop_peers, peers
+from whippletree_lab.engines.links import CannotHold, links_and_closings
+from whippletree_lab.engines.loop_peers import Ours, PinocchioLoops, planar, points
+from whippletree_lab.report import report, tables
+from whippletree_lab.reproduce.loop_problems import start
 
 HERE = [name for name in peers.LOOP_PEERS if peers.installed(name)]
 SMALL = {"ladder": 3, "tower": 2, "lattice": 2, "stewart": 1}

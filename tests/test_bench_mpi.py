@@ -4,10 +4,11 @@ import subprocess
 
 import pytest
 
-from whippletree import bench
-from whippletree.bench import mpi, report
-from whippletree.bench.result import OURS
 from whippletree.errors import MissingExtra, SimulationError
+from whippletree_lab import bench
+from whippletree_lab.bench import mpi
+from whippletree_lab.bench.result import OURS
+from whippletree_lab.report import report
 
 pytest.importorskip("mpi4py")
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from whippletree import bench
-from whippletree.bench import report, subchains
-from whippletree.bench.result import OURS
+from whippletree_lab import bench
+from whippletree_lab.bench import subchains
+from whippletree_lab.bench.result import OURS
+from whippletree_lab.report import report
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 import whippletree as wt
-from whippletree import bench
-from whippletree.bench import report, view
-from whippletree.bench.result import OURS
 from whippletree.view.export import find_browser
+from whippletree_lab import bench
+from whippletree_lab.bench import view
+from whippletree_lab.bench.result import OURS
+from whippletree_lab.report import report
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,8 +5,8 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import ModelError
-from whippletree.modes.bulk import cards, dmig, matrices_of
-from whippletree.modes.grid import KINDS, grid
+from whippletree.modes.readers.bulk import cards, dmig, matrices_of
+from whippletree.modes.readers.grid import KINDS, grid
 
 
 def written(tmp_path, text):

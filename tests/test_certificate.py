@@ -9,11 +9,12 @@ import pytest
 import whippletree as wt
 from loop_zoo import MECHANISMS
 from whippletree.analysis.random_states import random_states
-from whippletree.bench import flexible_families, loop_families
-from whippletree.dynamics import certificate, reduction, trust
-from whippletree.dynamics.certificate import Problem, certify
-from whippletree.dynamics.choose import able_to_solve
+from whippletree.dynamics.accuracy import certificate, trust
+from whippletree.dynamics.accuracy.certificate import Problem, certify
+from whippletree.dynamics.auto.choose import able_to_solve
+from whippletree.dynamics.reduction import passes as reduction
 from whippletree.errors import SimulationError
+from whippletree_lab.bench import flexible_families, loop_families
 
 MODELS = Path(__file__).parent.parent / "models"
 STILL = np.zeros(2)

@@ -9,15 +9,17 @@ import whippletree as wt
 from loop_zoo import MECHANISMS
 from test_cost import interpreted
 from whippletree.analysis import algorithm_words
-from whippletree.bench import choice, families, report
-from whippletree.bench.result import BenchResult
-from whippletree.dynamics import calibrate, choose, predict
-from whippletree.dynamics.choose import decide
-from whippletree.dynamics.division_options import Division
-from whippletree.dynamics.predict import Use
-from whippletree.dynamics.tree_operations import of_articulated, of_composite, of_divide
+from whippletree.dynamics.auto import calibrate, choose
+from whippletree.dynamics.auto import cost_model as predict
+from whippletree.dynamics.auto.choose import decide
+from whippletree.dynamics.auto.cost_model import Use
+from whippletree.dynamics.auto.tree_operations import of_articulated, of_composite, of_divide
+from whippletree.dynamics.divide.options import Division
 from whippletree.integrate.simulate import A_RUN
 from whippletree.system.explain import as_dict
+from whippletree_lab.bench import choice, families
+from whippletree_lab.bench.result import BenchResult
+from whippletree_lab.report import report
 from zoo import ZOO, chain, random_model
 
 HOST = dict(predict.TYPICAL)

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from whippletree import cli, cli_progress, cli_run, load_result
+from whippletree import load_result
+from whippletree.cli import app as cli
+from whippletree.cli import progress as cli_progress
+from whippletree.cli import run as cli_run
 from whippletree.errors import SimulationError
 
 ROOT = Path(__file__).parent.parent
@@ -407,10 +410,10 @@ def test_the_bar_tells_time_and_steps():
 
 
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):
-    monkeypatch.setattr("whippletree.kernels.disk.kernels_cached", lambda _: False)
+    monkeypatch.setattr("whippletree.compiler.disk_cache.kernels_cached", lambda _: False)
     monkeypatch.setattr("whippletree.cli_progress.PATIENCE", 0.0)
     remembered = []
-    monkeypatch.setattr("whippletree.kernels.disk.remember_cached", remembered.append)
+    monkeypatch.setattr("whippletree.compiler.disk_cache.remember_cached", remembered.append)
     assert "the first run by dopri5 compiles its kernels: once" in command("run", PENDULUM, "--until", 0.01)[2]
     assert remembered == ["run by dopri5"]
     assert "the first linear model" in command("linearize", PENDULUM)[2]

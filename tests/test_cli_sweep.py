@@ -93,7 +93,7 @@ def test_wrong_input(command, arguments, told):
 
 
 def test_a_bar_shows_runs_and_failures():
-    from whippletree.cli_sweep import RunsBar
+    from whippletree.cli.sweep import RunsBar
 
     class Reached(float):
         runs, failed = 60, 2

@@ -9,9 +9,9 @@ import pytest
 
 import whippletree as wt
 from closing import closed_chain, consistent_speeds
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.model import JOINT_KINDS, Model
-from whippletree.system.frames import joint_frame
+from whippletree.system.joint_frames import joint_frame
 from zoo import random_model, random_pose, random_solid, random_state
 
 COUNT = {kind: 6 - speeds for kind, (_, speeds) in JOINT_KINDS.items()}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.reproduce.loop_problems import n_four_bar
+from whippletree_lab.reproduce.loop_problems import n_four_bar
 from zoo import chain, random_model
 
 HERE = Path(__file__).parent

@@ -5,11 +5,12 @@ from math import log2
 import numpy as np
 import pytest
 
-from whippletree import bench
-from whippletree.bench import report, theory
-from whippletree.bench.theory import Task, binary_assembly, makespan
-from whippletree.dynamics import costs
-from whippletree.dynamics.costs import Count, Messages
+from whippletree.dynamics.auto import chain_operations as costs
+from whippletree.dynamics.auto.chain_operations import Count, Messages
+from whippletree_lab import bench
+from whippletree_lab.bench import theory
+from whippletree_lab.bench.theory import Task, binary_assembly, makespan
+from whippletree_lab.report import report
 
 N = 1024
 

@@ -9,9 +9,10 @@ import pytest
 
 import whippletree as wt
 from loop_zoo import four_bar
-from whippletree.dynamics import articulated, functions
+from whippletree.dynamics import functions
+from whippletree.dynamics.tree import articulated
 from whippletree.errors import ModelError, ModelWarning, SimulationError
-from whippletree.integrate import cross_check
+from whippletree.integrate.run import cross_check
 from zoo import chain
 
 MODELS = Path(__file__).parent.parent / "models"

@@ -11,8 +11,8 @@ import pytest
 import whippletree as wt
 from closing import closed_chain
 from loop_zoo import four_bar as four_bar_state
-from whippletree.dynamics.cut_joints import cut_coordinates, cut_speeds
-from whippletree.dynamics.loads import loads
+from whippletree.dynamics.constraints.cut_joints import cut_coordinates, cut_speeds
+from whippletree.dynamics.loads.applied import loads
 from whippletree.errors import ModelWarning
 from whippletree.model import JOINT_KINDS
 from zoo import four_bar

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.compiler import compile_lock as turns
+from whippletree.compiler import disk_cache as disk
 from whippletree.errors import ModelWarning
-from whippletree.kernels import disk, turns
 
 SRC = Path(wt.__file__).parent
 
@@ -21,28 +22,34 @@ def names(file):
 
 
 def test_a_kernel_depends_on_what_it_calls():
-    assert {"kernels/spatial.py", "kernels/rotation.py", "kernels/lanes.py"} <= names("dynamics/articulated.py")
-    assert {"dynamics/articulated.py", "kernels/manifold.py"} <= names("integrate/rk4.py")
+    assert {"algebra/spatial.py", "algebra/rotation.py", "compiler/lanes.py"} <= names("dynamics/tree/articulated.py")
+    assert {"dynamics/tree/articulated.py", "kernels/manifold.py"} <= names("integrate/methods/rk4.py")
 
 
 def test_words_for_users_compile_nothing_anew():
-    assert not {"integrate/events.py", "integrate/simulate.py", "dynamics/divide.py"} & names("dynamics/articulated.py")
-    assert "dynamics/joint_loads.py" not in names("integrate/rk4.py")
+    assert not {"integrate/run/events.py", "integrate/simulate.py", "dynamics/divide/algorithm.py"} & names(
+        "dynamics/tree/articulated.py"
+    )
+    assert "dynamics/loads/joints.py" not in names("integrate/methods/rk4.py")
 
 
 def test_the_same_sources_share_a_folder_wherever_they_are(tmp_path):
     there = tmp_path / "whippletree"
     shutil.copytree(SRC, there, ignore=shutil.ignore_patterns("__pycache__"))
-    assert disk.folder_of(there / "dynamics/articulated.py") == disk.folder_of(SRC / "dynamics/articulated.py")
-    with (there / "kernels/spatial.py").open("a") as file:
+    assert disk.folder_of(there / "dynamics/tree/articulated.py") == disk.folder_of(
+        SRC / "dynamics/tree/articulated.py"
+    )
+    with (there / "algebra/spatial.py").open("a") as file:
         file.write("\n# changed\n")
     disk.folder_of.cache_clear()
-    assert disk.folder_of(there / "dynamics/articulated.py") != disk.folder_of(SRC / "dynamics/articulated.py")
-    assert disk.folder_of(there / "kernels/rotation.py") == disk.folder_of(SRC / "kernels/rotation.py")
+    assert disk.folder_of(there / "dynamics/tree/articulated.py") != disk.folder_of(
+        SRC / "dynamics/tree/articulated.py"
+    )
+    assert disk.folder_of(there / "algebra/rotation.py") == disk.folder_of(SRC / "algebra/rotation.py")
 
 
 def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(monkeypatch, tmp_path):
-    from whippletree.kernels.lanes import entry
+    from whippletree.compiler.lanes import entry
 
     (tmp_path / "file").touch()
     monkeypatch.setattr(disk, "_root", tmp_path / "file")

@@ -11,15 +11,16 @@ from scipy.spatial.transform import Rotation
 import whippletree as wt
 from bridge import case_of, error
 from reference import Reference
-from whippletree.bench import exact, families
-from whippletree.bench.loop_families import Posed
-from whippletree.dynamics.divide import Planned
-from whippletree.dynamics.division_options import Division, division, threads_of
-from whippletree.dynamics.partition import partition
-from whippletree.dynamics.strand_layout import E_, HANDLES, I_, L0_, L_, P_, POINT
+from whippletree.dynamics.divide.algorithm import Planned
+from whippletree.dynamics.divide.options import Division, division, threads_of
+from whippletree.dynamics.two_handle.layout import E_, HANDLES, I_, L0_, L_, P_, POINT
+from whippletree.dynamics.two_handle.partition import partition
 from whippletree.model import Model
-from whippletree.reproduce.flexible_problems import hub_and_beam
-from whippletree.reproduce.problems import case, chain3d, rod_chain
+from whippletree_lab.bench import families
+from whippletree_lab.bench.loop_families import Posed
+from whippletree_lab.engines import exact
+from whippletree_lab.reproduce.flexible_problems import hub_and_beam
+from whippletree_lab.reproduce.problems import case, chain3d, rod_chain
 from zoo import ZOO, chain, random_solid, random_state
 
 FORMS = ("dcae", "dcat", "dca", "divide(pieces=2)", "divide(pieces=3, lanes=False)", "divide(pieces=5)")

@@ -10,17 +10,17 @@ import whippletree as wt
 from loop_reference import accelerations
 from loop_zoo import four_bar_angles, start
 from scissors import cranks, posed, scissor
-from whippletree.bench import families
-from whippletree.dynamics.choose import decide
-from whippletree.dynamics.divide import Planned
-from whippletree.dynamics.division_options import division
+from whippletree.dynamics.auto.choose import decide
+from whippletree.dynamics.divide.algorithm import Planned
+from whippletree.dynamics.divide.options import division
 from whippletree.dynamics.functions import tree_forces
-from whippletree.dynamics.partition import GRADED, mass_grading, partition
-from whippletree.dynamics.subchain_cut import cut_of
-from whippletree.dynamics.subchain_options import Cutting
-from whippletree.dynamics.subchains import Pieces
+from whippletree.dynamics.subchains.algorithm import Pieces
+from whippletree.dynamics.subchains.cut import cut_of
+from whippletree.dynamics.subchains.options import Cutting
+from whippletree.dynamics.two_handle.partition import GRADED, mass_grading, partition
 from whippletree.errors import ModelError
 from whippletree.model import Model, Pose
+from whippletree_lab.bench import families
 from zoo import four_bar
 
 LOOPS = ("divide", "divide(pieces=1)", "divide(pieces=2)", "divide(pieces=3)", "divide(lanes=False)", "dca", "dcat")

@@ -10,11 +10,11 @@ from bridge import error
 from loop_zoo import MECHANISMS, four_bar, four_bar_angles, four_bar_model, onto_rows, random_loops
 from reference import Reference
 from test_divide import binary_tree, caterpillar
-from whippletree.dynamics.divide import planned_run
-from whippletree.integrate.task import make_task
+from whippletree.dynamics.divide.algorithm import planned_run
+from whippletree.integrate.run.task import make_task
 from whippletree.model import Model
-from whippletree.reproduce.loop_problems import start
-from whippletree.reproduce.problems import floating_tree
+from whippletree_lab.reproduce.loop_problems import start
+from whippletree_lab.reproduce.problems import floating_tree
 from zoo import chain, random_solid, random_state
 
 FORMS = ("divide", "dca", "dcat", "divide(pieces=3, lanes=False)", "divide(threads=2)")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics import evaluate, functions
+from whippletree.dynamics import dispatch as evaluate
+from whippletree.dynamics import functions
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import whippletree as wt
-from whippletree.cli import main
+from whippletree.cli.app import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -116,9 +116,9 @@ def quicker(arguments, monkeypatch):
         return [*arguments, *([] if "--html" in arguments else ["--html", "shown.html"])]
     if arguments[0] != "bench":
         return arguments
-    monkeypatch.setattr("whippletree.bench.rows.BATCH", 16)
-    monkeypatch.setattr("whippletree.bench.rows.ROLLOUT", (8, 5, 1e-3))
-    monkeypatch.setattr("whippletree.bench.simulate.UNTIL", 0.5)
+    monkeypatch.setattr("whippletree_lab.bench.rows.BATCH", 16)
+    monkeypatch.setattr("whippletree_lab.bench.rows.ROLLOUT", (8, 5, 1e-3))
+    monkeypatch.setattr("whippletree_lab.bench.simulate.UNTIL", 0.5)
     small = {"GROWTH_MODES": (2, 4), "GROWTH_BODIES": (2, 4), "MANY": 4}
     brief = {"UNTIL": 0.02, "MODES": 3, "PEER_STEPS": (2e-3, 1e-3), "STEPS": (1e-3,), "TOLERANCES": (1e-4,)}
     for module, values in (("flexible", small), ("flexible_motion", brief)):

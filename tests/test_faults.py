@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.compiler import disk_cache as disk
+from whippletree.compiler.cache_integrity import Checked
 from whippletree.errors import MissingExtra, ModelError, SimulationError
-from whippletree.kernels import disk
-from whippletree.kernels.damaged import Checked
 
 TESTS = Path(__file__).parent
 MODEL = TESTS.parent / "models" / "pendulum.toml"

@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 
 import whippletree as wt
 from test_flexible import CLOSE, random_modes, relative
-from whippletree.reproduce.problems import case
+from whippletree_lab.reproduce.problems import case
 
 P10 = case("P10")
 BEAM, KNOWN = P10["model"], P10["reference"]

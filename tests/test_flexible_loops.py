@@ -7,8 +7,8 @@ import whippletree as wt
 from flexible_zoo import flexible_loop, linkage
 from random_systems import compare, draw
 from whippletree.analysis.random_states import random_states
-from whippletree.dynamics.conditioning import conditioning
-from whippletree.dynamics.reduction import plan_at
+from whippletree.dynamics.accuracy.conditioning import conditioning
+from whippletree.dynamics.reduction.passes import plan_at
 
 
 @pytest.mark.parametrize("seed", [0, 4, 7, 10, 12, 19, 23, 37])

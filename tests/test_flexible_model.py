@@ -11,7 +11,7 @@ import whippletree as wt
 from whippletree import files
 from whippletree.errors import ModelError, ModelWarning
 from whippletree.files import toml
-from whippletree.integrate.strain import StrainWatch
+from whippletree.integrate.run.strain import StrainWatch
 from whippletree.model import check
 
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "elements": 2, "degree": 3}

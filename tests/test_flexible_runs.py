@@ -8,9 +8,9 @@ import pytest
 
 import whippletree as wt
 from flexible_zoo import lag, spun_beam
-from whippletree.cli import main
+from whippletree.cli.app import main
 from whippletree.errors import ModelWarning
-from whippletree.reproduce.flexible_problems import hub_and_beam, p10
+from whippletree_lab.reproduce.flexible_problems import hub_and_beam, p10
 
 MODEL = Path(__file__).parents[1] / "models" / "rotating_beam.toml"
 TUBE = {"section": "tube", "radius": 0.02, "wall": 0.002, "E": 70e9, "rho": 2700.0}

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics import calibrate, predict
-from whippletree.dynamics.choose import able_to_solve, decide
+from whippletree.dynamics.auto import calibrate
+from whippletree.dynamics.auto import cost_model as predict
+from whippletree.dynamics.auto.choose import able_to_solve, decide
 from whippletree.model import Model
 from zoo import four_bar
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import reference_forces as reference
 import whippletree as wt
-from whippletree.dynamics.loads import given_motion
+from whippletree.dynamics.loads.applied import given_motion
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.model import JOINT_KINDS, Limits
-from whippletree.reproduce.problems import flying_tree
+from whippletree_lab.reproduce.problems import flying_tree
 from zoo import random_model, random_pose, random_state
 
 WAVES = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import whippletree as wt
 from whippletree import files
-from whippletree.cli import main
+from whippletree.cli.app import main
 from whippletree.errors import ModelError, ModelWarning
 from whippletree.files import mjcf, toml, urdf
 from whippletree.model import (

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics.choose import able_to_solve
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.auto.choose import able_to_solve
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.errors import ModelWarning
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.toml"))

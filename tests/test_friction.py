@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics.impact import impact
 from whippletree.errors import ModelError, SimulationError
 from whippletree.gallery import gallery
+from whippletree.integrate.contacts.impact import impact
 
 G = 9.81
 FINE = {"rtol": 1e-10, "atol": 1e-12}

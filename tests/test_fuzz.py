@@ -12,9 +12,9 @@ import scipy.sparse
 import fuzz
 from fuzz_readers import READERS, Reader, folder, matrices
 from whippletree import errors
-from whippletree.modes.market import market
-from whippletree.modes.op2 import op2
-from whippletree.modes.op4 import op4
+from whippletree.modes.readers.market import market
+from whippletree.modes.readers.op2 import op2
+from whippletree.modes.readers.op4 import op4
 from whippletree.result.heaps import HEAP, sound_heaps
 
 pytest.importorskip("mujoco")

@@ -19,16 +19,16 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.cli_progress import Bar
-from whippletree.cluster.python import environment, python, user_paths
-from whippletree.cluster.sweep import MARK as SWEEP_MARK
+from whippletree.cli.progress import Bar
 from whippletree.errors import printable
-from whippletree.integrate.checkpoint import MARK as CHECKPOINT_MARK
+from whippletree.integrate.run.checkpoint import MARK as CHECKPOINT_MARK
 from whippletree.realtime.messages import FIELDS, Catalogue
 from whippletree.realtime.session import GREETING, MOST_GUESTS, OF_ONE_PEER, Controls, Guests, Session
 from whippletree.result.summary import summary
+from whippletree.sweeps.python import environment, python, user_paths
+from whippletree.sweeps.sweep import MARK as SWEEP_MARK
+from whippletree.view.access_control import Door
 from whippletree.view.channels import happenings
-from whippletree.view.door import Door
 from whippletree.view.markdown import literal
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -83,7 +83,7 @@ def test_every_program_is_started_by_one_function():
     """No other file names the interpreter: it would have to think of the current folder as well."""
     sources = Path(wt.__file__).parent.rglob("*.py")
     naming = {path.name for path in sources if "sys.executable" in path.read_text("utf-8")}
-    assert naming <= {"python.py", "mpi.py"}  # the latter looks for mpiexec beside it
+    assert naming <= {"sweeps/python.py", "mpi.py"}  # the latter looks for mpiexec beside it
 
 
 # ---------------------------------------------------------------- files of results

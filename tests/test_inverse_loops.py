@@ -5,7 +5,7 @@ import pytest
 
 import loop_zoo as loops
 import whippletree as wt
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from zoo import chain, random_state
 
 

@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from whippletree.algebra.trig import LARGEST, sincos
+from whippletree.compiler.lanes import LANES, entry, get, put, take, view_integers
 from whippletree.kernels.blocks import checksum, gather, scatter
-from whippletree.kernels.lanes import LANES, entry, get, put, take, view_integers
-from whippletree.kernels.trig import LARGEST, sincos
 
 rng = np.random.default_rng(7)
 

@@ -9,7 +9,7 @@ import pytest
 import loop_zoo as zoo
 from loop_reference import constraint_rows
 from whippletree import files
-from whippletree.reproduce import loop_problems
+from whippletree_lab.reproduce import loop_problems
 
 MODELS = Path(__file__).parents[1] / "models"
 MADE = {

@@ -20,7 +20,7 @@ from loop_reference import (
 )
 from loop_zoo import FAMILIES, MECHANISMS, four_bar, leg_model, random_loops, slider_crank, stewart_model
 from reference import Reference
-from whippletree.reproduce.loop_problems import (
+from whippletree_lab.reproduce.loop_problems import (
     ANDREWS,
     andrews_angles,
     andrews_model,
@@ -29,7 +29,7 @@ from whippletree.reproduce.loop_problems import (
     n_four_bar,
     start,
 )
-from whippletree.reproduce.problems import case
+from whippletree_lab.reproduce.problems import case
 from zoo import MOVING, ZOO, one_kind, random_state
 
 EPS = np.finfo(float).eps

@@ -6,7 +6,7 @@ import pytest
 import loop_zoo as loops
 import whippletree as wt
 from test_assemble import too_long
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.integrate.assemble import closed_pose
 from zoo import four_bar
 

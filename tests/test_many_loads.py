@@ -8,11 +8,12 @@ import pytest
 import whippletree as wt
 from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from whippletree.analysis.reactions import SPREAD
-from whippletree.bench.loop_families import ACROSS, CRANKS, GRAVITY, TURNING, ladder
-from whippletree.dynamics import constraint_forces, reduction
-from whippletree.dynamics.constraint_forces import multipliers_of
-from whippletree.dynamics.constraint_rows import rows_of
-from whippletree.dynamics.open_loads import open_loads
+from whippletree.dynamics.constraints import forces as constraint_forces
+from whippletree.dynamics.constraints.forces import multipliers_of
+from whippletree.dynamics.constraints.jacobian import rows_of
+from whippletree.dynamics.loads.indeterminate import open_loads
+from whippletree.dynamics.reduction import passes as reduction
+from whippletree_lab.bench.loop_families import ACROSS, CRANKS, GRAVITY, TURNING, ladder
 
 
 def posed(n):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics.lending import lent_armature
+from whippletree.dynamics.constraints.massless import lent_armature
 from whippletree.errors import SimulationError
 from whippletree.model import Pose
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree import cli
+from whippletree.cli import app as cli
 
 HERE = Path(__file__).parent / "mistakes"
 FILES = {base: group["mistakes"] for base, group in tomllib.loads((HERE / "mistakes.toml").read_text("utf-8")).items()}

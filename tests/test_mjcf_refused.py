@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from whippletree import cli, files
+from whippletree import files
+from whippletree.cli import app as cli
 from whippletree.errors import MissingExtra, ModelError, ModelWarning
 from whippletree.files import mjcf, mjcf_source, text, xml
 

@@ -8,9 +8,9 @@ from loop_reference import constraint_rows
 from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from whippletree.analysis import mobility as module
 from whippletree.analysis.loop_words import as_dict, describe
-from whippletree.dynamics import reduction
-from whippletree.dynamics.constraint_rows import rows_of
-from whippletree.reproduce.loop_problems import n_four_bar, n_four_bar_model
+from whippletree.dynamics.constraints.jacobian import rows_of
+from whippletree.dynamics.reduction import passes as reduction
+from whippletree_lab.reproduce.loop_problems import n_four_bar, n_four_bar_model
 
 RANK = 1e-9  # models of the zoo have singular values above 1e-5 or below 1e-11 of the largest
 

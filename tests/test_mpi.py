@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.bench.mpi import mpiexec
-from whippletree.cluster import mpi_messages, mpi_start
 from whippletree.errors import ModelError
+from whippletree.mpi import messages as mpi_messages
+from whippletree.mpi import start as mpi_start
+from whippletree_lab.bench.mpi import mpiexec
 
 pytest.importorskip("mpi4py")
 PROGRAM = [sys.executable, "-m", "whippletree"]

@@ -10,8 +10,8 @@ import pytest
 
 import whippletree as wt
 from closing import close, closed_chain, consistent_speeds
-from whippletree.dynamics import nullspace
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints import nullspace
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.dynamics.functions import tree_forces
 from whippletree.model import JOINT_KINDS, Model
 from zoo import LOOPS, MOVING, four_bar, random_model, random_state

@@ -10,8 +10,8 @@ import pytest
 import whippletree as wt
 from event_cases import KINDS, can, problem_of
 from whippletree.errors import ModelError
-from whippletree.integrate.crossings import COARSE, FINE, nodes, pieces, shape_of, shapes_of, spans
-from whippletree.integrate.events import Probe
+from whippletree.integrate.run.crossings import COARSE, FINE, nodes, pieces, shape_of, shapes_of, spans
+from whippletree.integrate.run.events import Probe
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "temporary-constraints.md"
 

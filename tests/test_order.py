@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.integrate import adaptive, dop853, dopri5
 from whippletree.integrate.accelerate import LOOPS, TREES
-from whippletree.integrate.task import make_task
+from whippletree.integrate.methods import adaptive, dop853, dopri5
+from whippletree.integrate.run.task import make_task
 from zoo import random_axes, random_pose, random_solid
 
 

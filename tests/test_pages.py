@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import whippletree as wt
-from whippletree.cli import main
+from whippletree.cli.app import main
 from whippletree.gallery import gallery, motion
 
 ROOT = Path(__file__).parent.parent

@@ -5,7 +5,7 @@ import pytest
 
 import whippletree as wt
 from bridge import solve_tolerance
-from whippletree.reproduce.problems import case, chain3d, chain3d_state, falling_rods, puma560, rod_chain, table
+from whippletree_lab.reproduce.problems import case, chain3d, chain3d_state, falling_rods, puma560, rod_chain, table
 
 # nullspace solves with the whole mass matrix, and so loses its conditioning: chains of 1,024, links of no mass
 TREES = [a for a, module in wt.ALGORITHMS.items() if "trees" in module.SUPPORTS and a != "nullspace"]

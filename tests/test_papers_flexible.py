@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.reproduce.flexible_problems import hub_and_beam, p10
-from whippletree.reproduce.problems import case
-from whippletree.reproduce.validate_flexible import turning_frequencies
+from whippletree_lab.reproduce.flexible_problems import hub_and_beam, p10
+from whippletree_lab.reproduce.problems import case
+from whippletree_lab.reproduce.validate_flexible import turning_frequencies
 
 P10 = case("P10")
 REF, TOLERANCE = P10["reference"], P10["tolerance"]

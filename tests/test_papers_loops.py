@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.reproduce.loop_problems import bricard, five_bar, n_four_bar
-from whippletree.reproduce.validate_loops import energy_drift
+from whippletree_lab.reproduce.loop_problems import bricard, five_bar, n_four_bar
+from whippletree_lab.reproduce.validate_loops import energy_drift
 
 
 def test_what_depends_on_what_changes_in_the_five_bar():

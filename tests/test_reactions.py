@@ -10,13 +10,13 @@ import whippletree as wt
 from loop_reference import DIGITS, LoopReference, exact, floats, solve, vee
 from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from test_forces import loaded
-from whippletree.dynamics.constraint_forces import multipliers_of
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.forces import multipliers_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.errors import ModelError
 from whippletree.model import JOINT_KINDS, Motion
 from whippletree.model.forces import Motor
-from whippletree.reproduce.loop_problems import andrews, n_four_bar
-from whippletree.reproduce.problems import case
+from whippletree_lab.reproduce.loop_problems import andrews, n_four_bar
+from whippletree_lab.reproduce.problems import case
 from zoo import random_state
 
 G = 9.81
@@ -34,7 +34,7 @@ def freedoms(joint, k):
         second = np.array(joint.axis2) - np.array(joint.axis) * np.dot(joint.axis, joint.axis2)
         return [(True, axis), (True, B @ (second / np.linalg.norm(second)))]
     if joint.kind == "planar":
-        from whippletree.system.frames import in_plane_axes
+        from whippletree.system.joint_frames import in_plane_axes
 
         x, y, z = (A @ in_plane_axes(joint.axis)).T
         return [(False, x), (False, y), (True, z)]

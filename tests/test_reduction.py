@@ -5,9 +5,9 @@ import pytest
 
 import whippletree as wt
 from loop_zoo import FAMILIES, random_loops
-from whippletree.dynamics import reduction
-from whippletree.dynamics.loads import signals
-from whippletree.reproduce.loop_problems import five_bar
+from whippletree.dynamics.loads.applied import signals
+from whippletree.dynamics.reduction import passes as reduction
+from whippletree_lab.reproduce.loop_problems import five_bar
 
 
 def parallelograms(n):
@@ -149,7 +149,7 @@ def test_a_plan_of_a_singular_pose_does_not_serve_others():
 
 
 def test_rows_that_nothing_moves_are_left_out():
-    from whippletree.dynamics.live_rows import live_rows
+    from whippletree.dynamics.constraints.live_rows import live_rows
 
     system = parallelograms(3)
     live = live_rows(system)
@@ -159,7 +159,7 @@ def test_rows_that_nothing_moves_are_left_out():
 
 def test_forces_of_loops_from_the_sweep():
     """C' lam is what the motion needs beside tau, for all families; the rows' lam of a single loop is the shortest."""
-    from whippletree.dynamics.constraint_forces import multipliers_of
+    from whippletree.dynamics.constraints.forces import multipliers_of
 
     for family in FAMILIES:
         system, q, u, tau = random_loops(np.random.default_rng([9, 5]), family)

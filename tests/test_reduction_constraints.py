@@ -8,15 +8,15 @@ from loop_reference import solve
 from loop_zoo import random_loops
 from rolling_loops import MEETINGS, cart_model, geared_ladder_model, onto, rolling_five_bar_model
 from test_rolling import on_surface, rolling_zoo
-from whippletree.dynamics import reduction
-from whippletree.dynamics.choose import decide
-from whippletree.dynamics.conditioning import AGREE, conditioning
-from whippletree.dynamics.constraint_forces import multipliers_of
-from whippletree.dynamics.constraint_rows import rows_of
-from whippletree.dynamics.live_rows import live_rows
-from whippletree.dynamics.loads import signals
-from whippletree.dynamics.operations import of_reduction
-from whippletree.dynamics.reduction_loads import loads_of
+from whippletree.dynamics.accuracy.conditioning import AGREE, conditioning
+from whippletree.dynamics.auto.choose import decide
+from whippletree.dynamics.auto.loop_operations import of_reduction
+from whippletree.dynamics.constraints.forces import multipliers_of
+from whippletree.dynamics.constraints.jacobian import rows_of
+from whippletree.dynamics.constraints.live_rows import live_rows
+from whippletree.dynamics.loads.applied import signals
+from whippletree.dynamics.reduction import passes as reduction
+from whippletree.dynamics.reduction.reactions import loads_of
 
 OTHERS = ("multipliers", "nullspace", "divide")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics.impulses import impulse
 from whippletree.errors import ModelError, ModelWarning
-from whippletree.integrate import dopri5
+from whippletree.integrate.contacts.impulse import impulse
+from whippletree.integrate.contacts.run import Switching
+from whippletree.integrate.methods import dopri5
+from whippletree.integrate.run.task import make_task
 from whippletree.integrate.simulate import A_RUN
-from whippletree.integrate.task import make_task
-from whippletree.integrate.temporary import Switching
 
 
 def cart():

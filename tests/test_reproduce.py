@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from whippletree import reproduce
-from whippletree.bench import theory
-from whippletree.cli import main
+from whippletree.cli.app import main
 from whippletree.errors import ModelError
-from whippletree.reproduce import constrained, dcae, flexible, grcr, hybrid
-from whippletree.reproduce.page import Page, digits, small
+from whippletree_lab import reproduce
+from whippletree_lab.bench import theory
+from whippletree_lab.reproduce import constrained, dcae, flexible, grcr, hybrid
+from whippletree_lab.reproduce.page import Page, digits, small
 
 
 def agreed(statements):

@@ -11,8 +11,9 @@ import xarray as xr
 
 import whippletree as wt
 from whippletree.errors import ModelError
-from whippletree.result import Result, load_result, plot, report, result
+from whippletree.result import Result, load_result, report, result
 from whippletree.result.columns import COORDINATES, SPEEDS, joint_quantity
+from whippletree.result.pictures import plot
 
 KINDS = wt.model.JOINT_KINDS
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import whippletree as wt
 from whippletree.errors import ModelError, SimulationError
 from whippletree.files.whole_file import only_writer
-from whippletree.integrate import checkpoint
-from whippletree.integrate.adaptive import ROW
-from whippletree.integrate.task import make_task
-from whippletree.integrate.watch import Watch
-from whippletree.reproduce.problems import floating_tree
+from whippletree.integrate.methods.adaptive import ROW
+from whippletree.integrate.run import checkpoint
+from whippletree.integrate.run.task import make_task
+from whippletree.integrate.run.watch import Watch
+from whippletree_lab.reproduce.problems import floating_tree
 
 COMPILED = [name for name, method in wt.INTEGRATORS.items() if getattr(method, "RESUMES", True)]
 OTHERS = [name for name in wt.INTEGRATORS if name not in COMPILED]

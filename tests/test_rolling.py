@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 
 import whippletree as wt
 from loop_reference import solve
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.errors import ModelError
-from whippletree.reproduce.problems import sleigh
+from whippletree_lab.reproduce.problems import sleigh
 from zoo import random_model, random_pose, random_solid, random_state
 
 BALL = 0.4  # moment of inertia of a solid ball, against m r^2

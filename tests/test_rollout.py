@@ -6,7 +6,7 @@ import pytest
 
 import whippletree as wt
 from test_allocation import allocations, compare
-from whippletree.dynamics.evaluate import spread
+from whippletree.dynamics.dispatch import spread
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
 from whippletree.integrate.closed import code_of_lanes

@@ -11,9 +11,9 @@ import pytest
 import whippletree as wt
 from contradictions import arm_file
 from test_multipliers import error
-from whippletree.dynamics import certificate
+from whippletree.dynamics.accuracy import certificate
 from whippletree.errors import ModelWarning, SimulationError
-from whippletree.integrate.samples import LOSS, TIME
+from whippletree.integrate.run.evaluations import LOSS, TIME
 
 
 def two_links(inner=1e-8):
@@ -77,7 +77,7 @@ def test_a_run_that_loses_digits_warns_once():
 
 
 def test_runs_of_well_conditioned_mechanisms_are_silent_and_certify_nothing(monkeypatch):
-    from whippletree.integrate import accuracy
+    from whippletree.integrate.run import accuracy
 
     seen = []
     monkeypatch.setattr(accuracy, "errors_of", lambda *given: seen.append(given) or np.zeros(1))
@@ -130,7 +130,7 @@ def test_a_run_ends_where_accelerations_are_lost(monkeypatch):
 
 
 def test_large_systems_keep_no_samples_below_the_limit():
-    from whippletree.dynamics.calibrate import chain
+    from whippletree.dynamics.auto.calibrate import chain
 
     system = chain(401).compile()
     run = wt.simulate(system, 0.002, output_step=0.001)

@@ -10,7 +10,8 @@ import pytest
 
 import whippletree as wt
 from singular_mechanisms import branches, compared
-from whippletree.integrate import adaptive, passage, passages
+from whippletree.integrate.methods import adaptive
+from whippletree.integrate.run import passage, passages
 
 ANGLE, ENERGY = 1e-6, 1e-7  # rad, and of the largest kinetic energy: what default tolerances must hold
 ALL = list(branches())

@@ -7,7 +7,7 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import MissingExtra, SimulationError
-from whippletree.integrate.generalized_alpha import RHO
+from whippletree.integrate.methods.generalized_alpha import RHO
 
 STIFF = 1e9  # N/m
 
@@ -186,7 +186,7 @@ def test_dense_equations_are_solved():
     """The factors that the step stands on, against NumPy: rows must be exchanged."""
     from numba import njit
 
-    from whippletree.kernels.dense import factorize, solve_factors
+    from whippletree.algebra.dense import factorize, solve_factors
 
     @njit
     def solve(n, A, pivot, b):

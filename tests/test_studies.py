@@ -18,7 +18,7 @@ from whippletree.analysis.differences import units
 from whippletree.analysis.eigen import Eigenmodes
 from whippletree.analysis.modal import Small, poles_and_shapes
 from whippletree.analysis.reduced import stiffness as reduced_stiffness
-from whippletree.reproduce.problems import puma560
+from whippletree_lab.reproduce.problems import puma560
 from zoo import ZOO, chain, floating_pair, free_body, models, pendulum, random_model, random_state
 from zoo import welds as welded
 

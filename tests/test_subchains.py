@@ -12,18 +12,19 @@ from hypothesis import strategies as st
 
 import whippletree as wt
 from bridge import case_of, error
-from whippletree.bench import exact, families
-from whippletree.bench.loop_families import Posed
-from whippletree.cluster.mpi_share import SharedMotion
-from whippletree.dynamics.subchain_cut import Cut
-from whippletree.dynamics.subchain_options import Cutting, cutting
-from whippletree.dynamics.subchains import Pieces, cut_of
+from whippletree.dynamics.subchains.algorithm import Pieces, cut_of
+from whippletree.dynamics.subchains.cut import Cut
+from whippletree.dynamics.subchains.options import Cutting, cutting
 from whippletree.errors import ModelError, ModelWarning, SimulationError
-from whippletree.integrate import subchain_run
-from whippletree.integrate.subchain_motion import Motion
-from whippletree.integrate.task import make_task
+from whippletree.integrate.run import subchains as subchain_run
+from whippletree.integrate.run.subchain_motion import Motion
+from whippletree.integrate.run.task import make_task
 from whippletree.model import Model
-from whippletree.reproduce.problems import case, chain3d, rod_chain
+from whippletree.mpi.share import SharedMotion
+from whippletree_lab.bench import families
+from whippletree_lab.bench.loop_families import Posed
+from whippletree_lab.engines import exact
+from whippletree_lab.reproduce.problems import case, chain3d, rod_chain
 from zoo import LOOPS, ZOO, chain, models, random_solid, random_state
 
 SOLVERS = ("thomas", "cyclic", "pcg", "gmres")

@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 import whippletree as wt
-from whippletree.cluster import check, journal, sweep
-from whippletree.cluster.designs import make_plan
-from whippletree.cluster.single import DONE, FAILED, Outcome
-from whippletree.cluster.targets import ROOMS, changed, find_targets, leaves, started
 from whippletree.errors import ModelWarning
+from whippletree.sweeps import check, journal, sweep
+from whippletree.sweeps.designs import make_plan
+from whippletree.sweeps.single import DONE, FAILED, Outcome
+from whippletree.sweeps.targets import ROOMS, changed, find_targets, leaves, started
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = MODELS / "pendulum.toml"
@@ -267,7 +267,7 @@ def test_gravity_is_its_strength_or_a_component():
     ],
 )
 def test_parameters_that_are_refused_before_anything_runs(pendulum, parameters, told, monkeypatch):
-    monkeypatch.setattr("whippletree.cluster.single.Runner.attempt", None)  # no run is made
+    monkeypatch.setattr("whippletree.sweeps.single.Runner.attempt", None)  # no run is made
     with pytest.raises(wt.ModelError) as refused:
         wt.sweep(pendulum, parameters, 1.0)
     assert told in str(refused.value)
@@ -525,7 +525,7 @@ def test_an_interrupted_sweep_goes_on(pendulum, whole, tmp_path, monkeypatch):
     assert resumed.dataset.identical(whole.dataset)
     assert wt.Sweep.load(path).dataset.identical(whole.dataset)
     assert [p.name for p in tmp_path.iterdir()] == ["s.nc"]
-    monkeypatch.setattr("whippletree.cluster.single.Runner.attempt", None)
+    monkeypatch.setattr("whippletree.sweeps.single.Runner.attempt", None)
     assert wt.sweep(pendulum, VALUES, 0.5, output=path, resume=True).dataset.identical(whole.dataset)
 
 

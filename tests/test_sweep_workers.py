@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.cluster import dask_cluster, local, sweep
+from whippletree.sweeps import dask_cluster, local, sweep
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = MODELS / "pendulum.toml"

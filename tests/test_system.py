@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.kernels.lanes import entry
-from whippletree.kernels.layout import Arrays, lengths
+from whippletree.compiler.lanes import entry
 from whippletree.kernels.unpack import unpack
+from whippletree.layout.system import Arrays, lengths
 from whippletree.model import Visual
-from whippletree.system.frames import in_plane_axes
+from whippletree.system.joint_frames import in_plane_axes
 
 MODELS = Path(__file__).parent.parent / "models"
 BODY = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}

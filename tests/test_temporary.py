@@ -10,7 +10,7 @@ import pytest
 
 import whippletree as wt
 from whippletree.errors import ModelError, ModelWarning
-from whippletree.reproduce.problems import case, docking, docking_start
+from whippletree_lab.reproduce.problems import case, docking, docking_start
 
 MODELS = Path(__file__).parent.parent / "models"
 

@@ -7,9 +7,9 @@ import pytest
 
 import whippletree as wt
 from loop_zoo import leg_model
-from whippletree.bench import families
-from whippletree.result.topology import topology_figure
-from whippletree.result.topology_layout import MOST_BRANCHES, MOST_DRAWN, layout, shortened
+from whippletree.result.pictures.topology import topology_figure
+from whippletree.result.pictures.topology_layout import MOST_BRANCHES, MOST_DRAWN, layout, shortened
+from whippletree_lab.bench import families
 
 FOUR_BAR = Path(__file__).parent.parent / "models" / "four_bar.toml"
 

@@ -6,10 +6,10 @@ import pytest
 import loop_zoo as zoo
 import whippletree as wt
 from whippletree import files
-from whippletree.dynamics import reduction
-from whippletree.dynamics.loads import signals
-from whippletree.reproduce import loop_problems
+from whippletree.dynamics.loads.applied import signals
+from whippletree.dynamics.reduction import passes as reduction
 from whippletree.system.topology import find_topology
+from whippletree_lab.reproduce import loop_problems
 
 MADE = {
     "five_bar": loop_problems.five_bar_model,

@@ -9,12 +9,12 @@ from numba import njit
 
 from adversary import draw
 from extended_reference import solve
-from whippletree.dynamics.equations import Equations
-from whippletree.dynamics.loads import tiled_signals
-from whippletree.kernels.compare import larger, smaller
-from whippletree.kernels.lanes import OPTIONS, get, put
-from whippletree.kernels.trig import sincos
-from whippletree.kernels.twice import room
+from whippletree.algebra.compare import larger, smaller
+from whippletree.algebra.trig import sincos
+from whippletree.compiler.lanes import OPTIONS, get, put
+from whippletree.compiler.twice import room
+from whippletree.dynamics.accuracy.equations import Equations
+from whippletree.dynamics.loads.applied import tiled_signals
 
 UNIT = 2.0**-104  # a few units in the last place of 106 bits
 COUNT = 300

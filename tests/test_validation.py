@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from whippletree.reproduce import comparison, validation
-from whippletree.reproduce.checks import Outcome
-from whippletree.reproduce.page import Page
+from whippletree_lab.reproduce import comparison, validation
+from whippletree_lab.reproduce.checks import Outcome
+from whippletree_lab.reproduce.page import Page
 
 
 @pytest.mark.parametrize("name", validation.CASES)

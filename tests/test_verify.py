@@ -9,9 +9,9 @@ import pytest
 import whippletree as wt
 from whippletree.analysis import verify as room
 from whippletree.analysis.random_states import random_states
-from whippletree.bench.loop_families import ladder
-from whippletree.dynamics.constraint_rows import rows_of
+from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.errors import ModelError, SimulationError
+from whippletree_lab.bench.loop_families import ladder
 
 MODELS = Path(__file__).parent.parent / "models"
 

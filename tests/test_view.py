@@ -16,14 +16,16 @@ from whippletree.errors import MissingExtra, ModelWarning
 from whippletree.model import Visual
 from whippletree.model.pose import Pose, quaternion_from_matrix
 from whippletree.result.records import Occurrence
-from whippletree.view import collada, meshes, server
+from whippletree.view import server
 from whippletree.view.camera import FIELD, view_of
 from whippletree.view.channels import happenings
 from whippletree.view.export import write_page, write_picture
 from whippletree.view.flexible import neighbours
+from whippletree.view.meshes import collada
+from whippletree.view.meshes import read as meshes
+from whippletree.view.meshes.solids import UNITS
 from whippletree.view.pieces import COLORS, pieces_of, usual_length
 from whippletree.view.poses import Poses, from_z, quaternions
-from whippletree.view.solids import UNITS
 from whippletree.view.track import Track
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'whippletree[view]'")
@@ -321,7 +323,8 @@ def command(*words):
 def test_the_command_refuses_what_it_cannot_show(tmp_path, run):
     from typer.testing import CliRunner
 
-    from whippletree import cli, cli_results
+    from whippletree.cli import app as cli
+    from whippletree.cli import results as cli_results
 
     assert cli_results.app is cli.app
     (tmp_path / "text.nc").write_text("no result")

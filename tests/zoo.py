@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from whippletree.model import JOINT_KINDS, Model, Pose
-from whippletree.reproduce.problems import chain3d, floating_tree, puma560, rod_chain
+from whippletree_lab.reproduce.problems import chain3d, floating_tree, puma560, rod_chain
 
 MOVING = tuple(kind for kind in JOINT_KINDS if kind != "fixed")
 PRINCIPAL = ("x", "y", "z", "-x", "-y", "-z")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from whippletree.gallery import Motion, gallery
 from whippletree.result.deformation import exaggerated
-from whippletree.result.gif import palette, write_gif
+from whippletree.result.pictures.gif import palette, write_gif
 
 DOCS = Path(__file__).parents[1]
 PICTURES = DOCS / "images" / "gallery"

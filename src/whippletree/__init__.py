@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from .analysis.mobility import mobility
     from .analysis.reactions import reactions
     from .analysis.verify import verify
-    from .cluster.mpi import simulate_on_ranks
-    from .cluster.study import Sweep
-    from .cluster.sweep import sweep
-    from .dynamics.certificate import Certificate
-    from .dynamics.choose import ALGORITHMS
+    from .compiler.lanes import LANES
+    from .dynamics.accuracy.certificate import Certificate
+    from .dynamics.auto.choose import ALGORITHMS
     from .dynamics.functions import (
         applied_force,
         bias_force,
@@ -36,16 +34,18 @@ if TYPE_CHECKING:
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.assemble import assemble
-    from .integrate.events import Event
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
+    from .integrate.run.events import Event
     from .integrate.simulate import INTEGRATORS, simulate
-    from .kernels.lanes import LANES
     from .model import Limits, Model, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
     from .modes import Modes, beam, nastran, solid, structure
+    from .mpi.ranks import simulate_on_ranks
     from .realtime.live import live
     from .result.result import Result, load_result
+    from .sweeps.study import Sweep
+    from .sweeps.sweep import sweep
     from .system.system import System
 
 _HOME = {
@@ -55,11 +55,9 @@ _HOME = {
     "analysis.mobility": ("mobility",),
     "analysis.reactions": ("reactions",),
     "analysis.verify": ("verify",),
-    "cluster.mpi": ("simulate_on_ranks",),
-    "cluster.study": ("Sweep",),
-    "cluster.sweep": ("sweep",),
-    "dynamics.certificate": ("Certificate",),
-    "dynamics.choose": ("ALGORITHMS",),
+    "compiler.lanes": ("LANES",),
+    "dynamics.accuracy.certificate": ("Certificate",),
+    "dynamics.auto.choose": ("ALGORITHMS",),
     "dynamics.functions": (
         "applied_force", "bias_force", "forward_dynamics", "inverse_dynamics",
         "mass_factors", "mass_matrix", "mass_matrix_inverse", "solve_mass",
@@ -68,16 +66,18 @@ _HOME = {
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
     "integrate.assemble": ("assemble",),
-    "integrate.events": ("Event",),
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
+    "integrate.run.events": ("Event",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
-    "kernels.lanes": ("LANES",),
     "model": ("Limits", "Model", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
     "modes": ("Modes", "beam", "nastran", "solid", "structure"),
+    "mpi.ranks": ("simulate_on_ranks",),
     "realtime.live": ("live",),
     "result.result": ("Result", "load_result"),
+    "sweeps.study": ("Sweep",),
+    "sweeps.sweep": ("sweep",),
     "system.system": ("System",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}

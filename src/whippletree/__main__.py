@@ -1,5 +1,5 @@
 """``python -m whippletree`` is the command ``whippletree``."""
 
-from .cli import main
+from .cli.app import main
 
 main()

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import calibrate, predict
-from ..dynamics.choose import ALGORITHMS, ONE, able_to_solve, beyond, decide, reason
+from ..dynamics.auto import calibrate
+from ..dynamics.auto import cost_model as predict
+from ..dynamics.auto.choose import ALGORITHMS, ONE, able_to_solve, beyond, decide, reason
+from ..dynamics.auto.tree_operations import of_kinematics
 from ..dynamics.functions import forward_dynamics
-from ..dynamics.tree_operations import of_kinematics
 from ..errors import WhippletreeError
 from ..system.system import System
 from .loop_words import survey

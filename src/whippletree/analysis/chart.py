@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from ..dynamics.consistent import motions_left
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraints.consistency import motions_left
+from ..dynamics.constraints.jacobian import rows_of
 from ..errors import ModelError, SimulationError
 from ..integrate.motion import advance
 from ..system.system import System

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.consistent import motions_left
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraints.consistency import motions_left
+from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.functions import bias_force
 from ..errors import ModelError, SimulationError
 from ..integrate.assemble import closed_pose

@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.functions import forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
-from ..dynamics.loads import given_accelerations
+from ..dynamics.loads.applied import given_accelerations
 from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.live_rows import columns_of
-from ..kernels.constraint_layout import COUPLE
+from ..dynamics.constraints.live_rows import columns_of
+from ..layout.constraints import COUPLE
 from ..system.system import System
 
 

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics import reduction
-from ..dynamics.constraint_rows import ConstraintRows, rows_of
+from ..dynamics.auto.loop_operations import of_multipliers, of_nullspace, of_reduction
+from ..dynamics.constraints.jacobian import ConstraintRows, rows_of
+from ..dynamics.constraints.live_rows import live_rows, loop_geometry
+from ..dynamics.constraints.nullspace import rank_tolerance, scaled_rows
 from ..dynamics.inputs import one_state
-from ..dynamics.live_rows import live_rows, loop_geometry
-from ..dynamics.loads import given_motion, signals
-from ..dynamics.nullspace import rank_tolerance, scaled_rows
-from ..dynamics.operations import of_multipliers, of_nullspace, of_reduction
-from ..dynamics.reduction_layout import Plan
-from ..dynamics.reduction_plan import make_plan
+from ..dynamics.loads.applied import given_motion, signals
+from ..dynamics.reduction import passes as reduction
+from ..dynamics.reduction.plan import make_plan
+from ..dynamics.reduction.program import Plan
 from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance
-from ..system.frames import joint_frame
+from ..system.joint_frames import joint_frame
 from ..system.system import System, require_system
 from .loop_paths import Paths
 from .point import freedoms_of

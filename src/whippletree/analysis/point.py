@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.inputs import one_state
-from ..dynamics.loads import given_motion
+from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError
 from ..result.columns import joint_quantity
 from ..system.system import System

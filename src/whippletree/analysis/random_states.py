@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..dynamics.conditioning import singular
+from ..dynamics.accuracy.conditioning import singular
 from ..errors import ModelError
 from ..integrate.assemble import assemble
 from ..integrate.motion import advance

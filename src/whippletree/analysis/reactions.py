@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.constraint_forces import Held, motion_force, multipliers_of
+from ..dynamics.constraints.forces import Held, motion_force, multipliers_of
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import require_finite, states
-from ..dynamics.joint_loads import Load, joint_loads
-from ..dynamics.open_loads import open_loads
+from ..dynamics.loads.indeterminate import open_loads
+from ..dynamics.loads.joints import Load, joint_loads
 from ..errors import ModelError, nearest
 from ..model.forces import Motion
 from ..system.system import System

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.consistent import motions_left
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraints.consistency import motions_left
+from ..dynamics.constraints.jacobian import rows_of
 from ..result.columns import column_names
 from ..system.system import System
 from .eigen import Eigenmodes

@@ -1,9 +1,9 @@
 """A system under cross-examination: every algorithm that can solve it, and laws that hold whoever solves it.
 
 Algorithms are compared in the largest acceleration of a state. Two may differ by the sum of the bounds that their
-certificates give (dynamics/certificate.py), and by no more; laws are held to a rounding for each unit of conditioning
-of [M C'; C 0], which is reported beside. Half of the states are the hardest of twice as many: those nearest to a
-singular pose; and a third of them are fast.
+certificates give (dynamics/accuracy/certificate.py), and by no more; laws are held to a rounding for each unit of
+conditioning of [M C'; C 0], which is reported beside. Half of the states are the hardest of twice as many: those
+nearest to a singular pose; and a third of them are fast.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.choose import able_to_solve
-from ..dynamics.conditioning import DENSE, conditioning, singular
-from ..dynamics.constraint_forces import multipliers_of
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.accuracy.conditioning import DENSE, conditioning, singular
+from ..dynamics.accuracy.trust import promised
+from ..dynamics.auto.choose import able_to_solve
+from ..dynamics.constraints.forces import multipliers_of
+from ..dynamics.constraints.jacobian import rows_of
+from ..dynamics.constraints.nullspace import scaled_rows
 from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.inputs import body_of
 from ..dynamics.kinematics import energy
-from ..dynamics.loads import loads
-from ..dynamics.nullspace import scaled_rows
-from ..dynamics.trust import promised
+from ..dynamics.loads.applied import loads
 from ..errors import ModelError, SimulationError
 from ..integrate.simulate import A_RUN, simulate
 from ..model import GROUND

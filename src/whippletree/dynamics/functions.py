@@ -15,15 +15,19 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, SimulationError
 from ..system.system import System, require_system
-from . import articulated, composite, divide, newton_euler, operators, reduction, subchains
-from .actuation import joint_forces
-from .certificate import Certificate, Problem
-from .choose import ALGORITHMS, able_to_solve, choose, make_quick, require_algorithm_name, use_of
-from .division import without_mass
-from .evaluate import evaluate, of_copies, quick
+from .accuracy.certificate import Certificate, Problem
+from .accuracy.trust import BEGUN, Solved, certified, loss_limit, scale_of, trusted
+from .auto.choose import ALGORITHMS, able_to_solve, choose, make_quick, require_algorithm_name, use_of
+from .constraints.actuation import joint_forces
+from .dispatch import evaluate, of_copies, quick
+from .divide import algorithm as divide
+from .divide.memory import without_mass
 from .inputs import require_finite, states, with_wrenches
-from .loads import loads, tiled_signals
-from .trust import BEGUN, Solved, certified, loss_limit, scale_of, trusted
+from .loads.applied import loads, tiled_signals
+from .reduction import passes as reduction
+from .subchains import algorithm as subchains
+from .tree import articulated, composite, newton_euler
+from .tree import innovations as operators
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 SPIN = 0.1  # of the largest u^2: errors of runs are relative to no less

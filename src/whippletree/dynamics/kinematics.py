@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from ..kernels.survey import survey, survey_rows, survey_workspace
+from ..kernels.body_kinematics import survey, survey_rows, survey_workspace
 from ..system.system import System, require_system
-from .evaluate import evaluate
+from .dispatch import evaluate
 from .inputs import states
-from .loads import loads
+from .loads.applied import loads
 
 
 class Kinematics:

@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import ModelError
 from ..model import Flexible
 from ..modes import Modes, Structure, beam, structure
-from ..modes.npz import LARGEST, arrays, from_arrays, to_bytes
+from ..modes.readers.npz import LARGEST, arrays, from_arrays, to_bytes
 
 
 def arguments_of(*functions: Callable[..., Any]) -> dict[str, bool]:

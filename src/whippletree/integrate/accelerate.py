@@ -14,25 +14,28 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..dynamics import articulated, composite, multipliers, reduction, shared_rows
-from ..dynamics.lending import lend
-from ..dynamics.live_rows import live_rows
-from ..dynamics.newton_euler import balance
-from ..dynamics.reduction_layout import Plan, pack_plan, unpack_plan
-from ..dynamics.sweep_work import take_work, work_rows
-from ..kernels.blocks import ALWAYS, make_memory
-from ..kernels.force_layout import MOTION
+from ..algebra.spatial import load3, load6, mul_rigid, store6, sub
+from ..compiler.function_pointers import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
+from ..compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
+from ..dynamics.constraints import multipliers
+from ..dynamics.constraints.live_rows import live_rows
+from ..dynamics.constraints.massless import lend
+from ..dynamics.divide import shared_rows
+from ..dynamics.reduction import passes as reduction
+from ..dynamics.reduction.program import Plan, pack_plan, unpack_plan
+from ..dynamics.tree import articulated, composite
+from ..dynamics.tree.newton_euler import balance
+from ..dynamics.tree.workspace import take_work, work_rows
+from ..kernels.blocks import make_memory
 from ..kernels.forces import apply_forces, spread_given
 from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
-from ..kernels.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ..kernels.layout import DIVISION, MODAL_MOTION
 from ..kernels.manifold import coordinate_rates
-from ..kernels.outside import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
 from ..kernels.signals import evaluate_signals
-from ..kernels.spatial import load3, load6, mul_rigid, store6, sub
 from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
+from ..layout.forces import MOTION
+from ..layout.system import DIVISION, MODAL_MOTION
 from ..system.system import System
-from .samples import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
+from .run.evaluations import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
 from .stabilize import PROJECTION, Stabilization, stabilized
 
 ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
@@ -70,7 +73,7 @@ class Parts(NamedTuple):
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
     health: Any  # (1)      how well the plan of reduction serves
-    sample: Any  # (2 + nq + 2 nu)  loss of digits, t, q, u and u' of an evaluation that is looked at, see samples.py
+    sample: Any  # (2 + nq + 2 nu)  loss of digits, t, q, u and u' of an evaluation: evaluations.py
 
 
 def mechanism_memory(

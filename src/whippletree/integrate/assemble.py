@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.consistent import (
+from ..dynamics.constraints.consistency import (
     START,
     motions_left,
     named_gaps,
@@ -23,9 +23,9 @@ from ..dynamics.consistent import (
     require_consistent,
     speed_scale,
 )
-from ..dynamics.constraint_rows import rows_of
+from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.inputs import one_state
-from ..dynamics.loads import given_motion
+from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError
 from ..model.constraints import Relative, Speed
 from ..system.system import System, require_system

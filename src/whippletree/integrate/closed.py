@@ -3,31 +3,37 @@
 Paper    of the way back onto constraints: [hairer1996] sec. VII.2, the projection method, eqs (2.13)-(2.14): position,
          then velocity, to the nearest state in the metric of M.
 Symbols  g = 0, C u = given as in kernels/constraints.py.
-Differs  the multipliers of the projection come from the same factors as those of motion, dynamics/multipliers.py, so
-         redundant rows need no care. Positions are judged as they are; speeds only once loops are closed, where rows
-         that the open loop made independent are redundant again and do not lock it, unless rows are independent
-         by far more than the loop is open. By reduction, C move = -g of least
-         kinetic energy is motion from rest without forces. A division has no factors: there the responses to loads do.
+Differs  the multipliers of the projection come from the same factors as those of motion,
+         dynamics/constraints/multipliers.py, so redundant rows need no care. Positions are judged as they are; speeds
+         only once loops are closed, where rows that the open loop made independent are redundant again and do not lock
+         it, unless rows are independent by far more than the loop is open. By reduction, C move = -g of least kinetic
+         energy is motion from rest without forces. A division has no factors: there the responses to loads do.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics import articulated, divided_loops, lending, multipliers, reduction, reduction_loads, shared_rows
-from ..dynamics.division_options import is_division
-from ..dynamics.swift import BEYOND
-from ..kernels.constraint_layout import BLADE, COUPLE, ROLL, SPEEDS
+from ..algebra.spatial import axpy, load6, store6
+from ..compiler.function_pointers import MOTION_CALL, address_of, numbers_at, rows_at
+from ..compiler.lanes import get, inline, kernel, put, take, view
+from ..dynamics.accuracy.fast_motion import BEYOND
+from ..dynamics.constraints import massless as lending
+from ..dynamics.constraints import multipliers
+from ..dynamics.divide import loops as divided_loops
+from ..dynamics.divide import shared_rows
+from ..dynamics.divide.options import is_division
+from ..dynamics.reduction import passes as reduction
+from ..dynamics.reduction import reactions as reduction_loads
+from ..dynamics.tree import articulated
 from ..kernels.constraints import constrain, ends_of_row
 from ..kernels.kinematics import place_and_move
-from ..kernels.lanes import get, inline, kernel, put, take, view
-from ..kernels.layout import FACTORS
 from ..kernels.manifold import advance
-from ..kernels.outside import MOTION_CALL, address_of, numbers_at, rows_at
 from ..kernels.signals import evaluate_signals
-from ..kernels.spatial import axpy, load6, store6
+from ..layout.constraints import BLADE, COUPLE, ROLL, SPEEDS
+from ..layout.system import FACTORS
 from .accelerate import TREES, Mechanism, accelerate_here, open_all, open_parts, open_plan
-from .samples import is_wanted, is_wanted_anyway, take_loss
+from .run.evaluations import is_wanted, is_wanted_anyway, take_loss
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
 FULLY = 2.0  # in place of Constraints.closes: as far as rounding lets it

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.force_layout import BALL, FRAMES, MOTOR, NUMBERS
+from ..compiler.lanes import entry
 from ..kernels.forces import motor_law, passive_law, signal
-from ..kernels.lanes import entry
 from ..kernels.signals import evaluate_signals
 from ..kernels.unpack import unpack_forces
-from .task import Task
+from ..layout.forces import BALL, FRAMES, MOTOR, NUMBERS
+from .run.task import Task
 
 
 @entry

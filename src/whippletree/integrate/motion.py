@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.evaluate import evaluate
+from ..compiler.lanes import entry, scratch, take
+from ..dynamics.dispatch import evaluate
 from ..dynamics.inputs import states
 from ..kernels import manifold
 from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
-from ..kernels.lanes import entry, scratch, take
 from ..kernels.unpack import unpack
 from ..model.check import number
 from ..system.system import System, require_system

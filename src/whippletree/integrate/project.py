@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.constraint_rows import rows_of
-from ..kernels.lanes import entry, inline, view
-from ..kernels.outside import address_of, call_solver
+from ..compiler.function_pointers import address_of, call_solver
+from ..compiler.lanes import entry, inline, view
+from ..dynamics.constraints.jacobian import rows_of
 from ..system.system import System
 from .accelerate import make_mechanism, mechanism_memory, open_scratch
 from .closed import closed

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.choose import choose
-from ..dynamics.consistent import require_consistent
-from ..dynamics.evaluate import spread
+from ..compiler.lanes import LANES
+from ..dynamics.auto.choose import choose
+from ..dynamics.constraints.consistency import require_consistent
+from ..dynamics.dispatch import spread
 from ..dynamics.inputs import body_of, require_finite, states
-from ..dynamics.loads import given_motion
+from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError, SimulationError
-from ..kernels.lanes import LANES
 from ..model.check import known, number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System, require_system
 from . import rollout_kernel as compiled
 from .closed import code_of, code_of_lanes
-from .contradiction import contradiction_at
 from .names import require_integrator
+from .run.contradiction import contradiction_at
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard

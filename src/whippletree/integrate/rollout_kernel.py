@@ -6,14 +6,14 @@ of each step, and writes its lanes where they belong: nothing is copied afterwar
 
 from typing import Any, NamedTuple
 
+from ..compiler.function_pointers import call_policy, read_lane, write_lane
+from ..compiler.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
 from ..kernels.blocks import states_per_block
-from ..kernels.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
-from ..kernels.outside import call_policy, read_lane, write_lane
 from ..kernels.unpack import unpack
 from ..system.system import System
-from . import euler, rk4
 from .accelerate import impose, make_mechanism, mechanism_memory, open_plan
 from .closed import LOST
+from .methods import euler, rk4
 from .project import close
 
 METHODS = {"rk4": 0, "euler": 1}

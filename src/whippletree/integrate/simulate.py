@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.certificate import Unreliable
-from ..dynamics.choose import ALGORITHMS, choose, require_algorithm_name
-from ..dynamics.division_options import is_division
-from ..dynamics.evaluate import BENT
+from ..dynamics.accuracy.certificate import Unreliable
+from ..dynamics.auto.choose import ALGORITHMS, choose, require_algorithm_name
+from ..dynamics.auto.cost_model import Use
+from ..dynamics.dispatch import BENT
+from ..dynamics.divide.options import is_division
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
-from ..dynamics.loads import given_motion
-from ..dynamics.predict import Use
+from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model.check import number
@@ -29,24 +29,25 @@ from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces, raised_in
 from ..system.system import System, require_system
-from . import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods, subchain_run
 from .accelerate import LOOPS, TREES
-from .accuracy import Accuracy
 from .assemble import consistent_start, locked
-from .checkpoint import Checkpoint, settings_of
-from .cross_check import CrossCheck
-from .events import Event, checked_events
-from .friction import free_to_slip
+from .contacts.friction import free_to_slip
+from .contacts.run import Switching
+from .methods import cvode, dop853, dopri5, euler, generalized_alpha, rk4, scipy_methods
 from .names import require_integrator
-from .passages import starts_singular
 from .quasi_static import quasi_static_system
-from .rows import accelerations_of, rows_of, samples_of, settle_rows, settle_start
+from .run import subchains as subchain_run
+from .run.accuracy import Accuracy
+from .run.checkpoint import Checkpoint, settings_of
+from .run.cross_check import CrossCheck
+from .run.events import Event, checked_events
+from .run.output_samples import accelerations_of, rows_of, samples_of, settle_rows, settle_start
+from .run.passages import starts_singular
+from .run.strain import StrainWatch
+from .run.task import Failure, Task, make_task
+from .run.times import ATOL, RTOL, check_tolerances, output_times, positive
+from .run.watch import Watch
 from .stabilize import PROJECTION, make_stabilization, require_multipliers
-from .strain import StrainWatch
-from .task import Failure, Task, make_task
-from .temporary import Switching
-from .times import ATOL, RTOL, check_tolerances, output_times, positive
-from .watch import Watch
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.constraint_layout import STABILIZED
+from ..layout.constraints import STABILIZED
 from ..model.check import known, number
 from ..system.system import System
 

@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from .compare import exceeds
-from .lanes import INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
-from .layout import ADDRESS, PLACING, UNIT
-
-ALWAYS = INNER | {"forceinline": True}
+from ..algebra.compare import exceeds
+from ..compiler.lanes import ALWAYS, INNER, LANES, LINE, aligned, get, inline, lane_sum, take, view
+from ..layout.system import ADDRESS, PLACING, UNIT
 
 
 class Block(NamedTuple):

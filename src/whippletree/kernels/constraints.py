@@ -10,7 +10,13 @@ its displacement says what the angle must be, so that no turn is ever counted.
 
 import math
 
-from .constraint_layout import (
+from ..algebra.places import place_on, velocity_at
+from ..algebra.rotation import column
+from ..algebra.spatial import dot, dot3, join, load3, load6, neg3, scale, scale3, sub3, sub_scaled
+from ..algebra.trig import sincos
+from ..compiler.function_pointers import ALONG, call_flexible
+from ..compiler.lanes import get, inline, kernel, put, view
+from ..layout.constraints import (
     BLADE,
     COUPLE,
     DISTANCE,
@@ -30,27 +36,10 @@ from .constraint_layout import (
     TURN_AXIS,
     TURN_UNIVERSAL,
 )
-from .force_layout import TINY
-from .lanes import get, inline, kernel, put, view
-from .layout import FLEXIBLE
-from .meeting import acceleration_at, force_at, meet, put_row, put_shift_row, put_turn_row, turning
-from .outside import ALONG, call_flexible
-from .places import place_on, velocity_at
+from ..layout.forces import TINY
+from ..layout.system import FLEXIBLE
+from .relative_kinematics import acceleration_at, force_at, meet, put_row, put_shift_row, put_turn_row, turning
 from .rolling import blade_row, roll_rows
-from .rotation import column
-from .spatial import (
-    dot,
-    dot3,
-    join,
-    load3,
-    load6,
-    neg3,
-    scale,
-    scale3,
-    sub3,
-    sub_scaled,
-)
-from .trig import sincos
 
 
 @inline

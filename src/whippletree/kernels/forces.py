@@ -7,31 +7,9 @@ Formulas: docs/guides/forces.md.
 
 import math
 
-from .blocks import states_per_block
-from .compare import larger, smaller
-from .cut_joints import beyond, meet_freedom, push_along
-from .force_layout import (
-    BALL,
-    BUSHING,
-    CUSTOM,
-    CUT_MOTOR,
-    CUT_PASSIVE,
-    DRAG,
-    FRAMES,
-    MIDDLE,
-    MOTION,
-    MOTOR,
-    NUMBERS,
-    ROW,
-    SPRING,
-    TINY,
-    UNMEASURED,
-    WRENCH,
-)
-from .lanes import get, inline, kernel, put
-from .outside import call_force, read_lane, write_lane
-from .places import place_on, push, velocity_at
-from .spatial import (
+from ..algebra.compare import larger, smaller
+from ..algebra.places import place_on, push, velocity_at
+from ..algebra.spatial import (
     add,
     add3,
     angular,
@@ -52,6 +30,28 @@ from .spatial import (
     sub3,
     transpose,
 )
+from ..compiler.function_pointers import call_force, read_lane, write_lane
+from ..compiler.lanes import get, inline, kernel, put
+from ..joints.closing import beyond, meet_freedom, push_along
+from ..layout.forces import (
+    BALL,
+    BUSHING,
+    CUSTOM,
+    CUT_MOTOR,
+    CUT_PASSIVE,
+    DRAG,
+    FRAMES,
+    MIDDLE,
+    MOTION,
+    MOTOR,
+    NUMBERS,
+    ROW,
+    SPRING,
+    TINY,
+    UNMEASURED,
+    WRENCH,
+)
+from .blocks import states_per_block
 
 
 @inline

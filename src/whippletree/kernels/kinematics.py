@@ -7,12 +7,8 @@ parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is
 
 from typing import Any, NamedTuple
 
-from .joints import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
-from .lanes import get, inline, kernel, put, take, view
-from .layout import KIND, MODAL_MOTION
-from .outside import call_placing
-from .rotation import column, turn_z
-from .spatial import (
+from ..algebra.rotation import column, turn_z
+from ..algebra.spatial import (
     add,
     add3,
     axpy,
@@ -28,7 +24,11 @@ from .spatial import (
     store6,
     store9,
 )
-from .trig import sincos_all
+from ..algebra.trig import sincos_all
+from ..compiler.function_pointers import call_placing
+from ..compiler.lanes import get, inline, kernel, put, take, view
+from ..joints.formulas import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
+from ..layout.system import KIND, MODAL_MOTION
 
 
 class Kinematics(NamedTuple):

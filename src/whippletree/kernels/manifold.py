@@ -2,11 +2,11 @@
 
 import math
 
-from .joints import FREE, SPHERICAL, load_quaternion
-from .lanes import get, inline, kernel, put
-from .rotation import matrix, normalize, quaternion_product
-from .spatial import add3, axpy3, cross, mul33, scale3
-from .trig import sincos
+from ..algebra.rotation import matrix, normalize, quaternion_product
+from ..algebra.spatial import add3, axpy3, cross, mul33, scale3
+from ..algebra.trig import sincos
+from ..compiler.lanes import get, inline, kernel, put
+from ..joints.formulas import FREE, SPHERICAL, load_quaternion
 
 SMALL = 1e-60  # keeps the angle off zero; far below rounding for any angle that matters
 

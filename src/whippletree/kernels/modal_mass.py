@@ -8,11 +8,8 @@ moves in the frame A in which the modes are given: A moves against B by its colu
 Symbols   D derivative of a place by eta; W where the scratch of a body starts, in what Kinematics keeps
 """
 
-from .kinematics import turn_inertia
-from .lanes import get, inline, put, view_integers
-from .modal_layout import MANY
-from .several import at_once, get_constants, get_some, put_some, sum_some
-from .spatial import (
+from ..algebra.several import at_once, get_constants, get_some, put_some, sum_some
+from ..algebra.spatial import (
     add,
     add3,
     angular,
@@ -38,6 +35,9 @@ from .spatial import (
     scale3,
     sub,
 )
+from ..compiler.lanes import get, inline, put, view_integers
+from ..layout.modes import MANY
+from .kinematics import turn_inertia
 
 
 @inline

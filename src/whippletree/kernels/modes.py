@@ -10,27 +10,9 @@ Of a ruthless body the modal mass is constant and its forces have no eta and no 
 nodes move by columns that are constant in B, about where the node is.
 """
 
-from .kinematics import place_inertia, turn_inertia
-from .lanes import get, inline, put
-from .matrix6 import force_from
-from .modal_layout import CARRIED, MANY, SECOND, VARIES
-from .modal_mass import (
-    add_lumps,
-    along_points,
-    carried_frame,
-    carry_forces,
-    carry_mass,
-    cayley,
-    column_of_node,
-    contract,
-    mass_of_points,
-    motion_column,
-    move_points,
-    place_of_node,
-    turn_rate,
-)
-from .several import next_line
-from .spatial import (
+from ..algebra.matrix6 import force_from
+from ..algebra.several import next_line
+from ..algebra.spatial import (
     add,
     add3,
     angular,
@@ -54,6 +36,24 @@ from .spatial import (
     store3,
     store6,
     store9,
+)
+from ..compiler.lanes import get, inline, put
+from ..layout.modes import CARRIED, MANY, SECOND, VARIES
+from .kinematics import place_inertia, turn_inertia
+from .modal_mass import (
+    add_lumps,
+    along_points,
+    carried_frame,
+    carry_forces,
+    carry_mass,
+    cayley,
+    column_of_node,
+    contract,
+    mass_of_points,
+    motion_column,
+    move_points,
+    place_of_node,
+    turn_rate,
 )
 from .unpack import constants_of
 

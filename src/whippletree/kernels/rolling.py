@@ -16,8 +16,10 @@ through zero keeps its e within a step; where it ends, the run begins anew with 
 
 import math
 
-from .compare import larger, smaller
-from .constraint_layout import (
+from ..algebra.compare import larger, smaller
+from ..algebra.spatial import add3, cross, dot3, load3, mul33, scale3, sub3
+from ..compiler.lanes import inline, kernel
+from ..layout.constraints import (
     FIRST,
     LENGTH,
     LINE,
@@ -31,10 +33,8 @@ from .constraint_layout import (
     SPHERE,
     TOWARD,
 )
-from .force_layout import TINY
-from .lanes import inline, kernel
-from .meeting import force_at, meet, put_row, put_shift_row, put_turn_row, turning
-from .spatial import add3, cross, dot3, load3, mul33, scale3, sub3
+from ..layout.forces import TINY
+from .relative_kinematics import force_at, meet, put_row, put_shift_row, put_turn_row, turning
 
 SLOW = 1e-12  # m/s: where something begins to slide, the direction is the one that is given
 

@@ -2,7 +2,7 @@
 
 import math
 
-from .lanes import inline, put
+from ..compiler.lanes import inline, put
 
 
 @inline

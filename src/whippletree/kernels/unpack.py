@@ -1,15 +1,15 @@
-"""What layout.py, force_layout.py, constraint_layout.py and modal_layout.py pack, as kernels read it: views of it.
+"""What the files of layout/ pack, as kernels read it: views of it.
 
 They stand apart because a System is made, checked and shown without a compiler: those files load none.
 """
 
-from .constraint_layout import NUMBERS as CONSTRAINT_NUMBERS
-from .constraint_layout import SLIDES, Constraints, Rows
-from .force_layout import NUMBERS as FORCE_NUMBERS
-from .force_layout import Forces
-from .lanes import get, inline, take, view_integers
-from .layout import COUNTS, FLEXIBLE, Arrays
-from .modal_layout import VARIES, Constants, Modal
+from ..compiler.lanes import get, inline, take, view_integers
+from ..layout.constraints import NUMBERS as CONSTRAINT_NUMBERS
+from ..layout.constraints import SLIDES, Constraints, Rows
+from ..layout.forces import NUMBERS as FORCE_NUMBERS
+from ..layout.forces import Forces
+from ..layout.modes import VARIES, Constants, Modal
+from ..layout.system import COUNTS, FLEXIBLE, Arrays
 
 
 @inline

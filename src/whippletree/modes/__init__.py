@@ -3,11 +3,11 @@
 SciPy's parts are named in full: they are loaded by whoever first uses one, and most models use none.
 """
 
-from .beam import beam
-from .matrices import structure
+from .beams.beam import beam
 from .modes import FIDELITIES, KINDS, Modes
-from .nastran import nastran
 from .points import Points
+from .readers.matrices import structure
+from .readers.nastran import nastran
 from .solid import solid
 from .structure import Structure
 

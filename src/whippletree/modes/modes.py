@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from . import check
+from .beams.recovery import BeamRecovery
 from .field import MassField
 from .points import Points
-from .recovery import BeamRecovery
 from .report import Report
 
 KINDS = ("cantilever", "free", "craig-bampton")
@@ -150,14 +150,14 @@ class Modes:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays as ``.npz``, for :meth:`load` and for ``file = "..."`` in a model file."""
-        from .npz import save
+        from .readers.npz import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Modes:
         """Modes that :meth:`save` wrote."""
-        from .npz import load
+        from .readers.npz import load
 
         return load(path)
 

@@ -11,8 +11,8 @@ import scipy
 
 from ..errors import MissingExtra, ModelError, nearest
 from . import check
+from .beams.sections import positive
 from .mass import MatrixMass, rigid_motion
-from .sections import positive
 from .solve import compact
 from .structure import Structure
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError
 from . import check
-from .beam_line import BeamLine
+from .beams.line import BeamLine
 from .mass import MatrixMass, NodalMass, PointMass, rigid_motion
 from .modes import Modes
 from .solve import Matrix

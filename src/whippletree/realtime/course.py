@@ -15,18 +15,18 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
-from ..dynamics.choose import choose
+from ..dynamics.auto.choose import choose
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.kinematics import kinematics
-from ..dynamics.loads import given_motion
+from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.accelerate import derivative
 from ..integrate.assemble import consistent_start
-from ..integrate.fixed_step import HEAD, Run
+from ..integrate.contacts.run import Switching
+from ..integrate.methods.fixed_step import HEAD, Run
 from ..integrate.names import require_integrator
+from ..integrate.run.task import Failure, Task, make_task
 from ..integrate.simulate import A_RUN, INTEGRATORS
-from ..integrate.task import Failure, Task, make_task
-from ..integrate.temporary import Switching
 from ..model.check import shown
 from ..result.records import Change
 from ..system.callbacks import function_name, joint_forces, raised_in, user_error

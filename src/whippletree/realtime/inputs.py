@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels import force_layout as layout
+from ..layout import forces as layout
 from ..model import Motion, Relative
 from ..model.constraints import Speed
 from ..system.constraints import motions_of_cuts

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..cluster.python import environment, python
 from ..errors import ModelError, SimulationError
 from ..model import Custom
+from ..sweeps.python import environment, python
 from ..system.system import System
 from .memory import Memory
 

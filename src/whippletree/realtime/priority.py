@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from ..cluster.python import python
+from ..sweeps.python import python
 
 PRIORITY = 10  # of 99 in real time
 BUSY = """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..view.door import same
+from ..view.access_control import same
 from .messages import LONGEST, READS, Catalogue, answer, decode, identity, parse, refusal
 
 STEADY, BURST = 500.0, 500.0  # messages per second, and at once

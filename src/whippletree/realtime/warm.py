@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from ..errors import WhippletreeError
-from ..integrate.temporary import Switching
+from ..integrate.contacts.run import Switching
 from .course import Course
 
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib import resources
 
-from ..dynamics.choose import ALGORITHMS, choose
+from ..dynamics.auto.choose import ALGORITHMS, choose
 from ..system.system import System
 
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}", re.MULTILINE | re.DOTALL)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.constraint_forces import Held, multipliers_of
+from ..dynamics.constraints.forces import Held, multipliers_of
 from ..errors import ModelError
 from .columns import shaped
 

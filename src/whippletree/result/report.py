@@ -17,9 +17,9 @@ from .. import __version__
 from ..files.whole_file import whole_file
 from . import cite
 from .columns import column_names
-from .plot import draw_panels, energy_names, first_names, panels_of, write_figure
+from .pictures.plot import draw_panels, energy_names, first_names, panels_of, write_figure
+from .pictures.topology import topology_figure
 from .result import Result
-from .topology import topology_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

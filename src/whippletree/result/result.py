@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from ..dynamics.constraint_forces import Held
+    from ..dynamics.constraints.forces import Held
     from ..dynamics.kinematics import Kinematics
     from ..system.system import System
 
@@ -197,7 +197,7 @@ class Result:
             return self._reactions.get(owner, np.zeros((len(self), 6)))
         if what in self._joints.get(owner, ()):
             if owner in self.system.cut_joints:
-                from ..dynamics.cut_joints import cut_coordinates, cut_speeds
+                from ..dynamics.constraints.cut_joints import cut_coordinates, cut_speeds
 
                 derive = cut_coordinates if what == "q" else cut_speeds
                 return column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
@@ -239,7 +239,7 @@ class Result:
     @cached_property
     def _loads(self) -> np.ndarray:
         """Load, energy and power of each force, (T, rows, 8)."""
-        from ..dynamics.loads import loads
+        from ..dynamics.loads.applied import loads
 
         return loads(self.system, self.q, self.u, self.t).ledger
 
@@ -341,7 +341,7 @@ class Result:
         ``path`` (.svg, .png or .pdf) writes the picture. Without it the figure is one of pyplot,
         so a notebook shows it. Flexible bodies are drawn deformed ``scale`` times as much as they are.
         """
-        from .plot import plot
+        from .pictures.plot import plot
 
         return plot(self, names, path, scale=scale)
 
@@ -352,7 +352,7 @@ class Result:
 
         ``scale`` is as in :meth:`plot`. ``progress`` is called with the share that is done.
         """
-        from .animation import animate
+        from .pictures.animation import animate
 
         animate(self, path, progress, scale)
 

@@ -17,8 +17,8 @@ from ..system.system import System
 from .records import Change
 
 if TYPE_CHECKING:
-    from ..dynamics.certificate import Problem
-    from ..dynamics.constraint_forces import Held
+    from ..dynamics.accuracy.certificate import Problem
+    from ..dynamics.constraints.forces import Held
     from .result import Result
 
 
@@ -83,7 +83,7 @@ def along(run: Result, function: Callable[[System, slice], np.ndarray]) -> np.nd
 def closure(run: Result) -> np.ndarray:
     """The largest violation of the constraint equations that hold, at all times: of those of velocities alone, in
     velocity."""
-    from ..dynamics.constraint_rows import rows_of
+    from ..dynamics.constraints.jacobian import rows_of
 
     def gap(system: System, rows: slice) -> np.ndarray:
         found, c = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False), system.constraints
@@ -116,7 +116,7 @@ def certificates_along(run: Result) -> np.ndarray:
 
 
 class Samples(NamedTuple):
-    """Evaluations of a run, one for each row: integrate/samples.py."""
+    """Evaluations of a run, one for each row: integrate/run/evaluations.py."""
 
     rows: np.ndarray  # (T, 2 + nq + 2 nu)  loss of digits, or zero; t, q, u, u'
     tau: np.ndarray  # (nu) or (T, nu)  joint forces given beside those of the model
@@ -156,7 +156,7 @@ def held_along(run: Result) -> list[Held]:
 
 def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
     """What a given motion takes: its force, or its power."""
-    from ..dynamics.constraint_forces import motion_force
+    from ..dynamics.constraints.forces import motion_force
 
     pairs = zip(run.spans, run.held, strict=True)
     return np.concatenate([motion_force(s.system, held, run.u[s.rows], force)[power] for s, held in pairs])
@@ -164,7 +164,7 @@ def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
 
 def reactions_along(run: Result) -> dict[str, np.ndarray]:
     """(T, 6) of every joint, coupling and constraint; zero where a constraint is not there."""
-    from ..dynamics.joint_loads import joint_loads
+    from ..dynamics.loads.joints import joint_loads
 
     found: dict[str, np.ndarray] = {}
     for span, held in zip(run.spans, run.held, strict=True):

@@ -12,8 +12,8 @@ from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from ..compiler.function_pointers import ANSWERED, GIVEN
 from ..errors import ModelError, SimulationError
-from ..kernels.outside import ANSWERED, GIVEN
 
 POLICY = "a function policy(t, q, u, tau), which writes tau"
 COMPILED_POLICY = "a function policy(t, q, u, tau) compiled by numba.njit, which writes tau"

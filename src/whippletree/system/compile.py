@@ -12,13 +12,13 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ModelWarning
-from ..kernels.layout import KIND
+from ..layout.system import KIND
 from ..model import JOINT_KINDS, Joint, Model, Pose, check
 from ..model.check_flexible import one_place
 from ..model.forces import Motion
 from ..model.pose import Vector
 from .constraints import ANOTHER_CUT
-from .frames import joint_frame
+from .joint_frames import joint_frame
 from .system import System
 from .topology import Edge, Topology, find_topology, rigid_names
 

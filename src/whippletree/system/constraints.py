@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels import constraint_layout as kernels
-from ..kernels.constraint_layout import SHIFT_X, SHIFT_Y, SHIFT_Z, TURN_ALL, TURN_AXIS, TURN_NONE, TURN_UNIVERSAL
+from ..layout import constraints as kernels
+from ..layout.constraints import SHIFT_X, SHIFT_Y, SHIFT_Z, TURN_ALL, TURN_AXIS, TURN_NONE, TURN_UNIVERSAL
 from ..model import Joint
 from ..model.constraints import (
     Constraint,
@@ -25,7 +25,7 @@ from ..model.constraints import (
 )
 from ..model.forces import Motion
 from ..model.functions import Function
-from .frames import in_plane_axes, put_end, put_joint_ends
+from .joint_frames import in_plane_axes, put_end, put_joint_ends
 
 if TYPE_CHECKING:
     from .system import System

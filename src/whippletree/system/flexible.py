@@ -1,7 +1,7 @@
 """Flexible bodies of a System: the constants of their modes as the numbers that kernels take.
 
 Where a body of constant modal mass has more modes than its frame and nodes can see, its modes are turned into interface
-modes, which they see, and the rest: (B4) of [jain1992], see dynamics/flexible.py.
+modes, which they see, and the rest: (B4) of [jain1992], see dynamics/flexible/elimination.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.modal_layout import CARRIED, LOADED, MANY, PER_BODY, RUTHLESS, SECOND, VARIES, pack_modal, scratch
+from ..layout.modes import CARRIED, LOADED, MANY, PER_BODY, RUTHLESS, SECOND, VARIES, pack_modal, scratch
 from ..modes import Modes
 from ..modes.field import MassField
 
@@ -104,7 +104,7 @@ class SystemFlexible:
 
     def address(self, lanes: int, placing: bool = False) -> int:
         """Of the compiled function that solves flexible bodies, or places them, for one state or in lanes."""
-        from ..dynamics.flexible_calls import address
+        from ..dynamics.flexible.entry import address
 
         return address(lanes, placing)
 
@@ -114,7 +114,7 @@ def _six(J: np.ndarray) -> np.ndarray:
 
 
 def _constants(modes: Modes, nodes: list[str], turned: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """As :class:`whippletree.kernels.modal_layout.Constants`; and T of each node, if there are interface modes.
+    """As :class:`whippletree.layout.modes.Constants`; and T of each node, if there are interface modes.
 
     Not ``turned``: modes stay as they are, because some of them are held.
     """

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels import force_layout as kernels
+from ..layout import forces as kernels
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from ..model.functions import Function, Ramp, Sine, Step
 from .constraints import functions_of, motions_of_cuts
-from .frames import put_end
-from .freedoms import FREEDOMS, cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
+from .joint_dofs import FREEDOMS, cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
+from .joint_frames import put_end
 
 if TYPE_CHECKING:
     from .callbacks import Callback
@@ -35,7 +35,7 @@ class SystemForces:
 
     Attributes
     ----------
-    arrays, packed : the arrays of :class:`whippletree.kernels.force_layout.Forces` by name, and as kernels unpack them.
+    arrays, packed : the arrays of :class:`whippletree.layout.forces.Forces` by name, and as kernels unpack them.
     elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints and for the
         springs, dampers, friction and stops of joints that close loops follow.
     at_cuts : for joints that close loops, rows of the ledger and the freedom each acts in (-1: the spring of a ball).

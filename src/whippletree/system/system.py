@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, NotCompiled, described, nearest
-from ..kernels.layout import pack
+from ..layout.system import pack
 from ..model import JOINT_KINDS, Constraint, Model
 from ..model.check import shown
 from ..model.pose import Vector
@@ -39,7 +39,7 @@ class System:
     flexible : the flexible bodies (see :class:`whippletree.system.flexible.SystemFlexible`); None without any.
     features : what an algorithm must support: ``"trees"``, and ``"flexible"``, ``"loops"``, ``"couplings"`` or
         ``"constraints"`` where there are any; ``"loops of nodes"`` where a loop passes two nodes that hang on one body.
-    arrays : the flat arrays by name (see :class:`whippletree.kernels.layout.Arrays`).
+    arrays : the flat arrays by name (see :class:`whippletree.layout.system.Arrays`).
     packed : the same in one array, as kernels take them.
     forces : the model's forces, compiled (see :class:`whippletree.system.forces.SystemForces`).
     held : constraints that are there, by name: all but those that are temporary, and open when a run begins.

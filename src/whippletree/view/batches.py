@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .meshes import Surfaces
+from .meshes.read import Surfaces
+from .meshes.solids import UNITS, Surface
 from .pieces import Piece
 from .poses import quaternions
-from .solids import UNITS, Surface
 
 if TYPE_CHECKING:
     import viser

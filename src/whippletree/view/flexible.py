@@ -9,9 +9,9 @@ import numpy as np
 from ..modes import Modes
 from ..system.system import System
 from .batches import instances
+from .meshes.solids import cylinder, sphere
 from .pieces import body_colors
 from .poses import from_z
-from .solids import cylinder, sphere
 
 if TYPE_CHECKING:
     import viser

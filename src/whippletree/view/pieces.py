@@ -10,7 +10,7 @@ import numpy as np
 
 from ..model import Body, Joint, Model, Visual
 from ..model.pose import Pose, Vector, quaternion_from_matrix
-from ..system.frames import in_plane_axes
+from ..system.joint_frames import in_plane_axes
 from ..system.system import System
 
 Color = tuple[int, int, int]

@@ -17,7 +17,7 @@ from ..system.system import System
 from .batches import Batch, batches_of
 from .camera import FIELD, grid_cell, view_of
 from .flexible import FlexibleBodies
-from .meshes import Surfaces
+from .meshes.read import Surfaces
 from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
 from .standing import standing

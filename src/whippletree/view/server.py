@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import MissingExtra, ModelError, SimulationError
+from .access_control import ALONE, Door, at
 from .client import client_page
-from .door import ALONE, Door, at
 
 if TYPE_CHECKING:
     import viser

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.inputs import require_finite, require_unit, states
-from ..kernels.layout import UNIT
+from ..layout.system import UNIT
 from ..modes import Modes
 from ..system.system import System
 

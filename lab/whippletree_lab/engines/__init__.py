@@ -1,0 +1,1 @@
+"""Other engines, and references, built from our Model."""

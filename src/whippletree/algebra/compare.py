@@ -1,0 +1,64 @@
+"""Comparisons of floats, and of registers lane by lane."""
+
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ..compiler.lanes import LANES, llvm_call
+from ..compiler.twice import minus, parts, twice_type
+
+NEGATIVE = -1e30  # times a loss that is negative: beyond all limits
+
+
+def _chosen(a: Any, name: str, order: str) -> Any:
+    """Of two numbers of a type the smaller or the larger."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if a is not twice_type:
+            return llvm_call(builder, name, list(args))
+        apart = parts(builder, minus(builder, *args))[0]
+        return builder.select(builder.fcmp_ordered(order, apart, ir.Constant(apart.type, 0.0)), *args)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def smaller(typing_context: Any, a: Any, b: Any) -> Any:
+    """The smaller of two floats, or of two registers lane by lane"""
+    return _chosen(a, "minnum", "<")
+
+
+@intrinsic
+def larger(typing_context: Any, a: Any, b: Any) -> Any:
+    """The larger of two floats, or of two registers lane by lane"""
+    return _chosen(a, "maxnum", ">")
+
+
+@intrinsic
+def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
+    """Whether any lane of x is beyond the limit in size, or not a number."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        beyond = builder.fcmp_unordered(">", llvm_call(builder, "fabs", [args[0]]), args[1])
+        if x is types.float64:
+            return beyond
+        mask = builder.bitcast(beyond, ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
+
+    return types.boolean(x, x), generate
+
+
+@intrinsic
+def lane_most(typing_context: Any, value: Any) -> Any:
+    """The largest over lanes; a float is its own."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if value is types.float64:
+            return args[0]
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), n)) for n in range(LANES)]
+        return reduce(lambda a, b: llvm_call(builder, "maxnum", [a, b]), parts)
+
+    return types.float64(value), generate

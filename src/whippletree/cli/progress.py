@@ -1,0 +1,129 @@
+"""Words for the person at the command line, data for the next program, and long work that ends in order."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import ModelWarning, printable
+
+PATIENCE = 2.0  # s
+quiet = [False]  # whether another process of the same run speaks for this one
+
+
+def say(message: str) -> None:
+    """A line for the person, not for the next program."""
+    if not quiet[0]:
+        print(printable(message), file=sys.stderr, flush=True)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """For the next program."""
+    from json import dumps
+
+    print(dumps(values, allow_nan=False))
+
+
+def print_table(rows: list[tuple[str, str]]) -> None:
+    """Words and what they stand for, in two columns."""
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        print(f"{key:<{width}}  {value}")
+
+
+def print_columns(rows: list[tuple[str, ...]]) -> None:
+    """Rows of as many words each, one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip())
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """What the library notes, as lines."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ModelWarning)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                say(f"note: {warning.message}")
+
+
+@contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Say so where the first work of its kind has its kernels compiled, and remember once they are."""
+    from ..compiler import disk_cache as disk
+
+    if disk.kernels_cached(what):
+        yield
+        return
+    told = f"the first {what} compiles its kernels: once, for a minute or two"
+    waiting = threading.Timer(PATIENCE, say, [told])  # not for input that is refused at once
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
+    disk.remember_cached(what)
+
+
+class Terminated(KeyboardInterrupt):
+    """Asked to end (SIGTERM): as with Ctrl-C, what was computed is kept."""
+
+
+@contextmanager
+def terminated_in_order() -> Iterator[None]:
+    """SIGTERM raises Terminated."""
+
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Bar:
+    """A progress bar on a terminal, from the second second on; called with how far the work has come.
+
+    A run tells its simulated time and steps as well.
+    """
+
+    def __init__(self, title: str, total: float) -> None:
+        self.title, self.total, self.start = title, total, time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __call__(self, reached: float) -> None:
+        if self.shown is None and sys.stderr.isatty() and time.monotonic() - self.start > 1.0:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            words = [TextColumn(f"{{task.{what}}}", markup=False) for what in ("description", "fields[details]")]
+            columns = words[0], BarColumn(), TaskProgressColumn(), words[1], TimeRemainingColumn()
+            self.shown = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.shown.start()
+            self.shown.add_task(self.title, total=self.total, completed=reached, details="")
+        if self.shown is not None:
+            self.shown.update(self.shown.task_ids[0], completed=reached, details=self.details(reached))
+
+    def details(self, reached: float) -> str:
+        steps = getattr(reached, "steps", None)
+        return "" if steps is None else f"{reached:.4g} of {self.total:g} s, {steps} steps, time left"
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()

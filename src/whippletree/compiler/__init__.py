@@ -1,0 +1,1 @@
+"""From Python functions to machine code: SIMD lanes, the cache on disk, function pointers, threads."""

@@ -1,0 +1,1 @@
+"""The error of accelerations: loss of digits, certificates and their corrections."""

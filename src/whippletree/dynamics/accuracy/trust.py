@@ -1,0 +1,280 @@
+"""When a solve is believed as it is, and what happens to one that is not.
+
+A pass measures its loss: how many roundings of the terms of a pivot that pivot is worth. Below LIMIT it is believed. A
+state with a larger loss gets a certificate (certificate.py), which corrects its accelerations; one that needed no
+correction raises the limit for its System, so that long chains, whose levers look like a loss, are looked at once.
+
+Reduction eliminates by a plan. A plan is believed once the state that it was made for has a certificate, and as long as
+its pivots stay near those of that state.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ModelWarning, SimulationError
+from ...system.system import System
+from ..constraints.jacobian import rows_at
+from ..constraints.multipliers import RANK
+from ..constraints.nullspace import split_space
+from ..reduction import passes as reduction
+from ..reduction.correction import corrections_of
+from .certificate import DENSE, Certificate, Problem, Unreliable, certify, is_large, refine
+from .fast_motion import BEYOND
+
+LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
+UNEVEN = 1e2  # the same where lengths or masses differ so much that levers cancel in forces too
+LENGTHS, MASSES = 1e4, 1e5  # the largest over the least, from which on they do
+FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
+FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
+LONG = 3  # the worst of a thousand poses of a chain of even bodies is off by nu^2 / LONG of FINE
+PROMISED = 1e-9  # error that a plain call stays below; beyond, the caller is warned
+POOR = 1e-6  # the same of flexible bodies
+FALL = 0.1  # of gravity: accelerations are compared with no less
+SWIFT = 100.0  # rad/s or m/s at least, at which a pose is tried
+RISE = 4.0  # of a loss that was fine
+MOST = 1e8  # loss that may be fine where lengths or masses are so uneven: more is luck
+MEASURED = "articulated", "composite", "multipliers"  # whose passes measure the loss of each state
+BEGUN = 2.0 * LIMIT  # a loss that is looked at once
+
+
+class Solved(NamedTuple):
+    """Accelerations of one state or of B states, by an algorithm, under all forces."""
+
+    system: System
+    algorithm: str
+    q: np.ndarray
+    u: np.ndarray
+    forces: np.ndarray
+    signals: np.ndarray
+    udot: np.ndarray
+    way: str  # the algorithm with its options
+
+    def states(self) -> list[tuple[Problem, np.ndarray]]:
+        """Of each state the problem and its accelerations."""
+        columns = (np.atleast_2d(x) for x in self[2:7])
+        return [(Problem(self.system, *state), udot) for *state, udot in zip(*columns, strict=True)]
+
+
+def loss_limit(system: System, way: str) -> float:
+    """The loss up to which accelerations by an algorithm with its options are believed."""
+    if ("loss", way) not in system.found:
+        system.found["loss", way] = _first_limit(system)
+    return system.found["loss", way]
+
+
+def _first_limit(system: System) -> float:
+    """By how far lengths and masses of the System differ; found once."""
+    if "first limit" not in system.found:
+        a = system.arrays
+        masses = a["mass"][a["mass"] > 0.0]
+        turns = np.sqrt(np.abs(a["inertia"][a["mass"] > 0.0][:, [0, 3, 5]]) / masses[:, None])  # radii of gyration
+        numbers = system.constraints.arrays["numbers"]
+        places = [np.linalg.norm(x, axis=1) for x in (a["pt"], a["com"], numbers[:, 18:21], numbers[:, 21:24])]
+        lengths = np.concatenate([[1.0], turns.ravel(), *places])  # m/s^2 and rad/s^2 are compared too: 1 m
+        uneven = lengths.max() > LENGTHS * lengths[lengths > 0.0].min()
+        uneven = uneven or (masses.size and masses.max() > MASSES * masses.min())
+        system.found["first limit"] = UNEVEN if uneven else LIMIT
+    return system.found["first limit"]
+
+
+def promised(system: System) -> float:
+    """The bound of the error with which a solve is believed: those of flexible bodies are larger than their errors."""
+    return POOR if system.flexible else PROMISED
+
+
+def fine_for(system: System) -> float:
+    """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them."""
+    longest = system.nu if _first_limit(system) == LIMIT and (is_large(system) or not system.constraints.count) else 0
+    levers = min(FINE * longest**2 / LONG, PROMISED / RISE)  # a loss RISE times as large is believed too
+    return min(PROMISED, max(FINE * max(FEW, system.nu), levers))
+
+
+def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
+    """Accelerations, corrected where they need it, and their certificate."""
+    found = [_certify(problem, udot, solved.algorithm, auto) for problem, udot in solved.states()]
+    if solved.q.ndim == 1:
+        return found[0]
+    if not found:
+        none = np.zeros(0)
+        return solved.udot, Certificate(solved.algorithm, none, solved.udot.copy(), none, none)
+    names = ", ".join(dict.fromkeys(c.algorithm for _, c in found))
+    columns = (np.array(column) for column in zip(*(c[1:] for _, c in found), strict=True))
+    return np.array([udot for udot, _ in found]), Certificate(names, *columns)
+
+
+def _certify(problem: Problem, udot: np.ndarray, algorithm: str, auto: bool) -> tuple[np.ndarray, Certificate]:
+    """Of one state. "auto" goes on with another algorithm where one is lost to rounding."""
+    try:
+        return certify(problem, udot.copy(), algorithm)
+    except Unreliable as lost:
+        failure = lost
+    for name, other in _others(problem, algorithm) if auto else ():
+        try:
+            return certify(problem, other, name)
+        except Unreliable:
+            continue
+    raise failure
+
+
+def _others(problem: Problem, algorithm: str) -> Any:
+    """Accelerations by the other algorithms that solve any pose."""
+    from ..functions import solve_again
+
+    for name in ("reduction", "multipliers", "nullspace", "articulated", "composite"):
+        udot = None if name == algorithm else solve_again(problem, name, name)
+        if udot is not None:
+            yield name, udot
+
+
+def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
+    """Accelerations that are believed, or corrected."""
+    system, name = solved.system, solved.algorithm
+    if name == "reduction" and loss < BEYOND:
+        return _by_trusted_plan(solved, auto)
+    if name in ("divide", "subchains"):  # what they lose in loops, and by levers, is not measured by their passes
+        small = 0 < system.constraints.count <= DENSE - system.nu
+        loss = max(loss, BEYOND if small else BEGUN)
+    elif name == "nullspace":  # orthonormal bases mix light and heavy coordinates
+        loss = np.inf
+    limit = loss_limit(system, solved.way)
+    if loss <= limit:
+        return solved.udot
+    doubted: Solved = solved
+    rows: Any = slice(None)
+    if solved.q.ndim == 2 and name in MEASURED:
+        rows = _beyond(solved, limit) or rows
+        doubted = _part(solved, rows)
+    udot, proof = certified(doubted, auto)
+    most = MOST if _first_limit(system) == UNEVEN else BEYOND
+    if loss < most and _fine(doubted, udot, proof) and _fine_elsewhere(_part(doubted, 0)):
+        system.found["loss", solved.way] = RISE * loss
+        _warn(system, proof, udot)
+        return solved.udot  # to the bit what later calls return
+    _warn(system, proof, udot)
+    solved.udot[rows] = udot
+    return solved.udot
+
+
+def _beyond(solved: Solved, limit: float) -> list[int]:
+    """The states of a batch whose own loss is beyond the limit, found by halving: they alone get a certificate."""
+    from ..functions import loss_of
+
+    found, parts = [], np.array_split(np.arange(len(solved.q)), 2)
+    while parts:
+        rows = parts.pop()
+        if rows.size and not loss_of(_part(solved, rows)) <= limit:
+            found += [int(rows[0])] if rows.size == 1 else []
+            parts += np.array_split(rows, 2) if rows.size > 1 else []
+    return found
+
+
+def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
+    """The state that a new plan was made for is certified; one that the plan does not solve is corrected."""
+    system, one = solved.system, solved.q.ndim == 1
+    key: Any = reduction.accelerations if one else (reduction.accelerations, system.nu)
+    waiting: Any = (system.ready if one else system.pool).get(key, ())
+    for planned in waiting:
+        if planned.plan is planned.trusted:
+            continue
+        if system.found.get(("refined", solved.way)):
+            return _refined(solved, auto)
+        made_at = np.concatenate([np.atleast_2d(solved.q), np.atleast_2d(solved.signals)], axis=1)
+        rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
+        state = _part(solved, int(rows[0]) if rows.size else 0)
+        udot, proof = certified(state, auto)
+        if rows.size and _fine(state, udot, proof) and _fine_elsewhere(state):
+            planned.trusted = planned.plan
+            _warn(system, proof, udot)
+            continue
+        _warn(system, proof, udot)
+        bounded = _bound(system, proof, udot) < promised(system)
+        system.found["refined", solved.way] = bounded and is_large(system) and _first_limit(system) == LIMIT
+        if one and not rows.size:
+            planned.plan = None  # the next state has a plan of its own, which may be believed
+        return udot if one else certified(solved, auto)[0]
+    return solved.udot
+
+
+def _refined(solved: Solved, auto: bool) -> np.ndarray:
+    """Of a large mechanism whose plan is never exact enough and whose bounds are known: corrected without a bound."""
+    found = []
+    for n, (problem, udot) in enumerate(solved.states()):
+        right = refine(problem, udot)
+        found.append(certified(_part(solved, n), auto)[0] if right is None else right)
+    return found[0] if solved.q.ndim == 1 else np.array(found)
+
+
+def _fine(solved: Solved, right: np.ndarray, proof: Certificate) -> bool:
+    """Whether the accelerations needed no correction."""
+    system = solved.system
+    apart = np.abs(solved.udot - right).max(axis=-1, initial=0.0) / scale_of(system, right)
+    if not system.flexible and _bound(system, proof, right) >= promised(system):
+        return False  # bounds of flexible bodies are far above their errors, and no correction is below them
+    return float(np.max(apart, initial=0.0)) < fine_for(system)
+
+
+def _fine_elsewhere(solved: Solved) -> bool:
+    """Whether the algorithm finds as much in the same pose at high velocities, and under other forces."""
+    rng = np.random.default_rng(1)
+    u = _allowed_velocities(solved, rng.normal(size=solved.u.shape))
+    tau = max(1.0, float(np.abs(solved.forces).max(initial=0.0))) * rng.normal(size=solved.u.shape)
+    pushed = np.concatenate([tau, solved.forces[solved.system.nu :]])
+    return _solves(solved._replace(u=u)) and _solves(solved._replace(forces=pushed))
+
+
+def _allowed_velocities(solved: Solved, u: np.ndarray) -> np.ndarray:
+    """High velocities in a direction that constraints allow, near u."""
+    system, size = solved.system, max(SWIFT, float(np.abs(solved.u).max(initial=0.0)))
+    if 0 < system.constraints.count <= DENSE - system.nu:
+        Z, _ = split_space(rows_at(system, solved.q, solved.u, solved.signals).C, RANK)
+        u = Z @ (Z.T @ u)
+    elif system.constraints.count and system.features <= reduction.SUPPORTS:
+        none = np.zeros((system.constraints.count, 1))
+        u = corrections_of(system, solved.q, solved.u, u[:, None], none, solved.signals)[:, 0]
+        u = u / (float(np.abs(u).max()) or 1.0)
+    return size * u
+
+
+def _solves(solved: Solved) -> bool:
+    """Whether the algorithm solves another state of the System right, relative to the terms of its accelerations."""
+    from ..functions import solve_again
+
+    system, (problem, _) = solved.system, solved.states()[0]
+    udot = solve_again(problem, solved.algorithm, solved.way)
+    if udot is None:
+        return False
+    try:
+        right, _ = certify(problem, udot, solved.algorithm)
+    except SimulationError:
+        return False
+    terms = max(float(np.square(problem.u).max(initial=0.0)), float(scale_of(system, right)))
+    return bool(np.abs(udot - right).max(initial=0.0) < fine_for(system) * terms)
+
+
+def scale_of(system: System, udot: np.ndarray) -> Any:
+    """The largest acceleration of each state, and no less than a share of gravity: in equilibrium all are rounding."""
+    size = np.maximum(np.abs(udot).max(axis=-1, initial=0.0), FALL * float(np.linalg.norm(system.gravity)))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _bound(system: System, proof: Certificate, udot: np.ndarray) -> float:
+    """The largest bound of an error, relative to the largest acceleration of its state."""
+    return float(np.max(np.abs(proof.error).max(axis=-1, initial=0.0) / scale_of(system, udot), initial=0.0))
+
+
+def _part(solved: Solved, rows: Any) -> Solved:
+    """One state of a batch, or some."""
+    return solved._replace(**{name: np.atleast_2d(getattr(solved, name))[rows] for name in Solved._fields[2:7]})
+
+
+def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
+    """Once for a System: accelerations that are known to a few digits only."""
+    bound = _bound(system, proof, udot)
+    if bound > promised(system) and not system.found.get("warned of digits"):
+        system.found["warned of digits"] = True
+        said = f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
+        warnings.warn(f"{said}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""Divide and conquer: subchains on the lanes of a core and on threads."""

@@ -1,0 +1,253 @@
+"""Divide and conquer: one large mechanism on the lanes of a core, on several cores, or on both. O(n/p + log p) on p.
+
+Paper    [critchley2007] the efficient divide-and-conquer algorithm DCAe, with O(n) subsystems; its DCAt, where only
+         terminal ones are, and DCA of [featherstone1999a], where every body is a leaf, by the same steps; joined in the
+         pivoted form of [featherstone1999b].
+Symbols  as the papers, see two_handle/recursion.py and two_handle/join.py. A subsystem of O(n) is a strand here.
+Differs  strands of equal joints fill the SIMD lanes of one core. Trees need no equations of more than two handles: a
+         branch is closed before the strand that it hangs on (two_handle/partition.py). Loops are cut and closed by
+         loads (loops.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ...compiler.function_pointers import STRAND_CALL, address_of
+from ...compiler.lanes import entry, scratch
+from ...compiler.thread_pool import MOST_HELPERS, crew_of
+from ...errors import ModelError, SimulationError
+from ...kernels.blocks import checksum, make_memory, mismatch
+from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
+from ...layout.system import DIVISION
+from ...system.system import System
+from ..accuracy.fast_motion import BEYOND
+from ..constraints.live_rows import live_rows
+from ..dispatch import evaluate, thread_count
+from ..tree import articulated
+from ..two_handle.partition import GRADED, LOSSY, mass_grading
+from . import loops as divided_loops
+from . import shared_rows
+from .memory import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, LOST, MEMBERS_NOW, SOLVER, Plan
+from .options import Division, division, threads_of
+from .steps import solve
+from .subchain_loops import knotted
+
+SUPPORTS = {"trees", "loops", "couplings", "constraints"}
+_NOTHING = np.zeros(0)
+_NUMBERS = types.Array(types.float64, 1, "C")
+
+
+def _only(kernel: Any, *arguments: Any) -> Any:
+    """A kernel compiled or loaded from disk, for these types and no others."""
+    kernel.compile(arguments)
+    kernel.disable_compile(True)
+    return kernel
+
+
+@cache
+def compiled() -> Any:
+    """The solver, for contiguous doubles and nothing else."""
+    return _only(solve, *[_NUMBERS] * 5, types.Array(types.int64, 1, "C"), types.int64, types.int64)
+
+
+@cache
+def compiled_loops() -> Any:
+    """The solver of loops, likewise."""
+    return _only(solve_loops, *[_NUMBERS] * 6)
+
+
+@cache
+def solver_address() -> int:
+    """Where the compiled solver is, for kernels/outside.call_division."""
+    (found,) = compiled().overloads.values()
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
+
+
+@entry
+def solve_loops(memory, q, u, forces, signals, udot):
+    """udot of one state with constraints. Returns 0 if all is well, else not a number."""
+    m, end = unpack(memory)
+    F, end = unpack_forces(memory, end)
+    E, end = unpack_constraints(memory, end)
+    if mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
+        return np.nan
+    buffer = scratch(memory, end, memory)
+    k, n = take_kinematics(m, buffer)
+    w, n = shared_rows.take_work(m, E, buffer, n)
+    place_and_move(m, q, u, k)
+    _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
+    return well + checksum(udot)
+
+
+def _help(board: np.ndarray, member: int) -> None:
+    solve(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, board, member, 0)
+
+
+class Planned:
+    """One division of a System, and the memory to solve it in."""
+
+    def __init__(self, system: System, choice: Division) -> None:
+        compiled()
+        self.plan = Plan(system, choice)
+        self.memory, self.threads = self.plan.memory, choice.threads if self.plan.strands else 1
+        self.header = self.memory[:HEADER].view(np.int64)
+        self.header[SOLVER] = solver_address()
+        if self.plan.strands and self.plan.inside:
+            self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
+        self._loops: np.ndarray | None = None
+        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # always certified
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within it compiled loops may call the solver; helpers are awake, unless another job has the crew."""
+        crew = crew_of(_help)
+        mine = self.threads > 1 and crew.free.acquire(blocking=False)
+        self.header[[BOARD_AT, MEMBERS_NOW]] = crew.board.ctypes.data, self.threads if mine else 1
+        try:
+            if mine:
+                crew.call(self.threads - 1)
+            yield
+        finally:
+            self.header[FORCES_ALONE] = 0
+            if mine:
+                crew.free.release()
+
+    def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
+        """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well, LOST if digits
+        may be lost."""
+        if self._loops is None:
+            self._loops = loops_memory(self.plan.system, self)
+        with self.at_work():
+            return compiled_loops()(self._loops, q, u, forces, signals, udot)
+
+    def growth(self) -> float:
+        """The largest term of I_B L_A in all joins of the last state: times a rounding, what may be lost."""
+        return self.plan.growth()
+
+    def solve(self, q: Any, u: Any, forces: Any, udot: Any) -> float:
+        """udot of one state; 0 if all is well. Where another job has the crew, this thread works alone."""
+        crew = crew_of(_help)
+        if self.threads == 1 or not crew.free.acquire(blocking=False):
+            return solve(self.memory, q, u, forces, udot, crew.board, 0, 1)
+        try:
+            crew.call(self.threads - 1)
+            return solve(self.memory, q, u, forces, udot, crew.board, 0, self.threads)
+        finally:
+            crew.free.release()
+
+
+def loops_memory(system: System, planned: Planned) -> np.ndarray:
+    """Memory for :func:`solve_loops`."""
+    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
+    memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
+    memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
+    return memory
+
+
+class Divided:
+    """The algorithm with its options: interchangeable with the modules of other algorithms."""
+
+    SUPPORTS = SUPPORTS
+
+    def __init__(self, choice: Division) -> None:
+        self.choice = choice
+
+    def workspace(self, system: System, lanes: int = 1) -> Planned:
+        """A plan and its memory; a batch is solved state by state, each in lanes."""
+        bodies = system.nb - 1
+        if self.choice.pieces is not None and self.choice.pieces > bodies:
+            raise ModelError(
+                f"'{system.name}' cannot be cut into so many subchains",
+                expected=f"at most {bodies}, one for each body that moves",
+                got=self.choice.pieces,
+            )
+        return Planned(system, self.choice)
+
+    def accelerations(self, planned, q, u, forces, signals, udot, start, stop):
+        """As the compiled ones. The loss is beyond all limits where digits may be lost."""
+        Q, U, F, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
+        loss, closed = 0.0, live_rows(planned.plan.system).count > 0
+        for s in range(start, stop):
+            if closed:
+                one = planned.solve_loops(Q[s], U[s], F[s], S[s], out[s])
+            else:
+                one = planned.solve(Q[s], U[s], F[s], out[s])
+            if not np.isfinite(one):
+                _explain_subchain(planned.plan, Q[s], U[s], F[s])
+                return np.nan
+            if planned.graded or one >= LOST:
+                loss = BEYOND
+        return loss
+
+
+def _explain_subchain(plan: Plan, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
+    """Says so if a subchain alone has a motion without inertia, and the whole has none; else others explain."""
+    body = plan.without_inertia()
+    if body is None:
+        return
+    system = plan.system
+    evaluate(
+        articulated.accelerations, articulated.workspace, system, [q, u, forces], system.nu, None, ("q", "u", "tau")
+    )
+    raise SimulationError(
+        f"a subchain of '{system.name}' has a motion without inertia",
+        where=system.mechanical(body),
+        hint="bodies farther out hold it, so algorithm='articulated' can solve it; or give this body inertia",
+    )
+
+
+@cache
+def _divided(choice: Division) -> Divided:
+    return Divided(choice)
+
+
+def divided(system: System, algorithm: str, threads: int | None, one_state: bool) -> tuple[Divided, int]:
+    """The algorithm as its name and options say, and threads. They share one state; of a batch each has its own."""
+    count = thread_count(threads_of(algorithm, threads))
+    found = _divided(division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
+    if one_state and not live_rows(system).count and mass_grading(system)[0] < GRADED:  # where quick() finds it
+        system.ready[algorithm, threads] = system.ready.setdefault(found.accelerations, [])
+    return found, count
+
+
+def planned_run(system: System, algorithm: str) -> Planned:
+    """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
+    planned = divided(system, algorithm, None, True)[0].workspace(system)
+    ratio, body = mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
+    if ratio >= LOSSY:
+        raise ModelError(
+            f"a run of '{system.name}' by '{algorithm}' would lose digits: a light body carries a heavy one",
+            where=system.mechanical(body),
+            got=f"one {ratio:.1e} times as heavy as itself",
+            expected=f"less than {LOSSY:g}",
+            hint="algorithm='articulated', or 'reduction' with loops, cuts nothing; other pieces may have heavy tips",
+        )
+    return planned
+
+
+def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str, threads: int | None) -> np.ndarray | None:
+    """u' of one state of a model without forces; None if anything asks for a closer look."""
+    try:
+        waiting: list[Any] = system.ready[algorithm, threads]
+        planned = waiting.pop()
+    except (LookupError, TypeError):  # no plan yet, or others use it
+        return None
+    udot = np.empty(system.nu)
+    try:
+        total = planned.solve(q, u, tau, udot)
+    except TypeError:  # not contiguous doubles
+        total = None
+    waiting.append(planned)
+    return udot if total == 0.0 else None
+
+
+_default = _divided(Division())
+workspace, accelerations = _default.workspace, _default.accelerations

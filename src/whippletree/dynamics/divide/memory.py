@@ -1,0 +1,341 @@
+"""The plan of a division in one memory: blocks of strands, how they are joined, and the steps of a solution."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...compiler.lanes import LANES, LINE, aligned
+from ...compiler.thread_pool import MOST_STEPS, MOST_TASKS
+from ...system.system import System
+from ..constraints.massless import BODY_SHARE
+from ..inputs import body_of
+from ..two_handle.join import GROWTH, JOIN, KEEP, KEPT, ROOM
+from ..two_handle.layout import (
+    BODIES,
+    FREE_TIP,
+    HANDLES,
+    HEAD,
+    KNOTS_AT,
+    LOCAL,
+    NODE,
+    NQ,
+    NU,
+    PATH,
+    Q_FULL,
+    U_FULL,
+    USED,
+    WIDTH,
+    constant_rows,
+    integer_rows,
+    places,
+)
+from ..two_handle.partition import Strand, blocks, carried_over_own, partition
+from .loop_clusters import lay_out, tie_loops
+from .options import Division
+
+HEADER = 32
+(
+    STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
+    ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
+) = range(14)  # fmt: skip
+# behind gravity: what is to be computed; then for calls from compiled loops the address of the solver, the board, how
+# many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
+# the others; below what directions of rows are redundant; the address of what solves strands with loops; how many joins
+FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
+LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED, JOINS_COUNT = range(21, 29)
+TASK = 5
+PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
+READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
+PIVOTS = 9  # instead of ANSWER: 1 / D of every DOF
+PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows inside a strand
+ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
+LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
+SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+SHARES = 4  # of a step, for each thread, where there are many blocks
+
+
+class Plan:
+    """What a System is divided into, and the memory to solve it in."""
+
+    def __init__(self, system: System, choice: Division) -> None:
+        self.system, self.choice = system, choice
+        lanes = LANES if choice.lanes else 1
+        if system.nb == 1:  # nothing moves
+            self.strands: list[Strand] = []
+            self.blocks: list[list[Strand]] = []
+            self.memory, self.lent = _nothing(system), []
+            return
+        pieces = self._pieces(lanes)
+        share = SHARE if lanes == 1 else 1.0
+        self._divide(pieces, share, lanes)
+        if choice.leaves == "subchains" and choice.pieces is None and max(map(len, self.blocks)) == 1 < lanes:
+            # no two strands are alike: lanes would stay empty
+            self._divide(self._pieces(1), SHARE, lanes)
+        self.strands = [s for f in self.families for s in f.strands]
+        self.lent = without_mass(system) if self.inside or self.shared else []
+        self._lay_out()
+
+    def _divide(self, pieces: int, share: float, lanes: int) -> None:
+        self.families = partition(self.system, self.choice, pieces, share)
+        self.inside, self.shared = tie_loops(self.system, self.families)
+        self.blocks = blocks(self.system, self.families, lanes)
+
+    def _pieces(self, lanes: int) -> int:
+        bodies = self.system.nb - 1
+        return self.choice.pieces or max(1, min(lanes * self.choice.threads, bodies // 2))
+
+    def tip_grading(self) -> tuple[float, int]:
+        """The largest mass that the last body of a subchain carries over its own mass, and which body it is."""
+        ratio = carried_over_own(self.system)
+        tips = [s.path[-1] for s in self.strands if s.has_next]
+        worst = max(tips, key=lambda b: ratio[b], default=0)
+        return float(ratio[worst]), worst
+
+    def growth(self) -> float:
+        """What health() of steps.py looks at, when last solved."""
+        header = self.memory[:HEADER].view(np.int64)
+        at, count = int(header[JOINS_AT]), int(header[JOINS_COUNT])
+        joins = self.memory[at : at + JOIN * count].view(np.int64).reshape(-1, JOIN)
+        return float(self.memory[joins[:, KEEP] + GROWTH].max(initial=0.0))
+
+    def without_inertia(self) -> int | None:
+        """The outermost body whose pivot vanished when last solved, or None."""
+        for n in range(len(self.blocks) - 1, -1, -1):
+            block, (nb, nq, nu, width) = self.blocks[n], self.shapes[n]
+            start = self.at[n] + places(nb, nq, nu, width)[0]["d"]
+            d = self.memory[start : start + nu * width].reshape(nu, width)
+            for lane in range(len(block) - 1, -1, -1):
+                rows = self._rows("dof", block[lane])
+                bad = np.flatnonzero(~np.isfinite(d[: len(rows), lane]))
+                if bad.size:
+                    return body_of(self.system, "u", int(rows[bad[-1]]))
+        return None
+
+    # ------------------------------------------------------------ memory
+
+    def _lay_out(self) -> None:
+        self._end = HEADER
+        self.shapes = [self._shape(block) for block in self.blocks]
+        self.at = []
+        for nb, nq, nu, width in self.shapes:
+            self.at.append(self._take(places(nb, nq, nu, width)[1]))
+        stands = np.array([self._stand(s) for s in self.strands])
+        joins, families = self._joins()
+        tasks, first = self._steps()
+        listed = {
+            STANDS_AT: stands,
+            BLOCKS_AT: np.array([(at, shape[3]) for at, shape in zip(self.at, self.shapes, strict=True)]),
+            JOINS_AT: np.array(joins, int).reshape(-1, JOIN),
+            FAMILIES_AT: np.array(families),
+            TASKS_AT: np.array(tasks),
+            FIRST_AT: np.array(first),
+        }
+        listed |= {LOCAL_ROWS_AT: np.array(self.inside, int), SHARED_ROWS_AT: np.array(self.shared, int)}
+        where = {name: self._take(table.size) for name, table in listed.items()}
+        room, local = self._take(ROOM), self._take(LOCAL * len(self.inside))
+        tied = {s.block: lay_out(self.system, s, self._take) for s in self.strands if s.knots}
+        self.memory = aligned(self._end)
+        header = self.memory[:HEADER].view(np.int64)
+        for name, table in listed.items():
+            header[name] = where[name]
+            self.memory[where[name] : where[name] + table.size].view(np.int64)[:] = table.ravel()
+        header[[STANDS_COUNT, BLOCKS_COUNT, STEPS_COUNT, ROOM_AT]] = (
+            len(self.strands), len(self.blocks), len(first) - 1, room,
+        )  # fmt: skip
+        header[JOINS_COUNT] = len(joins)
+        header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
+        header[[SIZE, LOCAL_AT, LOCAL_COUNT, SHARED_COUNT]] = (
+            self.memory.size, local, len(self.inside), len(self.shared),
+        )  # fmt: skip
+        self.memory[GRAVITY : GRAVITY + 3] = self.system.gravity
+        for n in range(len(self.blocks)):
+            self._fill(n)
+        for n, (at, tables) in tied.items():
+            self.memory[self.at[n] : self.at[n] + HEAD].view(np.int64)[KNOTS_AT] = at
+            for start, table in tables.items():
+                self.memory[start : start + table.size].view(np.int64)[:] = table
+
+    def _take(self, count: int) -> int:
+        start = self._end
+        self._end = start + -(-count // LINE) * LINE
+        return start
+
+    def _shape(self, block: list[Strand]) -> tuple[int, int, int, int]:
+        """Bodies (with the carrier), coordinates and speeds of the longest strand, and the width of a row."""
+        a, bodies = self.system.arrays, block[0].bodies
+        nq = int((a["position"][1:] - a["position"][:-1])[bodies].sum())
+        nu = int((a["dof"][1:] - a["dof"][:-1])[bodies].sum())
+        return 1 + len(bodies), nq, nu, 1 if len(block) == 1 else LANES
+
+    def _own(self, strand: Strand) -> tuple[int, int]:
+        """Where a strand's own numbers are, and how far apart."""
+        return self._row(strand, "own", 0)
+
+    def _row(self, strand: Strand, name: str, row: int) -> tuple[int, int]:
+        nb, nq, nu, width = self.shapes[strand.block]
+        start = self.at[strand.block] + places(nb, nq, nu, width)[0][name]
+        return start + row * width + strand.lane, width
+
+    def _stand(self, strand: Strand) -> list[int]:
+        at, step = self._own(strand)
+        on = strand.carried_by
+        if on is None:
+            return [at, step, -1, 0, 0, 0, 0, 0, 0, 0]
+        i = 1 + on.bodies.index(strand.carrier)
+        sizes = (("R", 9), ("o", 3), ("v", 6), ("b", 6))
+        carrier = [self._row(on, name, size * i)[0] for name, size in sizes]
+        return [at, step, *self._own(on), *carrier, int(strand.goes_on), 0]
+
+    # ------------------------------------------------------------ joins and steps
+
+    def _joins(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Binary assembly of every family, families of low level first; self.joined counts joins up to each family."""
+        self.ordered = sorted(self.families, key=lambda f: f.level)
+        joins: list[list[int]] = []
+        families, self.joined = [], [0]
+        for family in self.ordered:
+            node, step = self._assemble(family.strands, joins)
+            first = family.strands[0]
+            on, carry = first.carried_by, [-1, -1, -1, 0]
+            if on is not None:
+                i = 1 + on.bodies.index(first.carrier)
+                carry = [self._row(on, name, size * i)[0] for name, size in (("IA", 21), ("pA", 6), ("x", 6))]
+                carry.append(self._own(on)[1])
+            families.append([node, step, *self._own(first), *carry])
+            self.joined.append(len(joins))
+        return joins, families
+
+    def _assemble(self, strands: list[Strand], joins: list[list[int]]) -> tuple[int, int]:
+        if len(strands) == 1:
+            at, step = self._own(strands[0])
+            return at + HANDLES * step, step
+        half = len(strands) // 2
+        a, b = self._assemble(strands[:half], joins), self._assemble(strands[half:], joins)
+        whole = self._take(NODE)
+        joins.append([*a, *b, whole, self._take(KEPT), int(strands[-1].has_next), 0])
+        return whole, 1
+
+    def _steps(self) -> tuple[list[list[int]], list[int]]:
+        """Tasks, and the first task of every step."""
+        tasks: list[list[int]] = []
+        first = [0]
+        levels = [block[0].family for block in self.blocks]
+        level = [self.families[f].level for f in levels]
+        top = max(level)
+
+        def step(kind: int, *ranges: tuple[int, int]) -> None:
+            tasks.extend([kind, *r, 0, 0][:TASK] for r in ranges)
+            first.append(len(tasks))
+
+        def serial(kind: int, at_level: int) -> None:
+            mine = [n for n, f in enumerate(self.ordered) if f.level == at_level]
+            a, b = mine[0], mine[-1] + 1
+            tasks.append([kind, self.joined[a], self.joined[b], a, b])
+            first.append(len(tasks))
+
+        def shares(at_level: int | None) -> list[tuple[int, int]]:
+            mine = [n for n, x in enumerate(level) if at_level is None or x == at_level]
+            threads = self.choice.threads
+            count = threads * (SHARES if len(mine) > threads else 1)
+            count = min(len(mine), count, MOST_TASKS // (8 + 4 * top))
+            cuts = [mine[0] + len(mine) * n // count for n in range(count + 1)]
+            return list(pairwise(cuts))
+
+        step(PLACE, *shares(None))
+        step(COMPOSE, (0, 0))
+        for n in range(top):
+            step(SWEEP, *shares(n))
+            serial(JOINING, n)
+        step(SWEEP, *shares(top))
+        serial(MIDDLE, top)
+        step(ANSWER, *shares(top))
+        for n in range(top - 1, -1, -1):
+            serial(OPENING, n)
+            step(ANSWER, *shares(n))
+        assert len(first) <= MOST_STEPS + 1
+        assert len(tasks) <= MOST_TASKS
+        return tasks, first
+
+    # ------------------------------------------------------------ blocks
+
+    def _fill(self, n: int) -> None:
+        """The bodies of a block, lane by lane; lanes without a strand repeat the first."""
+        block, (nb, nq, nu, width) = self.blocks[n], self.shapes[n]
+        where, size = places(nb, nq, nu, width)
+        memory = self.memory[self.at[n] : self.at[n] + size]
+        a, longest = self.system.arrays, block[0]
+        counts = integer_rows(nb, nq, nu, width)
+        ints = {name: memory[where[name] : where[name] + count].view(np.int64) for name, count in counts.items()}
+        rows = constant_rows(nb, nu) | {"q": nq, "R": 9 * nb}
+        part = {name: memory[where[name] : where[name] + r * width].reshape(r, width) for name, r in rows.items()}
+        bodies = np.array(longest.bodies)
+        local = {int(b): i for i, b in enumerate(bodies, start=1)}
+        parents = [0] + [local.get(int(a["parent"][b]), 0) for b in bodies[1:]]
+        ints["parent"][1:], ints["kind"][1:] = parents, a["kind"][bodies]
+        sizes = {"position": np.diff(a["position"])[bodies], "dof": np.diff(a["dof"])[bodies]}
+        for name, size_of in sizes.items():
+            ints[name][1:] = np.concatenate([[0], np.cumsum(size_of)])
+        memory[where["sign"] : where["sign"] + nb][1:] = a["sign"][bodies]
+        part["Rt"].reshape(nb, 9, width)[:, [0, 4, 8]] = 1.0
+        part["R"][[0, 4, 8]] = 1.0  # the carrier's
+        part["resist"][:] = np.inf
+        part["q"][:] = _neutral(bodies, self.system)[:, None]
+        ints["q_row"][:], ints["u_row"][:] = -1, -1
+        for lane in range(width):
+            self._fill_lane(block[lane if lane < len(block) else 0], lane, part, ints, width)
+        head = memory[:HEAD].view(np.int64)
+        head[[WIDTH, BODIES, PATH, NQ, NU, USED]] = width, nb, len(longest.path), nq, nu, len(block)
+        head[FREE_TIP] = not any(s.has_next for s in block)
+        head[Q_FULL] = min(len(self._rows("position", s)) for s in block)
+        head[U_FULL] = min(len(self._rows("dof", s)) for s in block)
+
+    def _rows(self, name: str, strand: Strand) -> np.ndarray:
+        first = self.system.arrays[name]
+        return np.concatenate([np.arange(first[b], first[b + 1]) for b in strand.bodies])
+
+    def _fill_lane(self, strand: Strand, lane: int, part: dict[str, Any], ints: dict[str, Any], width: int) -> None:
+        a, bodies = self.system.arrays, np.array(strand.bodies)
+        here = slice(1, 1 + len(bodies))
+        for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("pitch", 1)):
+            table = part[name].reshape(-1, size, width)
+            table[here, :, lane] = a[name][bodies].reshape(-1, size)
+        for body in set(self.lent) & set(strand.bodies):
+            i = 1 + strand.bodies.index(body)
+            typical = BODY_SHARE * np.array([a["mass"][1:].max(), a["inertia"].max()])
+            part["mass"][i, lane] = typical[0]
+            part["inertia"].reshape(-1, 6, width)[i, [0, 3, 5], lane] = typical[1]
+        part["pt"].reshape(-1, 3, width)[1, :, lane] = 0.0
+        root = int(bodies[0])
+        on_ground = strand.carried_by is None
+        part["base"][:, lane] = a["base"][a["component"][root]] if on_ground else a["pt"][root]
+        for name, rows in (("q_row", self._rows("position", strand)), ("u_row", self._rows("dof", strand))):
+            ints[name].reshape(-1, width)[: len(rows), lane] = rows
+        rows = self._rows("dof", strand)
+        part["resist"][: len(rows), lane] = a["resist"][rows]
+        ints["body"].reshape(-1, width)[here, lane] = bodies
+        for i, b in enumerate(bodies.tolist(), start=1):
+            if b in strand.holds:
+                ints["side"][i] = 1
+
+
+def without_mass(system: System) -> list[int]:
+    """Bodies without mass that carry none: alone they move at no cost, and a loop may hold them."""
+    a = system.arrays
+    return [i for i in range(1, system.nb) if a["mass"][i] == 0.0 and i not in a["parent"]]
+
+
+def _nothing(system: System) -> np.ndarray:
+    """A plan without steps."""
+    memory = aligned(HEADER)
+    memory.view(np.int64)[[SYSTEM_NB, SIZE]] = system.nb, HEADER
+    return memory
+
+
+def _neutral(bodies: np.ndarray, system: System) -> np.ndarray:
+    """Coordinates of joints that do not move, for strands that are shorter."""
+    first = system.arrays["position"]
+    rows = np.concatenate([np.arange(first[b], first[b + 1]) for b in bodies])
+    return system.q0[rows]

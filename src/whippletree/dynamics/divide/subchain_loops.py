@@ -1,0 +1,334 @@
+"""Loops that stay inside one strand: folded into it, so that nobody else knows of them. O(n + m) for short loops.
+
+Paper    [critchley2007] leaves loops to others; inside a strand they are those of [kelly1987] with the factors of
+         [jain1992], as in constraints/multipliers.py, but of a few bodies only, and solved where the sweep has passed
+         them.
+Symbols  a *knot* is loops that share bodies; ``top`` is the body where all of them end. Y, R, scale and order are those
+         of constraints/multipliers.py, of the knot's own freedoms. Each direction n that is left after Gram-Schmidt has
+         zeta, eta and kappa = R'^-1 of what a motion of the top, a force at the tip, and all else do to the rows; with
+         x of the top and f at the tip the load along it is nu = kappa - zeta . x - eta . f. So at the top I += zeta
+         zeta',  p -= kappa zeta,  E -= zeta eta',  L -= eta eta',  l += kappa eta.
+Differs  a direction is a freedom taken away: what release() of two_handle/recursion.py does with a joint, with the sign
+         turned.
+"""
+
+import math
+
+from ...algebra.matrix6 import force_frame, force_in, store36
+from ...algebra.spatial import (
+    add,
+    add21,
+    add_rigid,
+    axpy,
+    dot,
+    load3,
+    load6,
+    load9,
+    load21,
+    scale,
+    store6,
+    store21,
+    sub_outer,
+)
+from ...compiler.function_pointers import numbers_at
+from ...compiler.lanes import get, kernel, put, view
+from ...kernels.unpack import take_integers
+from ..constraints.multipliers import length, orthogonalize, scale_by_minus
+from ..two_handle.end_point import load_e, reach_in_lanes
+from ..two_handle.layout import (
+    BASE_B,
+    BASE_V,
+    E_,
+    F_,
+    FIRST_ROW,
+    GAMMA,
+    HANDLES,
+    HEAD,
+    HEALTH,
+    I_,
+    KNOT,
+    KNOT_RANK,
+    KNOT_ROW,
+    KNOTS_AT,
+    L0_,
+    L_,
+    LAMBDA,
+    LOCAL,
+    NEXT_O,
+    NEXT_R,
+    NODE,
+    OFFSET,
+    P_,
+    TOP,
+    TURN,
+    X_,
+    take_strands,
+)
+from ..two_handle.recursion import gather_wrench, own_force, release, scatter_rows
+from ..two_handle.responses import press
+from .cluster_basis import make_basis, project_knotted
+from .cluster_layout import take_knot, take_knots, tops_at
+from .memory import HEADER, LOCAL_AT, PRESS, PROJECT, SHARED_COUNT, SWEEP, TOLERANCE
+
+# ---------------------------------------------------------------- inward
+
+
+@kernel
+def half_solve(g, K, k, r, a, b, wa, wb, top):
+    """Y of a row and its size, from its two bodies to the top, and what is left there: zeta"""
+    za, zb, at = scale_by_minus(wa), scale_by_minus(wb), r * k.nf
+    for l in range(k.nf):
+        put(k.Y, at + l, 0.0)
+        put(k.C, at + l, 0.0)
+    load, size, apart = length(za) + length(zb), 0.0, True
+    while a > top or b > top:
+        if a == b:
+            za, zb, b, apart = add(za, zb), load6(g.zero, 0), top, False
+        if b > a:
+            a, b, za, zb, wa, wb = b, a, zb, za, wb, wa
+        first = g.m.dof[a]
+        for l in range(g.m.dof[a + 1] - 1, first - 1, -1):
+            S, d = load6(g.k.S, l), get(g.d, l)
+            epsilon, root = -dot(S, za), math.sqrt(d)
+            size = max(size, root * length(S) * (load + length(za)))
+            put(k.Y, at + K.place[a] + l - first, root * epsilon)
+            if apart:  # beyond, both ends move alike
+                put(k.C, at + K.place[a] + l - first, root * dot(S, wa))
+            za = axpy(d * epsilon, load6(g.U, l), za)
+        a = g.m.parent[a]
+    put(k.scale, r, size)
+    store6(k.zeta, r, scale_by_minus(add(za, zb)))
+
+
+@kernel
+def fill_knot(memory, g, K, c, tolerance):
+    """Directions of a knot, with their zeta and eta, behind the sweep of its bodies"""
+    k, _ = take_knot(memory, K, c)
+    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
+    R, o = load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0)
+    for r in range(k.rows):
+        z = KNOT_ROW * (K.table[t + FIRST_ROW] + r)
+        w = view(memory, header[LOCAL_AT] + LOCAL * K.row[z + 2], 12)
+        wa, wb = force_in(R, o, load6(w, 0)), force_in(R, o, load6(w, 1))
+        half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + TOP])
+    rank = orthogonalize(k.nf, k.rows, k, tolerance)
+    K.table[t + KNOT_RANK] = rank
+    if header[SHARED_COUNT] > 0:
+        make_basis(k, rank)
+    for n in range(rank):
+        r = int(get(k.order, n))
+        zeta = scale(1.0 / get(k.scale, r), load6(k.zeta, r))
+        for s in range(n):
+            other = int(get(k.order, s))
+            zeta = axpy(-get(k.R, other * k.rows + r), load6(k.zeta, other), zeta)
+        store6(k.zeta, r, scale(1.0 / get(k.R, r * k.rows + r), zeta))
+        eta = load6(g.zero, 0)
+        if not g.free_tip:
+            for m in range(k.bodies.shape[0]):
+                i = k.bodies[m]
+                if i <= g.path:
+                    for l in range(g.m.dof[i], g.m.dof[i + 1]):
+                        y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
+                        eta = axpy(y * math.sqrt(get(g.d, l)), load_e(g.e, l), eta)
+        store6(k.eta, r, eta)
+
+
+@kernel
+def press_knot(memory, g, K, c):
+    """kappa of the directions of a knot, from gamma and the joint forces left"""
+    k, _ = take_knot(memory, K, c)
+    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
+    for n in range(K.table[t + KNOT_RANK]):
+        r = int(get(k.order, n))
+        place = header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2]
+        total = memory[place + GAMMA] / get(k.scale, r)
+        for s in range(n):
+            other = int(get(k.order, s))
+            total -= get(k.R, other * k.rows + r) * get(k.part, other)
+        total = total / get(k.R, r * k.rows + r)
+        put(k.part, r, total)
+        for m in range(k.bodies.shape[0]):
+            i = k.bodies[m]
+            for l in range(g.m.dof[i], g.m.dof[i + 1]):
+                y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
+                total -= y * math.sqrt(get(g.d, l)) * get(g.uA, l)
+        put(k.kappa, r, total)
+
+
+@kernel
+def tie(memory, g, K, c, IA, pA, E, L, l):
+    """A knot takes its directions away, from I and p of its top and from the tip"""
+    k, _ = take_knot(memory, K, c)
+    for n in range(K.table[KNOT * c + KNOT_RANK]):
+        r = int(get(k.order, n))
+        zeta, eta, kappa = load6(k.zeta, r), load6(k.eta, r), get(k.kappa, r)
+        IA, pA = sub_outer(IA, -1.0, zeta), axpy(-kappa, zeta, pA)
+        if not g.free_tip:
+            for i in range(6):
+                for j in range(6):
+                    E[6 * i + j] -= zeta[i] * eta[j]
+            store21(L, 0, sub_outer(load21(L, 0), 1.0, eta))
+            store6(l, 0, axpy(kappa, eta, load6(l, 0)))
+    return IA, pA
+
+
+@kernel
+def sweep_knotted(memory, at, wrench, like):
+    """sweep_strands() of two_handle/recursion.py, of one strand with loops inside"""
+    g = take_strands(memory, at, like)
+    head, _ = take_integers(memory, at, HEAD)
+    K, _ = take_knots(memory, head[KNOTS_AT], g)
+    tolerance = memory[TOLERANCE]
+    V, B = load6(view(g.own, BASE_V, 6), 0), load6(view(g.own, BASE_B, 6), 0)
+    if wrench.shape[0] > 0:
+        gather_wrench(g, wrench, load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0))
+    handles = view(g.own, HANDLES, NODE)
+    E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
+    if not g.free_tip:
+        store36(E, 0, force_frame(load9(view(g.own, NEXT_R, 9), 0), load3(view(g.own, NEXT_O, 3), 0)))
+        store21(L, 0, load21(g.zero, 0))
+        store6(l, 0, load6(g.zero, 0))
+    c, IA, pA = 0, load21(g.zero, 0), load6(g.zero, 0)
+    for i in range(g.m.nb - 1, -1, -1):
+        if i >= g.path:
+            IA, pA = load21(g.zero, 0), load6(g.zero, 0)
+        while tops_at(K, c, i):
+            fill_knot(memory, g, K, c, tolerance)
+            press_knot(memory, g, K, c)
+            IA, pA = tie(memory, g, K, c, IA, pA, E, L, l)
+            c += 1
+        if i == 0:
+            break
+        IA = add_rigid(IA, get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i))
+        pA = add(pA, own_force(g, i, V, B, wrench))
+        if g.side[i]:
+            IA, pA = add21(IA, load21(g.IA, i)), add(pA, load6(g.pA, i))
+        for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
+            U, d, uA = release(g, j, IA, pA)
+            IA, pA = sub_outer(IA, d, U), axpy(d * uA, U, pA)
+        if i > g.path:
+            p = g.m.parent[i]
+            store21(g.IA, p, add21(load21(g.IA, p), IA))
+            store6(g.pA, p, add(load6(g.pA, p), pA))
+        elif not g.free_tip:
+            reach_in_lanes(g, g.m.dof[i], g.m.dof[i + 1], E, L, l)
+    store21(view(handles, I_, 21), 0, IA)
+    store6(view(handles, P_, 6), 0, pA)
+
+
+@kernel
+def press_knotted(memory, at, like):
+    """press_strands() of two_handle/responses.py, of one strand with loops inside"""
+    g = take_strands(memory, at, like)
+    head, _ = take_integers(memory, at, HEAD)
+    K, _ = take_knots(memory, head[KNOTS_AT], g)
+    handles = view(g.own, HANDLES, NODE)
+    c, pA, l = 0, load6(g.zero, 0), load6(g.zero, 0)
+    for i in range(g.m.nb - 1, -1, -1):
+        if i >= g.path:
+            pA = load6(g.zero, 0)
+        while tops_at(K, c, i):
+            press_knot(memory, g, K, c)
+            k, _ = take_knot(memory, K, c)
+            for n in range(K.table[KNOT * c + KNOT_RANK]):
+                r = int(get(k.order, n))
+                pA = axpy(-get(k.kappa, r), load6(k.zeta, r), pA)
+                l = axpy(get(k.kappa, r), load6(k.eta, r), l)
+            c += 1
+        if i == 0:
+            break
+        if g.side[i]:
+            pA = add(pA, load6(g.pA, i))
+        for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
+            push, pA = press(g, j, pA)
+            if i <= g.path and not g.free_tip:
+                l = axpy(push, load_e(g.e, j), l)
+        if i > g.path:
+            store6(g.pA, g.m.parent[i], add(load6(g.pA, g.m.parent[i]), pA))
+    store6(view(handles, P_, 6), 0, pA)
+    if not g.free_tip:
+        store6(view(handles, L0_, 6), 0, l)
+
+
+# ---------------------------------------------------------------- outward
+
+
+@kernel
+def untie(memory, g, K, c, x, f):
+    """Loads of a knot whose top accelerates by x, and what they do to its freedoms"""
+    k, _ = take_knot(memory, K, c)
+    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
+    for m in range(k.bodies.shape[0]):
+        i = k.bodies[m]
+        for l in range(g.m.dof[i], g.m.dof[i + 1]):
+            put(K.push, l, 0.0)
+    for n in range(K.table[t + KNOT_RANK]):
+        r = int(get(k.order, n))
+        nu = get(k.kappa, r) - dot(load6(k.zeta, r), x)
+        if not g.free_tip:
+            nu -= dot(load6(k.eta, r), f)
+        put(k.nu, r, nu)
+        for m in range(k.bodies.shape[0]):
+            i = k.bodies[m]
+            for l in range(g.m.dof[i], g.m.dof[i + 1]):
+                y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
+                put(K.push, l, get(K.push, l) + math.sqrt(get(g.d, l)) * y * nu)
+    for r in range(k.rows):
+        memory[header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2] + LAMBDA] = 0.0
+    for n in range(K.table[t + KNOT_RANK] - 1, -1, -1):  # R lam = nu
+        r = int(get(k.order, n))
+        total = get(k.nu, r)
+        for s in range(n + 1, K.table[t + KNOT_RANK]):
+            other = int(get(k.order, s))
+            total -= get(k.R, r * k.rows + other) * get(k.part, other)
+        put(k.part, r, total / get(k.R, r * k.rows + r))
+        place = header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2]
+        memory[place + LAMBDA] = get(k.part, r) / get(k.scale, r)
+
+
+@kernel
+def answer_knotted(memory, at, udot, like):
+    """answer_strands() of two_handle/recursion.py, of one strand with loops inside"""
+    g = take_strands(memory, at, like)
+    head, _ = take_integers(memory, at, HEAD)
+    K, _ = take_knots(memory, head[KNOTS_AT], g)
+    handles = view(g.own, HANDLES, NODE)
+    x, f = load6(view(handles, X_, 6), 0), load6(view(handles, F_, 6), 0)
+    c = K.count - 1
+    for i in range(g.m.nb):
+        if i > g.path:
+            x = load6(g.x, g.m.parent[i])
+        if i > 0:
+            for j in range(g.m.dof[i], g.m.dof[i + 1]):
+                left = get(g.uA, j) - dot(load6(g.U, j), x)
+                if not g.free_tip and i <= g.path:
+                    left = left + dot(load_e(g.e, j), f)
+                udot_j = get(g.d, j) * left
+                if K.place[i] >= 0:
+                    udot_j += get(K.push, j)
+                x = axpy(udot_j, load6(g.k.S, j), x)
+                put(g.tau, j, udot_j)
+            if g.side[i]:
+                store6(g.x, i, x)
+        while c >= 0 and K.table[KNOT * c + TOP] == i:
+            untie(memory, g, K, c, x, f)
+            c -= 1
+    scatter_rows(g.tau, g.u_row, g.u_full, g.used, udot)
+    total = get(g.zero, 0)
+    for j in range(g.m.nu):
+        total = total + 0.0 * get(g.tau, j)
+    put(g.own, HEALTH, total)
+
+
+def knotted(memory, size, kind, start, forces, count, udot, nu):
+    """A step of one strand, as it is called: compiled apart, where there are such strands"""
+    whole, given = numbers_at(memory, size), numbers_at(forces, count)
+    if kind == SWEEP:
+        sweep_knotted(whole, start, view(given, nu, count - nu), given)
+    elif kind == PRESS:
+        press_knotted(whole, start, given)
+    elif kind == PROJECT:
+        project_knotted(whole, start, given, given)
+    else:
+        answer_knotted(whole, start, numbers_at(udot, nu), given)
+    return 0.0

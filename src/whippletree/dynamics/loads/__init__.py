@@ -1,0 +1,1 @@
+"""Forces of the model, and reactions of joints."""

@@ -1,0 +1,1 @@
+"""Recursive coordinate reduction: loops in O(n + m)."""

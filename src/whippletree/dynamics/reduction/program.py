@@ -1,0 +1,310 @@
+"""Where the fronts of a program lie, and the program as integers, for the kernels of passes.py.
+
+A front is of no use once it has gone into that of its parent, and outward not before: a few places serve for all, and
+what is kept of each freedom is all that grows with their number. A body takes over the front of the first child that
+comes in, as it lies, where both have the same variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.lanes import inline, take
+from ...kernels.unpack import take_integers
+
+ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED, EXCHANGE = range(14)
+COLUMNS = 11  # of an operation
+HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
+SPARE = 1  # where there is room for the variables of one front
+
+Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("freedom", j), which may be the slack of a row
+
+
+class Plan(NamedTuple):
+    """A program. An operation is a row of COLUMNS integers, executed inward; outward it is read backwards."""
+
+    steps: np.ndarray  # (n, COLUMNS)
+    maps: np.ndarray  # where the variables of a front lie in that of the parent, -1 for nowhere
+    size: int  # numbers of work
+    pivots: np.ndarray  # (n)    of dependent freedoms, squared, at the pose of the plan; else zero
+    poor: np.ndarray  # (n)      whether there was none better, so that a rise is worth a new plan too
+    dependents: dict[str, list[int]]  # freedoms, by the joint or constraint that they close
+    kept: list[int]  # freedoms between dependents
+    keys: list[tuple[int, ...]]  # of each body
+
+
+@dataclass
+class Place:
+    """A front and those that take it over."""
+
+    width: int  # of variables besides the body's own acceleration
+    slots: dict[Name, int]
+    open: dict[int, tuple[int, int]] = field(default_factory=dict)  # element -> its first row, and how many
+    rows: int = 0  # most at once
+    first: int = 0  # operation
+    last: int = 0
+    at: int = 0
+    length: int = 0
+
+    def add(self, element: int, count: int) -> int:
+        """Room for rows, as low as there is."""
+        start = 0
+        for a, n in sorted(self.open.values()):
+            if start + count <= a:
+                break
+            start = max(start, a + n)
+        self.open[element] = start, count
+        self.rows = max(self.rows, self.count)
+        return start
+
+    @property
+    def count(self) -> int:
+        return max((a + n for a, n in self.open.values()), default=0)
+
+    @property
+    def size(self) -> int:
+        return self.row(self.rows)
+
+    def row(self, n: int) -> int:
+        """Where row n lies in the front."""
+        m = self.width
+        return HEAD + 6 * m + m * (m + 1) // 2 + 2 * m + n * (7 + m)
+
+
+def _width(names: Any) -> int:
+    return sum(6 if what == "body" else 1 for what, _ in names)
+
+
+def _range(first: int, count: int) -> range:
+    return range(first, first + count)
+
+
+def exchange_size(pivots: int, rows: int) -> int:
+    """Numbers that an exchange keeps: m, and behind it the columns of the rows and their triangular factor."""
+    return pivots + (pivots + 1) * rows + pivots * (pivots + 1) // 2
+
+
+def _slots(names: Any) -> dict[Name, int]:
+    slots, n = {}, 0
+    for name in names:
+        slots[name] = n
+        n += 6 if name[0] == "body" else 1
+    return slots
+
+
+class Layout:
+    """Turns a program with names, as the Planner wrote it, into one with places."""
+
+    def __init__(self, program: list[tuple[Any, ...]], fronts: list[Any], count_of: Any) -> None:
+        self.program, self.fronts, self.count_of = program, fronts, count_of
+        self.last_use: dict[int, int] = {}  # of the rows of an element
+        for n, (op, _, *more) in enumerate(program):
+            if op in (DEPENDENT, TAKE):
+                self.last_use[more[1]] = n
+        self.places: list[Any] = [None] * len(fronts)  # of each body, a Place
+        self.taken_over: set[int] = set()  # bodies whose front the parent takes over
+        self.symbols: list[tuple[Any, ...]] = []  # operation, its place, and rows as numbers
+        self.maps: list[int] = []
+
+    def used_after(self, element: int, n: int) -> bool:
+        return self.last_use.get(element, -1) > n
+
+    def rows(self) -> None:
+        """First pass: who takes over whose front, and which rows of it a loop gets."""
+        program = self.program
+        for n, (op, i, *more) in enumerate(program):
+            place = self.places[i]
+            if op == BODY:
+                child = self.first_child(n, i)
+                if child and self.same_variables(child, i):
+                    self.taken_over.add(child)
+                    place, op = self.places[child], ADD
+                else:
+                    names = self.fronts[i].variables
+                    place = Place(_width(names), _slots(names), first=n)
+                self.places[i] = place
+                self.emit(op, i, place, n)
+            elif op in (CLOSE, COUPLED):
+                self.emit(op, i, place, n, place.add(more[0], self.count_of(more[0])), *more)
+                if not self.used_after(more[0], n):  # redundant as a whole: only looked at, behind the solve
+                    del place.open[more[0]]
+            elif op in (DEPENDENT, TAKE):
+                j, e, pivot, poor = more
+                first, group = place.open[e]
+                if not self.used_after(e, n):
+                    del place.open[e]
+                self.emit(op, i, place, n, j, first, group, place.count, pivot, poor)
+            elif op in (FREE, KEPT, RELEASE):
+                self.emit(op, i, place, n, more[0], place.count, *more[1:])
+            elif op == EXCHANGE:
+                j, pivots, elements = more
+                rows = [r for e in elements if self.used_after(e, n) for r in _range(*place.open[e])]
+                if rows:  # else they are redundant, and nothing depends on them
+                    self.emit(op, i, place, n, j, pivots, rows, place.count)
+            elif op == MODAL:
+                self.emit(op, i, place, n, *more)
+            elif op == ROOT:
+                self.emit(op, i, place, n)
+            elif op == MERGE and i not in self.taken_over:
+                self.emit(op, i, place, n, more[0], self.link(i, more[0]))
+                self.touch(self.places[more[0]], n)
+            elif op == MOVE and i not in self.taken_over:
+                p, e = more
+                if self.used_after(e, n):
+                    start, count = place.open.pop(e)
+                    there = self.places[p].add(e, count)
+                    self.emit(op, i, place, n, start, count, p, there, self.link(i, p))
+
+    def first_child(self, n: int, i: int) -> int:
+        """The body whose front comes into that of i right behind operation n; 0 for none."""
+        op, child, *to = self.program[n + 1] if n + 1 < len(self.program) else (BODY, 0)
+        return child if op in (MERGE, MOVE) and to[0] == i else 0
+
+    def emit(self, op: int, i: int, place: Place, n: int, *more: Any) -> None:
+        self.touch(place, n)
+        self.symbols.append((op, i, place, n, *more))
+
+    def touch(self, place: Place, n: int) -> None:
+        place.last = max(place.last, n)
+
+    def same_variables(self, child: int, i: int) -> bool:
+        """Whether the front of a child can go on as that of its parent."""
+        return not self.fronts[child].released and set(self.fronts[child].variables) == set(self.fronts[i].variables)
+
+    def link(self, i: int, p: int) -> int:
+        """Where the variables of a front lie in that of the parent; returns the place in maps"""
+        here, there = self.places[i], self.places[p]
+        link = np.full(here.width, -1, int)
+        for name, at in here.slots.items():
+            width = 6 if name[0] == "body" else 1
+            if name not in self.fronts[i].released:
+                target = 0 if name == ("body", p) else 6 + there.slots[name]
+                link[at : at + width] = target + np.arange(width)
+        start = len(self.maps)
+        self.maps += link.tolist()
+        return start
+
+    def allot(self) -> int:
+        """Second pass: places for fronts, each free again after its last operation; returns where they end."""
+        fronts = {id(p): p for p in self.places if p is not None}
+        begin: dict[int, list[Place]] = {}
+        for p in fronts.values():
+            begin.setdefault(p.first, []).append(p)
+        end: dict[int, list[Place]] = {}
+        for p in fronts.values():
+            end.setdefault(p.last, []).append(p)
+        size = SPARE + max((p.width for p in fronts.values()), default=0)
+        empty: list[tuple[int, int]] = []  # length, place
+        for n in sorted({*begin, *end}):
+            for p in begin.get(n, ()):
+                fit = min((e for e in empty if e[0] >= p.size), default=None)
+                if fit is None:
+                    p.at, length = size, p.size
+                    size += length
+                else:
+                    empty.remove(fit)
+                    length, p.at = fit
+                p.length = length
+            empty += [(p.length, p.at) for p in end.get(n, ())]
+        return size
+
+    def plan(self, dependents: dict[str, list[int]], kept: list[int], slices: Any) -> Plan:
+        """The Plan; ``slices`` gives the rows of an element."""
+        self.rows()
+        size = self.allot()
+        steps: list[list[int]] = []
+        pivots: list[float] = []
+        poor: list[bool] = []
+        for op, i, place, _, *more in self.symbols:
+            at, m = place.at, place.width
+            step, pivot, bad = [op, i, at, m], 0.0, False
+            if op == CLOSE:
+                start, group, side, base, slack = more
+                own = slices(group)
+                key = place.slots["body", base] if base and not slack else -1
+                step += [own.start, own.stop, at + place.row(start), side, key]
+                step.append((1 if slack > 0 else -1) * (1 + place.slots["freedom", abs(slack)]) if slack else 0)
+            elif op == COUPLED:
+                start, e, *freedoms = more
+                step += [slices(e).start, slices(e).stop, at + place.row(start)]
+                step += [place.slots["freedom", j] if j >= 0 else -1 for j in freedoms]
+            elif op in (FREE, KEPT, RELEASE):
+                j, count, *column = more
+                of_node = column[0] if column else 0
+                step += [j, size, at + place.row(0), of_node, 0, count, place.slots.get(("freedom", j), -1)]
+                size += 8 + m if op != KEPT else 0
+            elif op in (DEPENDENT, TAKE):
+                j, first, group, count, pivot, bad = more
+                step += [j, size, at + place.row(0), first, group, count, place.slots.get(("freedom", j), -1)]
+                size += 7 + m + max(count, first + group)
+            elif op == EXCHANGE:
+                j, names, rows, count = more
+                step += [
+                    place.slots["freedom", j],
+                    size,
+                    at + place.row(0),
+                    len(self.maps),
+                    len(names),
+                    len(rows),
+                    count,
+                ]
+                self.maps += [*(place.slots["freedom", name] for name in names), *rows]
+                size += exchange_size(len(names), len(rows))
+            elif op == MODAL:
+                j, count = more
+                step += [j, len(self.maps), count]
+                self.maps += [m, *(place.slots["freedom", j + a] for a in range(count))]
+            elif op == MERGE:
+                p, link = more
+                above = self.places[p]
+                step += [p, above.at, above.width, link, at + place.row(0), place.rows]
+            elif op == ROOT:
+                step += [0, 0, 0, 0, at + place.row(0), place.rows]
+            elif op == MOVE:
+                start, count, p, there, link = more
+                above = self.places[p]
+                step += [at + place.row(start), count, above.at + above.row(there), above.width, link]
+            steps.append(step + [0] * (COLUMNS - len(step)))
+            pivots.append(pivot)
+            poor.append(bad)
+        keys = [tuple(b for what, b in front.variables if what == "body") for front in self.fronts]
+        table = np.array(steps, np.int64).reshape(-1, COLUMNS)
+        return Plan(
+            table, np.array(self.maps, np.int64), size, np.array(pivots), np.array(poor), dependents, kept, keys
+        )  # fmt: skip
+
+
+class Program(NamedTuple):
+    """A Plan as kernels see it."""
+
+    count: Any  # number of operations
+    poor: Any  # whether a pivot is poor
+    steps: Any  # (count, COLUMNS)
+    maps: Any
+    fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
+    rise: Any  # (count)   over it: how far it has risen, where that matters
+
+
+def pack_plan(plan: Plan | None) -> np.ndarray:
+    """A plan as numbers, or that there is none."""
+    if plan is None:
+        return np.zeros(3, np.int64).view(float)
+    header = np.array([len(plan.steps), plan.maps.size, plan.poor.any()], np.int64)
+    integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
+    rise = np.where(plan.poor, plan.pivots, np.inf)
+    return np.concatenate([integers, fall, rise])
+
+
+@inline
+def unpack_plan(memory, n):
+    counts, n = take_integers(memory, n, 3)
+    steps, n = take_integers(memory, n, COLUMNS * counts[0])
+    maps, n = take_integers(memory, n, counts[1])
+    fall, n = take(memory, n, counts[0])
+    rise, n = take(memory, n, counts[0])
+    return Program(counts[0], counts[2], steps, maps, fall, rise), n

@@ -1,0 +1,1 @@
+"""Floating subchains, coupled by the forces at the joints that were cut."""

@@ -1,0 +1,275 @@
+"""Joints that were cut: what they leave free and what they hold, their coordinates and gaps. Steps I, II and VII.
+
+Paper    [anderson1999] eqs (37)-(41), (58), and steps I.3, II and VII of section 5.
+Symbols  as cut_frames.py. Of a joint: R, o of B as A's tip sees it; S its free motions, the paper's P; W what it
+         holds, the paper's Q, with W S = 0; D = (S'S)^-1 S', so that u = D v. All of these in the frame of B.
+Differs  two more kinds of rows may stand in W. A freedom with armature r is held too, by the load tau - r u': its row
+         is that of D, and gives way by 1/r. A base without inertia about some axis is lent it, and what that costs is
+         given back by a load: its row gives way by -1/inertia, and acts on the base alone.
+"""
+
+import math
+
+from ...algebra.matrix6 import motion_in
+from ...algebra.spatial import (
+    add,
+    add3,
+    axpy,
+    cross,
+    dot,
+    join,
+    load3,
+    load6,
+    load9,
+    matmul,
+    mul33t,
+    neg3,
+    scale,
+    sub,
+    sub3,
+    transpose,
+)
+from ...algebra.trig import arctangent
+from ...compiler.lanes import entry, get, inline, kernel, put
+from ...joints.formulas import (
+    CYLINDRICAL,
+    FREE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW,
+    SPHERICAL,
+    UNIVERSAL,
+    load_quaternion,
+)
+from ..two_handle.join import peek3, peek6, peek9, poke
+from .cut_frames import (
+    BODY,
+    CUT,
+    DRIFT,
+    FACE,
+    FIRST_LOAD,
+    FREE_D,
+    FREE_S,
+    GIVE,
+    HELD,
+    HOLD_W,
+    JOINT,
+    KNOWN,
+    KNOWN_W,
+    LENDING,
+    LENT,
+    MOST,
+    PUSH,
+    REL_O,
+    REL_R,
+    RETURNED,
+    open_system,
+    place_cut,
+    turn_of,
+)
+
+NONE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+SPARE = HOLD_W + 36  # rows of W that hold an orthonormal basis of S while the complement is sought
+
+
+@kernel
+def orthogonal(joints, at, first, count, v):
+    """v less its parts along the rows ``first`` on, which are orthonormal; twice, as rounding leaves some"""
+    for _ in range(2):
+        for n in range(count):
+            b = peek6(joints, at + 6 * (first + n), 1)
+            v = axpy(-dot(b, v), b, v)
+    return v
+
+
+@inline
+def turns_in_base(kind, sign):
+    """Whether the axes of a joint move in the frame of B"""
+    return kind in (UNIVERSAL, PLANAR) or (kind >= SPHERICAL and sign < 0.0)
+
+
+@kernel
+def joint_columns(m, k, i, joints, c):
+    """S, D and the rows of W that are the complement of S, in the frame of B. Step I.3"""
+    at, count = c * JOINT, m.dof[i + 1] - m.dof[i]
+    R, o = load9(k.R, i), load3(k.o, i)
+    poke(joints, at + REL_R, 1, R)
+    poke(joints, at + REL_O, 1, o)
+    if joints[at + KNOWN_W] != 0.0:
+        return
+    if not turns_in_base(m.kind[i], m.sign[i]):
+        joints[at + KNOWN_W] = 1.0
+    for n in range(count):
+        S = motion_in(R, o, load6(k.S, m.dof[i] + n))
+        poke(joints, at + FREE_S + 6 * n, 1, S)
+        v = orthogonal(joints, at + SPARE, 0, n, S)
+        poke(joints, at + SPARE + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+    for n in range(count - 1, -1, -1):  # S = r Q with r lower triangular: r' D = Q
+        Q = peek6(joints, at + SPARE + 6 * n, 1)
+        row = Q
+        for j in range(n + 1, count):
+            row = axpy(-dot(peek6(joints, at + FREE_S + 6 * j, 1), Q), peek6(joints, at + FREE_D + 6 * j, 1), row)
+        poke(joints, at + FREE_D + 6 * n, 1, scale(1.0 / dot(peek6(joints, at + FREE_S + 6 * n, 1), Q), row))
+    for n in range(6 - count):
+        largest, best = -1.0, 0
+        for axis in range(6):
+            left = 1.0
+            for j in range(count + n):
+                there = at + (SPARE + 6 * j if j < count else HOLD_W + 6 * (j - count)) + axis
+                left -= joints[there] * joints[there]
+            if left > largest:
+                largest, best = left, axis
+        v = NONE
+        poke(joints, at + HOLD_W + 6 * n, 1, v)
+        joints[at + HOLD_W + 6 * n + best] = 1.0
+        v = orthogonal(joints, at + SPARE, 0, count, peek6(joints, at + HOLD_W + 6 * n, 1))
+        v = orthogonal(joints, at + HOLD_W, 0, n, v)
+        v = orthogonal(joints, at + SPARE, 0, count, v)
+        poke(joints, at + HOLD_W + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+
+
+@inline
+def cross_force(v, f):
+    """v x* f"""
+    return join(add3(cross(v[0:3], f[0:3]), cross(v[3:6], f[3:6])), cross(v[0:3], f[3:6]))
+
+
+@kernel
+def more_rows(m, i, tau, lending, faces, joints, cuts, c):
+    """Rows of freedoms with armature and of lent inertia; known loads, and what each row gives way"""
+    at, base = c * JOINT, (2 * c + 1) * FACE
+    row = 6 - (m.dof[i + 1] - m.dof[i])
+    known, returned = NONE, NONE
+    for n in range(MOST):
+        joints[at + GIVE + n] = joints[at + PUSH + n] = 0.0
+    for j in range(m.dof[i], m.dof[i + 1]):
+        D = peek6(joints, at + FREE_D + 6 * (j - m.dof[i]), 1)
+        if m.resist[j] > 0.0:
+            poke(joints, at + HOLD_W + 6 * row, 1, D)
+            joints[at + GIVE + row] = 1.0 / m.resist[j]
+            joints[at + PUSH + row] = get(tau, j) / m.resist[j]
+            row += 1
+        else:
+            known = axpy(get(tau, j), D, known)
+    V, B = peek6(faces, base + 12, 1), peek6(faces, base + 18, 1)
+    momentum = NONE
+    for n in range(cuts[c * CUT + LENT]):
+        there = (c * 6 + n) * LENDING
+        inertia, along = lending[there], peek6(lending, there + 1, 1)
+        poke(joints, at + HOLD_W + 6 * row, 1, along)
+        joints[at + GIVE + row] = -1.0 / inertia
+        row += 1
+        momentum = axpy(inertia * dot(along, V), along, momentum)
+        returned = axpy(inertia * dot(along, B), along, returned)
+    poke(joints, at + KNOWN, 1, known)
+    poke(joints, at + RETURNED, 1, add(returned, cross_force(V, momentum)))
+
+
+@entry
+def connect(cuts, tree, lending, q, u, tau, faces, joints, mine):
+    """All that is to be known of the cut joints of a share, from their faces and coordinates. Step VII"""
+    m, k = open_system(tree, q)
+    for c in range(cuts.shape[0] // CUT):
+        if mine[c]:
+            i = place_cut(m, k, q, u, faces, cuts, c)
+            joint_columns(m, k, i, joints, c)
+            more_rows(m, i, tau, lending, faces, joints, cuts, c)
+            b = motion_in(load9(k.R, i), load3(k.o, i), load6(k.b, i))
+            poke(joints, c * JOINT + DRIFT, 1, sub(b, peek6(faces, (2 * c + 1) * FACE + 18, 1)))
+
+
+@entry
+def gaps(cuts, faces, joints, mine, position, speed):
+    """How far, and how fast, the two sides of each cut are apart along what the joint holds"""
+    for c in range(cuts.shape[0] // CUT):
+        if mine[c]:
+            at, first, held = c * JOINT, cuts[c * CUT + FIRST_LOAD], cuts[c * CUT + HELD]
+            R, o = relative(faces, c)
+            there, point = peek9(joints, at + REL_R, 1), peek3(joints, at + REL_O, 1)
+            Q = matmul(transpose(there), R)
+            turn = (0.5 * (Q[7] - Q[5]), 0.5 * (Q[2] - Q[6]), 0.5 * (Q[3] - Q[1]))  # of a small one
+            gap = join(turn, mul33t(there, sub3(o, point)))
+            v = motion_in(there, point, peek6(faces, 2 * c * FACE + 12, 1))
+            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), v)
+            for n in range(held + cuts[c * CUT + LENT]):
+                W = peek6(joints, at + HOLD_W + 6 * n, 1)
+                rigid = n < held and joints[at + GIVE + n] == 0.0
+                position[first + n] = dot(W, gap) if rigid else 0.0
+                speed[first + n] = dot(W, v) if rigid else 0.0
+
+
+# ---------------------------------------------------------------- coordinates, from the two faces
+
+
+@inline
+def nearest_turn(angle, before):
+    """The angle, to within whole turns, that is nearest to another"""
+    return angle + 2.0 * math.pi * math.floor((before - angle) / (2.0 * math.pi) + 0.5)
+
+
+@inline
+def put_quaternion(q, n, a):
+    """The one of the two that is nearer to what is there"""
+    b = load_quaternion(q, n)
+    sign = -1.0 if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0 else 1.0
+    for i in range(4):
+        put(q, n + i, sign * a[i])
+
+
+@kernel
+def read_coordinates(m, i, R, d, q):
+    """q of the joint of body i from its frame R, d after the joint's as it is at q = 0; near the q that is there"""
+    kind, n, sign = m.kind[i], m.position[i], m.sign[i]
+    about_z = arctangent(R[3] - R[1], R[0] + R[4])
+    if kind == REVOLUTE:
+        put(q, n, nearest_turn(about_z, get(q, n)))
+    elif kind == PRISMATIC:
+        put(q, n, d[2])
+    elif kind == SCREW:
+        pitch = get(m.pitch, i)
+        put(q, n, nearest_turn(about_z, d[2] / pitch if pitch != 0.0 else get(q, n)))
+    elif kind == CYLINDRICAL:
+        put(q, n, nearest_turn(about_z, get(q, n)))
+        put(q, n + 1, d[2])
+    elif kind == UNIVERSAL:
+        Q = R if sign > 0.0 else transpose(R)
+        put(q, n, nearest_turn(arctangent(Q[7], Q[4]), get(q, n)))
+        put(q, n + 1, nearest_turn(arctangent(Q[2], Q[0]), get(q, n + 1)))
+    else:
+        shift = d if sign > 0.0 else neg3(mul33t(R, d))
+        if kind == PLANAR:
+            put(q, n, shift[0])
+            put(q, n + 1, shift[1])
+            put(q, n + 2, nearest_turn(sign * about_z, get(q, n + 2)))
+        else:
+            if kind == FREE:
+                poke(q, n, 1, shift)
+            put_quaternion(q, n + 3 * (kind - SPHERICAL), turn_of(R if sign > 0.0 else transpose(R)))
+
+
+@inline
+def relative(faces, c):
+    """R, o of the outer face as the inner one sees it"""
+    tip, base = 2 * c * FACE, (2 * c + 1) * FACE
+    Rt = peek9(faces, tip, 1)
+    o = mul33t(Rt, sub3(peek3(faces, base + 9, 1), peek3(faces, tip + 9, 1)))
+    return matmul(transpose(Rt), peek9(faces, base, 1)), o
+
+
+@entry
+def derive_cuts(cuts, tree, faces, joints, q, u, mine):
+    """q and u of the joints that were cut, from their two faces, into vectors of the System. Step II"""
+    m, k = open_system(tree, q)
+    for c in range(cuts.shape[0] // CUT):
+        if mine[c]:
+            i = cuts[c * CUT + BODY]
+            R, o = relative(faces, c)
+            Rj = load9(m.Rt, i)
+            read_coordinates(m, i, matmul(transpose(Rj), R), mul33t(Rj, sub3(o, load3(m.pt, i))), q)
+            place_cut(m, k, q, u, faces, cuts, c)
+            joint_columns(m, k, i, joints, c)
+            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), motion_in(load9(k.R, i), load3(k.o, i), load6(k.v, i)))
+            for n in range(m.dof[i + 1] - m.dof[i]):  # load6(k.v, i) has the old u in it
+                more = dot(peek6(joints, c * JOINT + FREE_D + 6 * n, 1), v)
+                put(u, m.dof[i] + n, get(u, m.dof[i] + n) + more)

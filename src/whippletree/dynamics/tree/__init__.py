@@ -1,0 +1,1 @@
+"""Algorithms for trees: articulated bodies, composite bodies, recursive Newton-Euler, innovations factors."""

@@ -1,0 +1,197 @@
+"""The innovations factors of the mass matrix, its inverse, and O(n) solves for any number of right-hand sides.
+
+Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators, eqs (51)-(56),
+         with modes in flexible.py: M = (1 + H Phi K) D (1 + H Phi K)', M^-1 = (1 - H Psi K)' D^-1 (1 - H Psi K).
+Symbols  P = IA, D = 1/d, G = U d, epsilon, nu and z as the paper.
+Differs  one common frame, so Phi is 1 between bodies and (H Phi K)_lj = S_l . U_j d_j for l inboard of j;
+         freedoms are numbered from ground, so the factor is unit upper triangular where the paper's,
+         numbered from the tip, is lower.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ...algebra.spatial import (
+    add,
+    add21,
+    add_rigid,
+    axpy,
+    dot,
+    load3,
+    load6,
+    load21,
+    mul,
+    scale,
+    store6,
+    store21,
+    sub_outer,
+)
+from ...compiler.function_pointers import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
+from ...compiler.lanes import entry, get, kernel, put, scratch, take, view
+from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
+from ...kernels.unpack import unpack
+from ...layout.system import FACTORS, FLEXIBLE
+from ...system.system import System
+from .workspace import take_work, work_rows
+
+SUPPORTS = {"trees", "flexible", "lanes"}
+
+
+def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
+    """Memory for the entries below; they return ``columns`` vectors of length nu for each state."""
+    rows = kinematics_rows(system) + work_rows(system) + system.nq + system.nu * columns
+    return make_memory(system, rows, lanes)
+
+
+@kernel
+def factorize(m, k, w, added):
+    """P, D and G, eq. (51), from the tips to ground. ``added`` is empty, or says how much of the stiffness and of the
+    damping of modes is added to their mass"""
+    for i in range(m.nb - 1, 0, -1):
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:  # with its nodes
+                op = STIFFEN if added.shape[0] > 0 else ELIMINATE
+                call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
+            continue
+        P = add_rigid(load21(w.IA, i), m.mass[i], load3(k.h, i), load6(k.J, i))
+        for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
+            S = load6(k.S, j)
+            U = mul(P, S)
+            d = 1.0 / (dot(S, U) + m.armature[j])
+            P = sub_outer(P, d, U)  # P+ = (1 - G H) P
+            store6(w.U, j, U)
+            put(w.d, j, d)
+        p = m.parent[i]
+        if p > 0:
+            store21(w.IA, p, P if m.first[i] else add21(load21(w.IA, p), P))
+
+
+@kernel
+def solve(m, k, w, rhs, first, stride, out):
+    """M x = rhs, eq. (56): two sweeps over the factors. Rows first, first + stride, ... of rhs and out."""
+    for n in range(6 * m.nb):
+        put(w.pA, n, 0.0)
+    none, right = view(w.pA, 0, 0), view(rhs, first, rhs.shape[0] - first)
+    for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K) rhs, then D^-1
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right)
+            continue
+        z = load6(w.pA, i)
+        for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
+            nu = get(w.d, j) * (get(rhs, first + stride * j) - dot(load6(k.S, j), z))
+            z = axpy(nu, load6(w.U, j), z)  # z+ = z + G epsilon
+            put(w.uA, j, nu)
+        store6(w.pA, m.parent[i], add(load6(w.pA, m.parent[i]), z))
+    for n in range(6):
+        put(w.x, n, 0.0)
+    found = view(out, first, out.shape[0] - first)
+    for i in range(1, m.nb):  # (1 - H Psi K)'
+        if m.kind[i] < 0:
+            if m.kind[i] == MODES:
+                call_flexible(ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
+            continue
+        x = load6(w.x, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            xj = get(w.uA, j) - get(w.d, j) * dot(load6(w.U, j), x)
+            x = axpy(xj, load6(k.S, j), x)
+            put(out, first + stride * j, xj)
+        store6(w.x, i, x)
+
+
+@entry
+def solutions(memory, q, rhs, out, start, stop):
+    """M^-1 rhs of the states start to stop; rhs and out hold (nu, k) numbers row by row."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or rhs.shape[-1] != out.shape[-1] or rhs.shape[-1] % max(m.nu, 1):
+        return np.nan
+    columns = rhs.shape[-1] // max(m.nu, 1)
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    w, n = take_work(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    rhs_block, n = take(buffer, n, rhs.shape[-1])
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w, view(w.d, 0, 0))
+        right = gather(rhs, s, rhs_block)
+        result = target(out, rhs_block)
+        for c in range(columns):
+            solve(m, k, w, right, c, columns, result)
+        scatter(result, s, out)
+        total += checksum(w.d) + unit_check(k)
+    return total
+
+
+@entry
+def inverses(memory, q, out, start, stop):
+    """M^-1 (nu nu, row by row) of the states start to stop, by nu solves."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    w, n = take_work(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    block, n = take(buffer, n, m.nu * m.nu)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w, view(w.d, 0, 0))
+        result = target(out, block)
+        for j in range(m.nu * m.nu):
+            put(result, j, 0.0)
+        for j in range(m.nu):
+            put(result, j * m.nu + j, 1.0)
+            solve(m, k, w, result, j, m.nu, result)
+        scatter(result, s, out)
+        total += checksum(w.d) + unit_check(k)
+    return total
+
+
+@entry
+def innovations(memory, q, out, start, stop):
+    """(1 + H Phi K) row by row, then D: nu nu + nu numbers for each of the states start to stop."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu + m.nu:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    w, n = take_work(m, buffer, n)
+    q_block, n = take(buffer, n, m.nq)
+    block, n = take(buffer, n, m.nu * m.nu + m.nu)
+    total = 0.0
+    m.header[FACTORS] = 1  # modes one by one
+    for s in range(start, stop, states_per_block(buffer)):
+        place(m, gather(q, s, q_block), k)
+        factorize(m, k, w, view(w.d, 0, 0))
+        result = target(out, block)
+        if m.header[FLEXIBLE] > 0:
+            call_flexible(INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
+        for j in range(m.nu if m.header[FLEXIBLE] == 0 else 0):
+            put(result, j * m.nu + j, 1.0)
+            put(result, m.nu * m.nu + j, 1.0 / get(w.d, j))
+            G = scale(get(w.d, j), load6(w.U, j))
+            l = m.up[j]
+            while l >= 0:
+                put(result, l * m.nu + j, dot(load6(k.S, l), G))
+                l = m.up[l]
+        scatter(result, s, out)
+        total += checksum(w.d) + unit_check(k)
+    return total
+
+
+@entry
+def pivots(memory, q, D, start, stop):
+    """D of one state. Returns 0; a pivot that vanished shows in D."""
+    m, end = unpack(memory)
+    k, n = take_kinematics(m, scratch(memory, end, q))
+    w, n = take_work(m, scratch(memory, end, q), n)
+    place(m, q, k)
+    factorize(m, k, w, view(w.d, 0, 0))
+    for j in range(m.nu):
+        put(D, j, 1.0 / get(w.d, j))
+    return 0.0

@@ -1,0 +1,1 @@
+"""Two-handle equations of subchains, shared by ``divide`` and ``subchains``."""

@@ -1,0 +1,297 @@
+"""A tree cut into strands: subchains that are solved side by side.
+
+From every child of ground, and from every branch heavy enough to be worth it, a *family* goes outward along the
+heaviest children. Its path is cut into strands; lighter branches are folded into the strand that they hang on. A family
+ends in a free tip, so it can be closed before the strand that carries it is swept: however many branches meet at a
+body, no strand has more than two handles. A branch that starts a family weighs at most half of what it hangs on, so
+families nest no deeper than log2 of the number of bodies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...joints.formulas import FREE, PLANAR, SPHERICAL, UNIVERSAL
+from ...system.system import System
+from ..constraints.live_rows import live_rows
+from ..divide.options import Division
+
+OWN_SIGN = (UNIVERSAL, PLANAR, SPHERICAL, FREE)  # kinds whose formula depends on how the joint was written
+TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
+GRADED = 1e3  # of mass_grading, from which on accelerations are certified
+LOSSY = 1e6  # the same, from which on no run is begun
+BLUNT = 1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a strand anywhere
+
+
+@dataclass(slots=True)
+class Strand:
+    """Bodies of the System: the path outward, then what hangs off it, parents first."""
+
+    path: list[int]
+    aside: list[int]
+    carrier: int  # the body that it stands on
+    carried_by: Strand | None = None
+    goes_on: bool = False  # from the tip of the strand that carries it
+    has_next: bool = False
+    family: int = 0
+    holds: set[int] = field(default_factory=set)  # bodies that carry something beside the path
+    block: int = -1
+    lane: int = -1
+    knots: list[Any] = field(default_factory=list)  # loops inside, see divide/loop_clusters.py
+    first_row: int = 0  # of theirs among all such rows
+
+    @property
+    def bodies(self) -> list[int]:
+        return self.path + self.aside
+
+
+@dataclass(slots=True)
+class Family:
+    strands: list[Strand]
+    level: int = 0  # 0: carries no other family
+
+
+def codes(system: System) -> np.ndarray:
+    """What must be equal for two joints to be computed side by side."""
+    kind, sign = system.arrays["kind"], system.arrays["sign"]
+    return np.where(np.isin(kind, OWN_SIGN) & (sign < 0), -1 - kind, kind)
+
+
+def tips(system: System) -> np.ndarray:
+    """For every body: 2 if it may be a strand's tip anywhere, 1 if it has mass, 0 if it has none.
+
+    Seen alone, a strand has no motion without inertia if its tip has inertia against all motions.
+    """
+    a = system.arrays
+    xx, xy, xz, yy, yz, zz = a["inertia"].reshape(-1, 6).T
+    moments = np.linalg.eigvalsh(np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3))
+    solid = moments[:, 0] > BLUNT * moments[:, 2]
+    return np.where(a["mass"] > 0.0, np.where(solid, 2, 1), 0)
+
+
+def carried_over_own(system: System) -> np.ndarray:
+    """For every body the heaviest one that it carries, however far out, over its own mass; infinite if it has none."""
+    mass, parent = system.arrays["mass"], system.arrays["parent"]
+    carried = np.zeros(system.nb)
+    for i in range(system.nb - 1, 0, -1):
+        p = parent[i]
+        carried[p] = max(carried[p], carried[i], mass[i])
+    carried[0] = 0.0  # ground holds anything
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(carried > 0.0, carried / mass, 0.0)
+
+
+def mass_grading(system: System) -> tuple[float, int]:
+    """The largest mass that a body carries over its own mass, and which body it is; found once for a System.
+
+    With loops and constraints any body may carry any other: the heaviest one counts. A massless body that carries
+    others counts as GRADED: whether its motions have inertia is a matter of the pose.
+    """
+    known = system.found.get("mass grading")
+    if known is None:
+        known = system.found["mass grading"] = _mass_grading(system)
+    return known
+
+
+def _mass_grading(system: System) -> tuple[float, int]:
+    if system.nb == 1:
+        return 1.0, 0
+    mass, ratio = system.arrays["mass"], carried_over_own(system)
+    if system.constraints.count:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio[1:] = mass.max() / mass[1:]
+    worst = int(np.argmax(np.where(mass > 0.0, ratio, 0.0)))
+    if ratio[worst] < GRADED and np.isinf(ratio).any():
+        return GRADED, int(np.argmax(ratio))
+    return float(ratio[worst]), worst
+
+
+def lightness(system: System) -> np.ndarray:
+    """For every body: 0, or by how many thousands it is lighter than the heaviest one that it carries."""
+    return np.floor(np.log10(np.clip(carried_over_own(system), 1.0, 1e15)) / 3.0).astype(int)
+
+
+def partition(system: System, choice: Division, pieces: int, share: float) -> list[Family]:
+    """Families in the order from ground outward. The last strand of a family weighs ``share`` times an ordinary one."""
+    parent, nb = system.arrays["parent"].tolist(), system.nb
+    own = 0.5 * (1.0 + np.diff(system.arrays["dof"]))
+    weight = own.copy()
+    weight[0] = 0.0
+    children: list[list[int]] = [[] for _ in range(nb)]
+    for i in range(nb - 1, 0, -1):
+        weight[parent[i]] += weight[i]
+        children[parent[i]].append(i)
+    grain = 0.0 if choice.leaves == "bodies" else weight[0] / max(1, pieces)
+    fit, crossed, light = tips(system), crossings(system), lightness(system)
+    families: list[Family] = []
+    held: dict[int, Strand] = {}  # which strand a body is in
+    waiting = list(children[0])
+    while waiting:
+        root = waiting.pop()
+        path, sides = [root], []
+        while children[path[-1]]:
+            first, *others = sorted(children[path[-1]], key=lambda c: -weight[c])
+            sides += others
+            path.append(first)
+        heavy = {c for c in sides if weight[c] > grain}
+        load = _folded(path, children, heavy, own)
+        strands = _cut(path, load, fit, crossed, light, choice, grain, share)
+        if choice.leaves != "subchains":
+            _require_mass(system, strands[:-1], fit)
+        _settle(strands, root, parent, children, heavy, held, len(families))
+        families.append(Family(strands))
+        waiting += sorted(heavy)
+    _nest(families)
+    return families
+
+
+def _folded(path: list[int], children: list[list[int]], heavy: set[int], own: np.ndarray) -> np.ndarray:
+    """Weight of every body of a path with what is folded into it."""
+    load = own[path].copy()
+    on = set(path)
+    for n, i in enumerate(path):
+        waiting = [c for c in children[i] if c not in on and c not in heavy]
+        while waiting:
+            c = waiting.pop()
+            load[n] += own[c]
+            waiting += children[c]
+    return load
+
+
+def _cut(
+    path: list[int],
+    load: np.ndarray,
+    fit: np.ndarray,
+    crossed: np.ndarray,
+    light: np.ndarray,
+    choice: Division,
+    grain: float,
+    share: float,
+) -> list[Strand]:
+    """The path in strands, cut behind bodies that are fit to be tips."""
+    done = np.cumsum(load)
+    if choice.leaves == "bodies":
+        ends: list[int | None] = list(range(1, len(path)))
+    elif choice.leaves == "terminal":
+        last = TERMINAL if choice.terminal is None else choice.terminal
+        ends = list(range(1, int(np.searchsorted(done, done[-1] * (1.0 - last) * (1.0 + 1e-9), side="right")) + 1))
+    else:
+        count = max(1, round(done[-1] / grain))
+        if choice.terminal is not None and count > 1:
+            share = choice.terminal * (count - 1) / (1.0 - choice.terminal)
+        wanted = done[-1] / (count - 1 + share) * np.arange(1, count)
+        reach = max(1, len(path) // (4 * count))
+        near = np.searchsorted(done, wanted * (1.0 - 1e-9)) + 1
+        ends = [nearest_fit(path, fit, crossed, light, int(e), reach) for e in near]
+    cuts = sorted({e for e in ends if e is not None and 0 < e < len(path)})
+    return [Strand(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
+
+
+def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> None:
+    """A body that is a leaf moves by its own inertia."""
+    for strand in strands:
+        if fit[strand.path[-1]] == 0:
+            raise ModelError(
+                f"'{system.name}' cannot be divided into single bodies: one has no mass",
+                where=system.mechanical(strand.path[-1]),
+                hint="algorithm='divide' cuts where bodies have mass",
+            )
+
+
+def nearest_fit(
+    path: list[int], fit: np.ndarray, crossed: np.ndarray, light: np.ndarray, end: int, reach: int
+) -> int | None:
+    """A number of bodies near ``end`` whose last one is fit to be a tip, and a cut behind it crosses few loops.
+
+    A force at a light tip that carries heavy bodies moves it far, and digits are lost: heavy ones are taken first.
+    """
+    near = [e for away in range(reach + 1) for e in (end - away, end + away) if 0 < e < len(path)]
+    able = [e for e in near if fit[path[e - 1]]]
+    return min(able, key=lambda e: (crossed[path[e]], light[path[e - 1]], -fit[path[e - 1]]), default=None)
+
+
+def crossings(system: System) -> np.ndarray:
+    """For every body: how many loops pass through its inboard joint."""
+    live, parent, found = live_rows(system), system.arrays["parent"], np.zeros(system.nb, int)
+    for e in range(len(live.body)):
+        a, b = int(live.body[e]), int(live.to[e])
+        while a != b and live.row[e] < live.row[e + 1]:
+            a, b = max(a, b), min(a, b)
+            found[a] += 1
+            a = int(parent[a])
+    return found
+
+
+def _settle(
+    strands: list[Strand],
+    root: int,
+    parent: list[int],
+    children: list[list[int]],
+    heavy: set[int],
+    held: dict[int, Strand],
+    family: int,
+) -> None:
+    """What strands of one family carry, and what carries them."""
+    for n, strand in enumerate(strands):
+        on = set(strand.path)
+        following = strands[n + 1].path[0] if n + 1 < len(strands) else -1
+        strand.family, strand.has_next = family, following >= 0
+        strand.carrier = parent[strand.path[0]]
+        strand.carried_by = strands[n - 1] if n else held.get(parent[root])
+        strand.goes_on = n > 0
+        for i in strand.path:
+            beside = [c for c in children[i] if c not in on and c != following]
+            if beside:
+                strand.holds.add(i)
+            waiting = [c for c in beside if c not in heavy]
+            while waiting:
+                c = waiting.pop()
+                strand.aside.append(c)
+                if children[c]:
+                    strand.holds.add(c)
+                waiting += children[c]
+        strand.aside.sort()
+        for i in strand.bodies:
+            held[i] = strand
+
+
+def _nest(families: list[Family]) -> None:
+    """The level of every family: above those that it carries."""
+    for family in reversed(families):
+        on = family.strands[0].carried_by
+        if on is not None:
+            families[on.family].level = max(families[on.family].level, family.level + 1)
+
+
+def blocks(system: System, families: list[Family], lanes: int) -> list[list[Strand]]:
+    """Strands that are computed together, families of low level first. Strands of a level with equal joints share."""
+    code, found = codes(system), []
+    for level in range(max(f.level for f in families) + 1):
+        alike: dict[object, list[Strand]] = {}
+        for strand in (s for f in families if f.level == level for s in f.strands):
+            alike.setdefault(_form(system, strand, code), []).append(strand)
+        for strands in alike.values():
+            strands.sort(key=lambda s: -len(s.path) if not s.aside else 0)
+            for n in range(0, len(strands), lanes):
+                found.append(strands[n : n + lanes])
+    for n, block in enumerate(found):
+        for lane, strand in enumerate(block):
+            strand.block, strand.lane = n, lane
+    return found
+
+
+def _form(system: System, strand: Strand, code: np.ndarray) -> object:
+    """Strands of one form can be computed side by side: behind the first joint rows of one kind of any length, or equal
+    trees."""
+    if strand.knots:
+        return id(strand)  # alone
+    kinds = code[strand.path]
+    if not strand.aside and (kinds[1:] == kinds[-1]).all():
+        return int(kinds[0]), int(kinds[-1])
+    local = {b: n for n, b in enumerate(strand.bodies)}
+    parent = system.arrays["parent"]
+    return tuple(kinds.tolist()), tuple((local[int(parent[b])], int(code[b])) for b in strand.aside)

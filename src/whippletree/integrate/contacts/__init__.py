@@ -1,0 +1,1 @@
+"""Temporary constraints and friction: state, activation, impulse, release."""

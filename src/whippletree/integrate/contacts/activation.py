@@ -1,0 +1,237 @@
+"""The moment at which a temporary constraint is made: what is open closes, speeds jump, and who cannot follow yields.
+
+Constraints made at one moment share one impulse. What holds besides takes its share of it. A contact that would have to
+pull lets go of it, one that would take more than friction holds slips, a clutch slips at once. Contacts reached at one
+moment do not push each other off.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...dynamics.constraints.consistency import pulled_motions
+from ...dynamics.constraints.jacobian import rows_of
+from ...dynamics.kinematics import kinematics
+from ...dynamics.loads.joints import wrenches_of
+from ...errors import ModelWarning
+from ...model import Constraint, Latch, Pose, Relative
+from ...model.pose import Vector, quaternion_from_matrix
+from ...result.records import Change
+from ...system.system import System
+from ..project import project
+from ..run.contradiction import TAKES_PART, opposed_by
+from .friction import STILL
+from .impact import impact
+from .impulse import Impulse, contradicts, impulse
+from .momentum_transfer import carried
+
+if TYPE_CHECKING:
+    from .constraint_state import Bonds
+
+REST = 1e-4  # m/s: impacts that would leave less do not bounce
+CLOSED = 1e-9  # m or rad: what may be left open by what has been made
+PULLS = 1e-9  # N or N s, against the largest of its kind: rounding of a force that is none
+
+
+class Jump(NamedTuple):
+    """What an impulse does."""
+
+    u: np.ndarray  # (nu)  after
+    system: System  # whose rows take the impulse
+    lam: np.ndarray  # (nr)  of each
+    wrenches: np.ndarray  # (nr, 2, 6)
+    own: np.ndarray  # (6)  on the body of what is made
+    besides: dict[str, np.ndarray]  # (6)  the same of what holds besides
+
+
+def make_together(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
+    """Close what several constraints that hold both ways leave open, and put speeds onto all of them by one impulse.
+
+    Where they contradict each other, or cannot all close, they are made one after the other, in the order given.
+    """
+    names = [name for name in names if name not in b.system.held]
+    if len(names) < 2:
+        for name in names:
+            make(b, name, t, y)
+        return
+    q, u = b.split(y)
+    b.forget()
+    placed = {name: _placed(b, name, q, u) for name in names}
+    slides = {name: _slides(b, name, t, q, u) for name in names}
+    new = _with_all(b, placed, slides)
+    q2, u2 = q.copy(), u.copy()
+    closes = project(new, q2, u2, t) <= CLOSED * max(1.0, new.constraints.size)
+    before = u.copy()
+    if closes and (q2 != q).any():
+        for name in names:
+            moved = carried(new, q, u, q2, t, b.rows_in(new, name).start)
+            before = np.where(moved != u, moved, before)
+    found = impulse(new, q2, before, t)
+    if not closes or contradicts(found, before).any():
+        for name in names:
+            make(b, name, t, y)
+        return
+    while _yields(b, names, t, q2, before, Jump(found.u, new, found.lam, found.rows.wrenches, np.zeros(6), {})):
+        new = _with_all(b, placed, slides)  # without what has yielded
+        found = impulse(new, q2, before, t)
+    taken = wrenches_of(new, q2, before, found.rows.wrenches, found.lam)
+    then = rows_of(new, q2, found.u, t, matrix=False).rate
+    q_before, u_before = q.copy(), u.copy()
+    lost = b.take(y, q2, found.u)
+    rows = [b.rows_in(new, name) for name in names]
+    shares = [-0.5 * float(found.lam[own] @ (found.rows.rate[own] + then[own])) for own in rows]
+    toward = {name: _slides(b, name, t, q, u) for name in names}
+    b.move_as(_with_all(b, placed, toward))
+    shares[0] += lost - sum(shares)  # of poses that were closed, and of what held
+    besides = {other: load for other, load in taken.items() if other not in names and load.any()}
+    for n, name in enumerate(names):
+        here = placed[name] if b.temporaries[name].here else None
+        change = Change(name, "made", t, taken[name], shares[n], here, toward[name], "", besides if n == 0 else {})
+        b.note(change, q_before, u_before)
+
+
+def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
+    """Close what is open and put speeds onto it; y changes in place. What contradicts the others is refused."""
+    if name in b.system.held:
+        return
+    (q, u), x = b.split(y), b.temporaries[name]
+    q_before, u_before = q.copy(), u.copy()
+    b.forget()
+    placed, slides = _placed(b, name, q, u), _slides(b, name, t, q, u)
+    new = _with(b, name, placed, slides)
+    q2, u2 = q.copy(), u.copy()
+    gap = 0.0 if x.one_sided else project(new, q2, u2, t)
+    closes = gap <= CLOSED * max(1.0, new.constraints.size)
+    before = carried(new, q, u, q2, t, b.rows_in(new, name).start) if closes and (q2 != q).any() else u.copy()
+    rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
+    bounces = -x.restitution * rate > REST and b.hops(name, t, q, u, -x.restitution * rate)
+    left = np.zeros(new.constraints.count)
+    left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
+    found = impulse(new, q2, before, t, left)
+    if not closes or contradicts(found, before).any():
+        refuse(b, name, t, _why(name, new, found) if closes else opposed_by(new, name, t, q, u))
+        return
+    while True:
+        if bounces or (x.friction is not None and rate < -STILL):
+            jump = _strike(b, name, _with(b, name, placed, None), q2, before, t, x.restitution if bounces else 0.0)
+        else:
+            jump = _meet(name, new, q2, before, found)
+        if not _yields(b, [name], t, q2, before, jump):
+            break
+        new = _with(b, name, placed, slides)  # without what has yielded
+        found = impulse(new, q2, before, t)
+    lost = b.take(y, q2, jump.u)
+    toward = None if bounces else _slides(b, name, t, q, u)
+    if not bounces:
+        b.move_as(new if toward == slides else _with(b, name, placed, toward))
+    here = placed if x.here else None
+    besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
+    change = Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides)
+    b.note(change, q_before, u_before)
+
+
+def refuse(b: Bonds, name: str, t: float, why: str) -> None:
+    """Say so; the motion goes on without it."""
+    b.refused.add(name)
+    warnings.warn(f"temporary '{name}' is not made at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
+    b.note(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
+
+
+def _why(name: str, new: System, found: Impulse) -> str:
+    rows = np.abs(found.left) > 0.1 * np.abs(found.left).max()
+    names = dict.fromkeys(o for o, w in zip(new.constraints.owner, rows, strict=True) if w and o != name)
+    motions = pulled_motions(new, found.rows.C, found.left, TAKES_PART)
+    some = [f"'{n}'" for n in names] + [f"prescribed motion '{m}'" for m in motions]
+    return "it contradicts " + (", ".join(some) or "the motions that are given")
+
+
+def _with(b: Bonds, name: str, placed: Constraint, toward: Vector | None) -> System:
+    """The system that holds one more."""
+    return _with_all(b, {name: placed}, {name: toward})
+
+
+def _with_all(b: Bonds, placed: Mapping[str, Constraint], toward: Mapping[str, Vector | None]) -> System:
+    """The system that holds some more, those with a direction slipping."""
+    held = b.system.held
+    order = [n for n in b.whole.model.constraints if n in held or n in placed]
+    sliding = b.system.sliding | {n: way for n, way in toward.items() if way is not None}
+    return b.whole.holding({n: placed[n] if n in placed else held[n] for n in order}, sliding)
+
+
+def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vector | None:
+    """Where something that knows friction slips to, if it does."""
+    if name not in b.friction.names:
+        return None
+    b.forget()
+    slip = b.friction.slip(name, t, q, u)
+    size = np.linalg.norm(slip)
+    return None if size <= STILL else tuple((slip / size).tolist())
+
+
+def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, found: Impulse) -> Jump:
+    """Onto all rows, of what is made and of what holds."""
+    besides = wrenches_of(new, q, u, found.rows.wrenches, found.lam)
+    return Jump(found.u, new, found.lam, found.rows.wrenches, besides.pop(name), besides)
+
+
+def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float) -> Jump:
+    """The impact of a contact or rope against all that hold; ``new`` has the rows that sticking takes.
+
+    Without friction the normal alone acts, also of what rolls as soon as it stays.
+    """
+    rows, own = rows_of(new, q, u, t), b.rows_in(new, name)
+    C, still, v = rows.C[own], rows_of(b.system, q, u, t, matrix=False).rate, rows.rate[own]
+    moved = np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
+    G, p, lam = C @ moved, np.zeros(len(C)), np.zeros(new.constraints.count)
+    guided = np.array([what == "displacement along y" for what in new.constraints.what[own]])  # of a line, both ways
+    a, g = np.flatnonzero(~guided), np.flatnonzero(guided)
+    back = np.linalg.solve(G[np.ix_(g, g)], np.column_stack([v[g], G[np.ix_(g, a)]]))
+    left = G[np.ix_(a, a)] - G[np.ix_(a, g)] @ back[:, 1:]
+    p[a] = impact(left, v[a] - G[np.ix_(a, g)] @ back[:, 0], b.temporaries[name].friction or 0.0, restitution)
+    p[g] = -back[:, 0] - back[:, 1:] @ p[a]
+    found = impulse(b.system, q, u, t, 0.0, p @ C)
+    lam[own] = p
+    wrench = wrenches_of(new, q, u, rows.wrenches, lam)[name]
+    besides = wrenches_of(b.system, q, u, found.rows.wrenches, found.lam)
+    return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench, besides)
+
+
+def _yields(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
+    """Let one that cannot take its share go, or slip; the impulse is then another."""
+    least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
+    now = {c.name for c in b.changes if c.t == t and c.what == "made"}
+    for other in b.system.held:
+        x = b.temporaries.get(other)
+        if x is None or other in names:
+            continue
+        push = b.sign(other) * jump.lam[b.rows_in(jump.system, other).start]
+        if x.one_sided and other not in now and push < -least:
+            b.let_go(other, t)
+            return True
+        if other in b.friction.names and other not in b.system.sliding:
+            across, limit = b.friction.across(jump.system, other, q, u, jump.wrenches, jump.lam)
+            size = np.linalg.norm(across)
+            if size > (limit if x.friction is not None else 0.0) + least:
+                b.friction.slide(other, t, tuple((-across / size).tolist()))
+                return True
+    return False
+
+
+def _placed(b: Bonds, name: str, q: np.ndarray, u: np.ndarray) -> Constraint:
+    """The constraint, holding what it finds where it is meant to."""
+    c = b.whole.model.constraints[name]
+    if not b.temporaries[name].here:
+        return c
+    if isinstance(c, Relative):
+        return replace(c, position=float(q[b.whole.q_index(c.joint).start + c.freedom]))
+    assert isinstance(c, Latch)
+    k = kinematics(b.whole, q, u)
+    R, p = k.rotation(c.to).T, k.position(c.to)
+    turn = R @ k.rotation(c.body) @ c.at.rotation()
+    place = R @ (k.position(c.body) + k.rotation(c.body) @ np.array(c.at.position) - p)
+    return replace(c, to_at=Pose(tuple(place.tolist()), quaternion_from_matrix(turn)))

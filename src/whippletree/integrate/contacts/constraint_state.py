@@ -1,0 +1,389 @@
+"""Which temporary constraints hold, what makes and breaks them, and what that does to a state.
+
+Rows of q and u stay the same: a latch is never part of the tree. At the moment of making, speeds jump by the impulse
+that puts them onto the constraint, which conserves momentum; the energy that is lost is in the account (activation.py).
+What sticks and slips by friction is in friction.py. Impacts that follow each other ever faster end at a speed of REST:
+what bounces more slowly stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dynamics.constraints.consistency import require_consistent
+from ...dynamics.constraints.forces import multipliers_of
+from ...dynamics.constraints.jacobian import ConstraintRows, rows_of
+from ...dynamics.functions import forward_dynamics
+from ...dynamics.kinematics import energy
+from ...dynamics.loads.joints import wrenches_of
+from ...errors import SimulationError
+from ...model import Constraint, Distance, Speed, Temporary
+from ...model.pose import Vector
+from ...result.records import Change
+from ...system.system import System
+from ..run.events import Condition
+from ..run.watch import MOST_AT_ONCE, SET
+from .activation import CLOSED, PULLS, REST, make, make_together, refuse
+from .friction import STILL, Friction
+
+HOP = 1e-12  # m: lower ones are not told from rounding
+LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
+BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
+Loads = tuple[np.ndarray, np.ndarray]
+
+
+class Act(NamedTuple):
+    """What is done to a temporary constraint."""
+
+    name: str
+    action: str  # make, break; by friction slip, turn
+    timed: str = ""  # the parameter whose time it is
+
+
+class Bonds:
+    """The temporary constraints of a system in motion; ``system`` is the one that moves now.
+
+    ``force(t, q, u)`` gives the joint forces that act beside those of the model; ``dress`` puts other numbers into the
+    forces of a system that is about to move. A state is y = (q, u, work).
+    """
+
+    def __init__(
+        self, system: System, force: Callable[..., np.ndarray], algorithm: str, dress: Callable[[System], System]
+    ) -> None:
+        self.whole, self.system, self.force, self.algorithm, self.dress = system, system, force, algorithm, dress
+        self.temporaries: dict[str, Temporary] = system.model.temporaries
+        self.changes: list[Change] = []
+        self.now = np.zeros(system.nq + system.nu + 1)  # the state that changes
+        self.passed: set[tuple[str, str]] = set()  # times that have made or broken
+        self.refused: set[str] = set()
+        self.everything = system.holding(system.model.constraints)  # all of them, whether they hold or not
+        self.number = {name: n for n, name in enumerate(self.temporaries)}
+        sides = [self._sides(name) for name in self.temporaries]
+        self.sides, self.first_side = np.concatenate(sides), np.cumsum([0, *map(len, sides)])[:-1]
+        self.friction = Friction(self)
+        self._seen: dict[str, tuple[np.ndarray, Any]] = {}
+
+    def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and u of y, as views."""
+        return y[: self.whole.nq], y[self.whole.nq : -1]
+
+    def hold(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector]) -> None:
+        """From now on these."""
+        self.move_as(self.whole.holding(held, sliding))
+
+    def move_as(self, system: System) -> None:
+        """From now on what this one holds."""
+        self.system = self.dress(system)
+        self.forget()
+
+    def take(self, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> float:
+        """Jump to q and u; the energy that is lost (J) goes into the account."""
+        here = self.split(y)
+        lost = energy(self.whole, *here).total - energy(self.whole, q, u).total
+        here[0][:], here[1][:] = q, u
+        y[-1] -= lost
+        self.forget()
+        return float(lost)
+
+    def forget(self) -> None:
+        """What has been seen of a state that now changes in place."""
+        self._seen.clear()
+
+    def rows_in(self, system: System, name: str) -> slice:
+        """Rows of a constraint."""
+        owner = system.constraints.owner
+        first = owner.index(name)
+        return slice(first, first + owner.count(name))
+
+    # ---------------------------------------------------------------- what makes and breaks
+
+    def conditions(self, t: float, y: np.ndarray) -> list[tuple[Act, Condition]]:
+        """From a state on: what is done, and what to watch for it."""
+        found = []
+        self.forget()
+        for name, x in self.temporaries.items():
+            made = name in self.system.held
+            action, word = ("break", "broken") if made else ("make", "made")
+            tests = self._breaking(name, x, t, y) if made else self._making(name, x)
+            found += [(Act(name, action), test) for test in tests]
+            for what, at in self._times(name, x, made):
+                if at > t or (at == t and (name, what) not in self.passed):
+                    label = f"{name} {word}: {what}"
+                    timed = Condition(
+                        label, lambda t, q, u, at=at: t - at, "rising", jumps=True, fresh=True, time=at, of_poses=False
+                    )
+                    found.append((Act(name, action, what), timed))
+            if made and name in self.friction.names:
+                other, word, output, direction = self.friction.condition(name)
+                of_poses = other != "turn" or not isinstance(self.whole.model.constraints[name], Speed)
+                found.append((Act(name, other), Condition(f"{name} {word}", output, direction, of_poses=of_poses)))
+        return found
+
+    def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
+        """Parameters that make or break it at a time, and when (s)."""
+        if not made:
+            return [] if x.make_at is None else [("make_at", x.make_at)]
+        found = [] if x.break_at is None else [("break_at", x.break_at)]
+        if x.release_after is not None:
+            since = max((c.t for c in self.changes if c.name == name and c.what == "made"), default=0.0)
+            found.append(("release_after", since + x.release_after))
+        return found
+
+    def _no_pull(self, name: str, lam: np.ndarray) -> float:
+        """The force of a unilateral constraint that is rounding (N): of all forces, and of its lighter body at rest."""
+        c, bodies = self.whole.model.constraints[name], self.whole.model.bodies
+        lighter = min((bodies[n].mass for n in (c.body, c.to) if n in bodies), default=0.0)  # type: ignore[union-attr]
+        return max(PULLS * float(np.abs(lam).max()), STILL * lighter)
+
+    def due(self, t: float) -> list[Act]:
+        """What times make or break at the start of a run."""
+        acts = []
+        for name, x in self.temporaries.items():
+            made = name in self.system.held
+            times = [what for what, at in self._times(name, x, made) if at <= t]
+            acts += [Act(name, "break" if made else "make", what) for what in times]
+        return acts
+
+    def _making(self, name: str, x: Temporary) -> list[Condition]:
+        label = f"{name} made"
+        if x.one_sided:
+
+            def gap(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self.approach(name, t, q, u)[0]
+
+            def rate(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self.approach(name, t, q, u)[1]
+
+            return [Condition(label, gap, "falling", rates=rate, level=True, noise=HOP)]
+        if x.make_within is None or name in self.refused:
+            return []
+        near, slow, n = x.make_within, x.make_below, self.number[name]
+
+        def outside(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+            distance, speed = self._squares(t, q, u)[:2]
+            columns = [distance[..., n] / near**2 - 1.0] + ([] if slow is None else [speed[..., n] / slow**2 - 1.0])
+            return np.stack(columns, axis=-1)
+
+        def rates(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+            columns = [self._squares(t, q, u)[2][..., n] / near**2]
+            return np.stack(columns if slow is None else [*columns, np.full(columns[0].shape, np.nan)], axis=-1)
+
+        return [Condition(label, outside, "falling", 1 if slow is None else 2, rates, jumps=True)]
+
+    def _breaking(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
+        tests = []
+        if x.one_sided:
+            noise = self._no_pull(name, self.loads(t, *self.split(y))[0])
+
+            def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+                return self._holding(name, t, q, u)
+
+            tests.append(Condition(f"{name} broken", holding, "falling", level=True, noise=noise))
+        for what, limit, part in (
+            ("force", x.break_force, slice(3, 6)),
+            ("torque", x.break_torque, slice(0, 3)),
+        ):
+            if limit is not None:
+
+                def beyond(
+                    t: Any, q: np.ndarray, u: np.ndarray, limit: float = limit, part: slice = part
+                ) -> np.ndarray:
+                    return np.linalg.norm(self.wrenches(t, q, u)[name][..., part], axis=-1) / limit - 1.0
+
+                tests.append(Condition(f"{name} broken: {what}", beyond, "rising", jumps=True, fresh=True))
+        return tests
+
+    # ---------------------------------------------------------------- what conditions look at: one state, or many
+
+    def all_rows(self, t: Any, q: np.ndarray, u: np.ndarray) -> ConstraintRows:
+        """Of all constraints, whether they hold or not; conditions that look at the same states share them."""
+        return self._once("rows", q, lambda: rows_of(self.everything, q, u, t, matrix=False))
+
+    def _once(self, what: str, q: np.ndarray, find: Callable[[], Any]) -> Any:
+        """Found once for states that several look at."""
+        if what not in self._seen or self._seen[what][0] is not q:
+            self._seen[what] = q, find()
+        return self._seen[what][1]
+
+    def _sides(self, name: str) -> list[int]:
+        """Rows that say how far the two sides of a constraint are from each other: those of places, if it has any."""
+        own, what = self.rows_in(self.everything, name), self.everything.constraints.what
+        rows = list(range(own.start, own.stop))
+        return [n for n in rows if what[n].startswith(("displacement", "distance"))] or rows
+
+    def _squares(self, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(..., temporaries) Squares of the distance between the two sides of each (m or rad) and of the speed at which
+        they move, and the rate of the first."""
+
+        def find() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            rows = self.all_rows(t, q, u)
+            g, rate = rows.g[..., self.sides], rows.rate[..., self.sides]
+            found = (np.add.reduceat(x, self.first_side, axis=-1) for x in (g * g, rate * rate, 2.0 * g * rate))
+            return tuple(found)  # type: ignore[return-value]
+
+        return self._once("squares", q, find)  # type: ignore[no-any-return]
+
+    def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
+        """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
+        x = self.temporaries[name]
+        self.forget()
+        near, speed = (float(np.sqrt(v[self.number[name]])) for v in self._squares(t, *self.split(y))[:2])
+        if x.make_within is not None and near > x.make_within:
+            return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
+        if x.make_below is not None and speed > x.make_below:
+            return f"moving at {speed:.4g} m/s or rad/s, and {x.make_below:g} is slow enough"
+        return None
+
+    def approach(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How far a one-sided constraint is from being reached, and the rate of that."""
+        rows, first, sign = self.all_rows(t, q, u), self.rows_in(self.everything, name).start, self.sign(name)
+        return sign * rows.g[..., first], sign * rows.rate[..., first]
+
+    def sign(self, name: str) -> float:
+        """A contact is open where its residual is positive, a rope where it is negative."""
+        return -1.0 if isinstance(self.whole.model.constraints[name], Distance) else 1.0
+
+    def loads(self, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
+        """Multipliers of the constraints that hold, and the wrenches of rows."""
+        return self._once("loads", q, lambda: self.loads_in(self.system, t, q, u))  # type: ignore[no-any-return]
+
+    def wrenches(self, t: Any, q: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
+        """What each constraint that holds does to its body."""
+        lam, rows = self.loads(t, q, u)
+        return self._once("wrenches", q, lambda: wrenches_of(self.system, q, u, rows, lam))  # type: ignore[no-any-return]
+
+    def loads_in(self, system: System, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
+        """The same, of a system that holds others."""
+        tau = self.force(t, q, u)
+        udot = forward_dynamics(system, q, u, tau, t=t, algorithm=self.algorithm)
+        held = multipliers_of(system, q, u, udot, tau, t=t)
+        lam = held.lam
+        if held.null.shape[-1] and self.friction.names:
+            lam = np.array(lam)
+            for s in np.ndindex(q.shape[:-1]):
+                lam[s] = self.friction.shared(system, lam[s], held.null[s])
+        return lam, held.rows.wrenches
+
+    def _holding(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The force of a one-sided constraint, positive as long as it is not asked to pull (a rope: to push)."""
+        return self.sign(name) * self.loads(t, q, u)[0][..., self.rows_in(self.system, name).start]
+
+    # ---------------------------------------------------------------- changes
+
+    def together(self, acts: Sequence[Act], t: float, y: np.ndarray) -> None:
+        """All that is done at one moment, then what follows from it; y changes in place.
+
+        Constraints are released first, then friction changes, then constraints are made that hold both ways, all by one
+        impulse, then contacts and ropes that are reached, one after the other in the order of the model.
+        """
+        self.now = y
+        self.forget()
+        self.passed |= {(act.name, act.timed) for act in acts if act.timed}
+        wanted: dict[str, list[str]] = {}
+        for act in sorted(acts, key=lambda act: self.number[act.name]):
+            wanted.setdefault(act.action, []).append(act.name)
+        for name in dict.fromkeys(wanted.get("break", [])):
+            if name in self.system.sliding:  # a force that goes through infinity is no pull
+                self.friction.require_free(t, *self.split(y))
+            self.let_go(name, t)
+        for name in wanted.get("turn", []):
+            if name in self.system.sliding:
+                self.friction.turn(name, t, y)
+        for name in wanted.get("slip", []):
+            if name in self.system.held and name not in self.system.sliding:
+                self.friction.decide(t, y, release=name)
+        made = dict.fromkeys(wanted.get("make", []))
+        self.refused -= set(made)
+        make_together(self, [name for name in made if not self.temporaries[name].one_sided], t, y)
+        self.settle(t, y)
+
+    def note(self, change: Change, q: np.ndarray | None = None, u: np.ndarray | None = None) -> None:
+        """Keep a change that led from q, u to the state now; nothing moved if they are left out."""
+        after = [x.copy() for x in self.split(self.now)]
+        before = [after[0].copy() if q is None else q.copy(), after[1].copy() if u is None else u.copy()]
+        self.changes.append(change._replace(q_before=before[0], u_before=before[1], q_after=after[0], u_after=after[1]))
+
+    def answer(self, name: str, t: float, y: np.ndarray) -> None:
+        """Of something one-sided that was to be made: refuse it where its two sides do not meet."""
+        self.now = y
+        self.forget()
+        gap, rate = self.approach(name, t, *self.split(y))
+        refuse(self, name, t, f"its two sides do not meet: they are {gap:.3g} m apart and part at {rate:.3g} m/s")
+
+    def moved(self, t: float, y: np.ndarray, strictly: bool) -> None:
+        """After a function has changed y: contacts and ropes whose sides move are open; others hold, if strictly."""
+        self.now = y
+        self.forget()
+        q, u = self.split(y)
+        for name, x in self.temporaries.items():
+            if x.one_sided and name in self.system.held and abs(self.approach(name, t, q, u)[1]) > STILL:
+                self.let_go(name, t)
+        if strictly:
+            require_consistent(self.system, q, u, t, SET)
+
+    def settle(self, t: float, y: np.ndarray) -> None:
+        """Whatever follows at the same moment: what is reached, or pulls."""
+        q, u = self.split(y)
+        self.now = y
+        for _ in range(MOST_AT_ONCE):
+            if not self._next(t, y, q, u):
+                return
+        raise SimulationError(
+            f"constraints of '{self.whole.name}' are made and broken without end at t = {t:.6g} s",
+            hint="restitution of 1 between bodies that rest on each other never comes to rest",
+        )
+
+    def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
+        """The acceleration at which a one-sided constraint that is open goes farther away."""
+        udot = forward_dynamics(self.system, q, u, self.force(t, q, u), t=t, algorithm=self.algorithm)
+        rows, first = rows_of(self.everything, q, u, t), self.rows_in(self.everything, name).start
+        return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
+
+    def hops(self, name: str, t: float, q: np.ndarray, u: np.ndarray, speed: float) -> bool:
+        """Whether a unilateral constraint that opens at a speed opens farther than rounding before it closes."""
+        least = max(LOW, FAR * float(np.abs(q).max(initial=0.0)))
+        return speed * speed > -2.0 * least * self._fall(name, t, q, u)
+
+    def _reached(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        """Whether something one-sided is there and comes nearer, or is about to: a hop that no look can see is none."""
+        self.forget()
+        gap, rate = self.approach(name, t, q, u)
+        if gap < -BEYOND * max(1.0, self.everything.constraints.size):
+            raise SimulationError(
+                f"'{name}' of '{self.whole.name}' is violated by {-gap:.3g} m at t = {t:.6g} s",
+                expected="a state on its open side",
+                hint="begin there, and let events put bodies only there",
+            )
+        if gap > CLOSED * max(1.0, self.everything.constraints.size) or rate > REST:
+            return False
+        if rate < -STILL:
+            return True
+        fall = self._fall(name, t, q, u)
+        return bool(fall < -STILL and (rate <= STILL or rate * rate < -2.0 * HOP * fall))
+
+    def _next(self, t: float, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> bool:
+        """One more change at this moment, if there is one."""
+        sided = [name for name, x in self.temporaries.items() if x.one_sided]
+        for name in sided:
+            if name not in {*self.system.held, *self.refused} and self._reached(name, t, q, u):
+                make(self, name, t, y)
+                return True
+        made = [name for name in sided if name in self.system.held]
+        self.friction.require_free(t, q, u)
+        if made:
+            lam = self.loads(t, q, u)[0]
+            worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
+            if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -self._no_pull(worst, lam):
+                self.let_go(worst, t)
+                return True
+        return self.friction.next(t, y)
+
+    def let_go(self, name: str, t: float) -> None:
+        if name not in self.system.held:
+            return
+        sliding = {n: d for n, d in self.system.sliding.items() if n != name}
+        self.hold({n: c for n, c in self.system.held.items() if n != name}, sliding)
+        self.note(Change(name, "broken", t, np.zeros(6), 0.0, None))

@@ -1,0 +1,241 @@
+"""Friction that sticks and slips: when a contact or clutch begins to slip, where to, and when it sticks again.
+
+While it sticks, rows hold it across as far as friction goes. While it slips they are gone, and a row of friction
+(kernels/rolling.py, dynamics/constraints/sliding.py) pushes against the slip. A slip that ends sticks if what that
+takes is within the limit; else it slips the way it is pulled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...dynamics.constraints.jacobian import rows_of
+from ...dynamics.functions import forward_dynamics
+from ...dynamics.kinematics import kinematics
+from ...errors import SimulationError
+from ...model import Speed
+from ...model.pose import Vector
+from ...result.records import Change
+from ...system.system import System
+from .impulse import friction_pivots, impulse
+
+if TYPE_CHECKING:
+    from .constraint_state import Bonds
+
+STILL = 1e-9  # m/s or m/s^2: rounding of a speed or acceleration that is none
+SLACK = 1e-9  # of the largest load: rounding of a limit
+TURNED = 0.5  # cosine of the angle by which a slip may turn before its direction is noted anew
+JAMMED = 1e-6  # of a contact that friction does not touch
+ROUNDING = 1e-13  # m/s: below, a slip is none, as that of a foot at its limit whose body others hold
+MOST = 100  # rounds in which a direction is found
+
+
+class Friction:
+    """What sticks and slips among the temporary constraints of a run."""
+
+    def __init__(self, bonds: Bonds) -> None:
+        self.bonds = bonds
+        self.names = rubbing(bonds.whole)
+        self.decided: dict[str, float] = {}  # when it was found whether each sticks or slips
+
+    # ---------------------------------------------------------------- looks: one state, or many
+
+    def slip(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """(..., 3) Velocity at which the two sides slip, in axes of the surface; of speeds, the first number."""
+        whole = self.bonds.everything
+        rows = self.bonds.all_rows(t, q, u)
+        return self._across(whole, name, q, u, rows.wrenches, rows.rate)
+
+    def turning(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Falls through zero where a slip ends, or has turned."""
+        slip, toward = self.slip(name, t, q, u), np.array(self.bonds.system.sliding[name])
+        if isinstance(self.bonds.whole.model.constraints[name], Speed):  # it has two ways: no kink where it ends
+            return np.asarray(slip @ toward + ROUNDING)
+        return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1) + ROUNDING)
+
+    def excess(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Load across beyond what friction holds (N or N m), of what sticks."""
+        lam, wrenches = self.bonds.loads(t, q, u)
+        across, limit = self.across(self.bonds.system, name, q, u, wrenches, lam)
+        return np.asarray(np.linalg.norm(across, axis=-1) - limit)
+
+    def across(
+        self, system: System, name: str, q: np.ndarray, u: np.ndarray, wrenches: np.ndarray, lam: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(..., 3) Load, or impulse, that sticking takes, and the most there can be."""
+        x = self.bonds.temporaries[name]
+        found = self._across(system, name, q, u, wrenches, lam)
+        if x.slips_at is not None:
+            return found, np.full(lam.shape[:-1], x.slips_at)
+        normal = lam[..., self.bonds.rows_in(system, name).start]
+        return found, (x.static_friction or x.friction or 0.0) * np.maximum(normal, 0.0)
+
+    def shared(self, system: System, lam: np.ndarray, null: np.ndarray) -> np.ndarray:
+        """Multipliers by which feet that share a load across take of it as much as each is pressed down.
+
+        Rigid bodies do not tell; so all of them reach their limits together. ``null`` (nr, k) may be added at will.
+        """
+        c, weight = system.constraints, np.zeros(lam.size)
+        for name in self.names:
+            if name in system.held and name not in system.sliding and self.bonds.temporaries[name].one_sided:
+                own = self.bonds.rows_in(system, name)
+                rows = [r for r in range(own.start, own.stop) if c.what[r].startswith("slip")]
+                weight[rows] = 1.0 / np.sqrt(max(lam[own.start], SLACK * np.abs(lam).max(), 1e-300))
+        some = weight > 0.0
+        if not null.shape[1] or not some.any():
+            return lam
+        _, s, Vt = np.linalg.svd(null[~some])
+        alone = null @ Vt[int((s > SLACK).sum()) :].T  # of them, what leaves all else as it is
+        part = np.linalg.lstsq(weight[some, None] * alone[some], -weight[some] * lam[some], rcond=None)[0]
+        return np.asarray(lam + alone @ part)
+
+    def _across(
+        self, system: System, name: str, q: np.ndarray, u: np.ndarray, wrenches: np.ndarray, size: np.ndarray
+    ) -> np.ndarray:
+        """(..., 3) Sum over the rows that sticking takes, each along its direction."""
+        rows, c = self.bonds.rows_in(system, name), self.bonds.whole.model.constraints[name]
+        held = [r for r in range(rows.start, rows.stop) if system.constraints.what[r].startswith(("slip", "speed"))]
+        if isinstance(c, Speed):
+            return np.stack([size[..., held[0]], *[np.zeros(size.shape[:-1])] * 2], axis=-1)
+        whole = np.einsum("...r,...rx->...x", size[..., held], wrenches[..., held, 1, 3:])
+        axes = kinematics(self.bonds.whole, q, u).rotation(c.to) @ c.to_at.rotation()  # type: ignore[union-attr]
+        return np.asarray(np.einsum("...x,...xy->...y", whole, axes))
+
+    # ---------------------------------------------------------------- changes
+
+    def condition(self, name: str) -> tuple[str, str, Callable[..., Any], str]:
+        """Action, word, what to watch and its direction."""
+        if name in self.bonds.system.sliding:
+            return "turn", "turns", lambda t, q, u: self.turning(name, t, q, u), "falling"
+        return "slip", "slips", lambda t, q, u: self.excess(name, t, q, u), "rising"
+
+    def turn(self, name: str, t: float, y: np.ndarray) -> None:
+        """A slip has ended, or goes elsewhere."""
+        slip = self.slip(name, t, *self.bonds.split(y))
+        if np.linalg.norm(slip) > STILL:
+            self.slide(name, t, _unit(slip))
+        else:
+            self.decide(t, y)
+
+    def slide(self, name: str, t: float, toward: Vector) -> None:
+        """From now on it slips; what slips already, another way."""
+        b = self.bonds
+        if b.system.sliding.get(name) != toward:
+            b.hold(b.system.held, b.system.sliding | {name: toward})
+            b.note(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
+
+    def next(self, t: float, y: np.ndarray) -> bool:
+        """One more change at this moment, if there is one."""
+        b, (q, u) = self.bonds, self.bonds.split(y)
+        for name in self.names:
+            if name not in b.system.held:
+                continue
+            moves, slides = float(np.linalg.norm(self.slip(name, t, q, u))) > STILL, name in b.system.sliding
+            if moves and (not slides or self.turning(name, t, q, u) < 0.0):
+                self.turn(name, t, y)
+                return True
+            if not moves and (self._undecided(name, t, q, u) if slides else self._lets_go(name, t, q, u)):
+                self.decide(t, y)
+                return True
+        return False
+
+    def _lets_go(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        return bool(self.excess(name, t, q, u) > SLACK * np.abs(self.bonds.loads(t, q, u)[0]).max())
+
+    def _undecided(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        """Whether something that slides is at rest, and may stick, or would go back, since something else changed."""
+        if self.decided.get(name) != t:
+            return True
+        rate = self._slip_rates(self.bonds.system, (name,), t, q, u)[name]
+        return float(rate @ np.array(self.bonds.system.sliding[name])) < -STILL
+
+    def require_free(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Refuse contacts whose friction presses them together more than they resist."""
+        b = self.bonds
+        names, pivots = friction_pivots(b.system, q, u, t)
+        for name, pivot in zip(names, pivots, strict=True):
+            if not pivot > JAMMED:
+                raise SimulationError(
+                    f"contact '{name}' of '{b.whole.name}' jams at t = {t:.6g} s",
+                    expected="a normal force that goes with its friction",
+                    got=f"friction {b.temporaries[name].friction:g}",
+                    hint="the more it is pressed, the more friction presses it (Painlevé): take less friction",
+                )
+
+    def decide(self, t: float, y: np.ndarray, release: str = "") -> None:
+        """All that is at rest sticks together, but for what takes more than friction holds: that slips away.
+
+        What is to be released slips, and with it all that is at its limit.
+        """
+        b, (q, u) = self.bonds, self.bonds.split(y)
+        held, before = b.system.held, dict(b.system.sliding)
+        rest = [n for n in self.names if n in held and np.linalg.norm(self.slip(n, t, q, u)) <= STILL]
+        moving = {n: d for n, d in before.items() if n not in rest}
+        found = impulse(b.whole.holding(held, moving), q, u, t)
+        ways: dict[str, Vector] = {}
+        slack = -SLACK if release else SLACK
+        while True:
+            now = b.whole.holding(held, moving | ways)
+            lam, wrenches = b.loads_in(now, t, q, found.u)
+            loads = {n: self.across(now, n, q, u, wrenches, lam) for n in rest if n not in ways}
+            least = slack * np.abs(lam).max()
+            new = {n: _unit(-a) for n, (a, limit) in loads.items() if n == release or np.linalg.norm(a) - limit > least}
+            if not new:
+                break
+            ways, slack, release = self._ways(moving, ways | new, t, q, u), SLACK, ""
+        q_before, u_before = q.copy(), u.copy()
+        lost = b.take(y, q_before.copy(), found.u)
+        b.hold(now.held, now.sliding)
+        self.decided |= dict.fromkeys(rest, t)
+        for name in rest:
+            toward = ways.get(name)
+            if toward != before.get(name):
+                what = "sticks" if toward is None else "slips"
+                b.note(Change(name, what, t, np.zeros(6), lost, None, toward), q_before, u_before)
+                lost, u_before = 0.0, u.copy()
+
+    def _ways(
+        self, moving: dict[str, Vector], ways: dict[str, Vector], t: float, q: np.ndarray, u: np.ndarray
+    ) -> dict[str, Vector]:
+        """Where all that leaves its rest slips to: where its friction, against that, lets it accelerate."""
+        for n in range(MOST):
+            system = self.bonds.whole.holding(self.bonds.system.held, moving | ways)
+            rates, off = self._slip_rates(system, tuple(ways), t, q, u), 0.0
+            for name, rate in rates.items():
+                if np.linalg.norm(rate) > STILL:
+                    step = _unit(rate) if n < MOST // 4 else _unit(np.add(_unit(rate), ways[name]))
+                    off = max(off, float(np.linalg.norm(np.subtract(step, ways[name]))))
+                    ways = ways | {name: step}
+            if off < 1e-12:
+                break
+        return ways
+
+    def _slip_rates(
+        self, system: System, names: tuple[str, ...], t: float, q: np.ndarray, u: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """(3) How fast each slip grows."""
+        b = self.bonds
+        udot = forward_dynamics(system, q, u, b.force(t, q, u), t=t, algorithm=b.algorithm)
+        rows = rows_of(b.everything, q, u, t)
+        rate = rows.C @ udot - rows.gamma
+        return {name: self._across(b.everything, name, q, u, rows.wrenches, rate) for name in names}
+
+
+def rubbing(system: System) -> tuple[str, ...]:
+    """Names of what sticks and slips."""
+    known = system.model.temporaries.values()
+    return tuple(x.name for x in known if x.friction is not None or x.slips_at is not None)
+
+
+def free_to_slip(system: System) -> System:
+    """The same where all that knows friction may slip, as it may at the start of a run."""
+    names = [name for name in rubbing(system) if name in system.held]
+    return system.holding(system.held, dict.fromkeys(names, (1.0, 0.0, 0.0))) if names else system
+
+
+def _unit(x: np.ndarray) -> Vector:
+    a, b, c = (x / np.linalg.norm(x)).tolist()
+    return a, b, c

@@ -1,0 +1,1 @@
+"""A run: its task, output, events, checkpoints and checks along the way."""

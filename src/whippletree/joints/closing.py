@@ -1,0 +1,74 @@
+"""A freedom of a joint that closes a loop: the state has no rows for it, so all follows from the joint's two bodies.
+
+With A the frame on the joint's parent and B the one on its child, Q are the axes of B in A. Angles are known to within
+a turn: they are measured from a given one, half a turn to either side. That of a screw follows from its displacement.
+"""
+
+from typing import Any, NamedTuple
+
+from ..algebra.places import place_on, push, velocity_at
+from ..algebra.rotation import column
+from ..algebra.spatial import add3, angular, dot3, load3, load6, load9, matmul, neg3, scale3, sub3, transpose
+from ..algebra.trig import arctangent, sincos
+from ..compiler.lanes import inline, kernel
+from ..layout.forces import ANGLE_X, ANGLE_Y, NUMBERS, ON_CHILD, SCALE, SHIFT, WAY
+
+
+class Freedom(NamedTuple):
+    """In world axes."""
+
+    axis: Any  # (3)
+    speed: Any  # of the child against the parent
+    sine: Any  # of the angle, times a length that the cosine has too
+    cosine: Any
+    way: Any  # along the axis
+    there: Any  # (3)   B's point, from the point of A's component
+    rb: Any  # (3)      the same, from the point of B's component
+
+
+@inline
+def axis_of(R, n):
+    return column(R, 0) if n == 0 else (column(R, 1) if n == 1 else column(R, 2))
+
+
+@kernel
+def meet_freedom(m, F, k, n):
+    """The Freedom of element n"""
+    a, b, code = F.body[n], F.to[n], F.freedom[n]
+    ra, pa = place_on(m, k, a, load3(F.numbers, NUMBERS // 3 * n + 6))
+    rb, pb = place_on(m, k, b, load3(F.numbers, NUMBERS // 3 * n + 7))
+    A = matmul(load9(k.R, a), load9(F.numbers, NUMBERS // 9 * n))
+    B = matmul(load9(k.R, b), load9(F.numbers, NUMBERS // 9 * n + 1))
+    gap = sub3(pb, pa)
+    there = add3(ra, gap)
+    axis = axis_of(B, code % 3) if code % SHIFT >= ON_CHILD else axis_of(A, code % 3)
+    if code < SHIFT:
+        motion = sub3(angular(load6(k.v, b)), angular(load6(k.v, a)))
+    else:
+        motion = sub3(velocity_at(k, b, rb), velocity_at(k, a, there))
+    Q = matmul(transpose(A), B)
+    sine, cosine = Q[3] - Q[1], Q[0] + Q[4]
+    if F.coordinate[n] == ANGLE_X:
+        sine, cosine = Q[7], Q[4]
+    elif F.coordinate[n] == ANGLE_Y:
+        sine, cosine = Q[2], Q[0]
+    return Freedom(axis, dot3(axis, motion), sine, cosine, dot3(axis, gap), there, rb)
+
+
+@inline
+def beyond(F, n, x, value):
+    """How far the coordinate is past a value; that of an angle is at most half a turn"""
+    if F.coordinate[n] == WAY:
+        return x.way / F.numbers[NUMBERS * n + SCALE] - value
+    s, c = sincos(value)
+    return arctangent(x.sine * c - x.cosine * s, x.cosine * c + x.sine * s)
+
+
+@inline
+def push_along(F, n, x, force, wrench):
+    """A torque about the axis, or a force along it, on the child, and its opposite on the parent"""
+    along = scale3(force, x.axis)
+    none = scale3(0.0, along)
+    pull, twist = (none, along) if F.freedom[n] < SHIFT else (along, none)
+    push(wrench, F.to[n], x.rb, pull, twist)
+    push(wrench, F.body[n], x.there, neg3(pull), neg3(twist))

@@ -1,0 +1,1 @@
+"""Memory layouts: what compiled kernels read, packed into flat arrays."""

@@ -1,0 +1,1 @@
+"""Files of structures and modes: Nastran, Matrix Market, NumPy."""

@@ -1,0 +1,1 @@
+"""Plots, drawings and animations of a run."""

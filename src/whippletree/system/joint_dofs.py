@@ -1,0 +1,79 @@
+"""The freedoms of each joint kind in the joint's own frame, and forces in those of joints that close loops."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..layout import forces as kernels
+from ..layout.forces import ANGLE_X, ANGLE_Y, ANGLE_Z, ON_CHILD, SHIFT, UNMEASURED, WAY
+from ..model import Joint, Limits
+from .joint_frames import put_joint_ends
+
+if TYPE_CHECKING:
+    from .system import System
+
+X, Y, Z = range(3)
+# of each freedom, in the frame of joint_frame: its axis (force_layout.ON_CHILD says how), and how it is measured
+FREEDOMS: dict[str, tuple[tuple[int, int], ...]] = {
+    "fixed": (),
+    "revolute": ((Z, ANGLE_Z),),
+    "prismatic": ((Z + SHIFT, WAY),),
+    "screw": ((Z, ANGLE_Z),),
+    "cylindrical": ((Z, ANGLE_Z), (Z + SHIFT, WAY)),
+    "universal": ((X, ANGLE_X), (Y + ON_CHILD, ANGLE_Y)),
+    "planar": ((X + SHIFT, WAY), (Y + SHIFT, WAY), (Z, ANGLE_Z)),
+    "spherical": tuple((n + ON_CHILD, UNMEASURED) for n in range(3)),
+    "free": tuple((n + ON_CHILD + kind, UNMEASURED) for kind in (0, SHIFT) for n in range(3)),
+}
+
+
+def of_freedom(value: Any, n: int) -> float:
+    """One number for each freedom, or the same for all."""
+    return float(value[n] if isinstance(value, tuple) else value)
+
+
+def passive_numbers(joint: Joint, n: int) -> list[float] | None:
+    """Stiffness, rest, damping, friction, its speed, lower, upper, stop and its damping of a freedom; None for none."""
+    k, rest, c, f = (of_freedom(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
+    k = 0.0 if joint.kind in ("spherical", "free") else k  # the spring of a ball is an element of its own
+    stop = joint.limits if joint.limits is not None and joint.limits.stiffness else Limits()
+    if not (k or c or f or stop.stiffness):
+        return None
+    lower = -math.inf if stop.lower is None else stop.lower
+    upper = math.inf if stop.upper is None else stop.upper
+    return [k, rest, c, f, joint.friction_speed, lower, upper, stop.stiffness, stop.damping]
+
+
+def cut_freedom(system: System, joint: Joint, n: int, numbers: np.ndarray) -> dict[str, int]:
+    """Bodies, axis and measure of a freedom of a joint that closes a loop; its frames go into the numbers."""
+    axis, measure = FREEDOMS[joint.kind][n]
+    numbers[kernels.SCALE] = 1.0
+    if joint.kind == "screw" and joint.pitch:
+        measure, numbers[kernels.SCALE] = WAY, joint.pitch
+    return put_joint_ends(system, joint, numbers) | {"freedom": axis, "coordinate": measure}
+
+
+def cut_passive(system: System, joint: Joint, n: int) -> dict[str, Any] | None:
+    """The element of springs, dampers, friction and stops in such a freedom; its stops count from between them."""
+    passive = passive_numbers(joint, n)
+    if passive is None:
+        return None
+    numbers = np.zeros(kernels.NUMBERS)
+    numbers[kernels.FRAMES : kernels.FRAMES + 9] = passive
+    bounds = numbers[kernels.FRAMES + 5 : kernels.FRAMES + 7]
+    at = bounds[np.isfinite(bounds)]
+    numbers[kernels.MIDDLE] = at.mean() if at.size else 0.0
+    bounds -= numbers[kernels.MIDDLE]
+    return {"kind": kernels.CUT_PASSIVE, "numbers": numbers} | cut_freedom(system, joint, n, numbers)
+
+
+def cut_ball(system: System, joint: Joint) -> dict[str, Any]:
+    """The spring of a spherical joint that closes a loop: a bushing of the child on the parent that only turns back."""
+    numbers = np.zeros(kernels.NUMBERS)
+    ends = put_joint_ends(system, joint, numbers)
+    numbers[:18], numbers[18:24] = np.roll(numbers[:18], 9), np.roll(numbers[18:24], 3)
+    numbers[kernels.FRAMES + 6 : kernels.FRAMES + 9] = of_freedom(joint.stiffness, 0)
+    return {"kind": kernels.BUSHING, "numbers": numbers, "body": ends["to"], "to": ends["body"]}

@@ -1,0 +1,1 @@
+"""Triangles of mesh files and of basic solids."""
