@@ -137,6 +137,34 @@ def test_cite_prints_what_a_run_uses(command):
     assert other.count("@") == other.count("year")
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "keys"),
+    [
+        ("four_bar", [], {"critchley2003", "yamashita2001", "dormand1980", "hairer1996"}),
+        ("four_bar", ["--algorithm", "multipliers", "--stabilization", "baumgarte"], {"kelly1987", "baumgarte1972"}),
+        ("docking", ["--integrator", "rk4"], {"kelly1987", "trefethen2013"}),
+        ("clutch", [], {"lotstedt1981"}),
+    ],
+)
+def test_cite_names_the_papers_of_all_that_a_run_uses(command, model, options, keys):
+    code, out, err = command("cite", ROOT / "models" / f"{model}.toml", *options)
+    assert (code, err) == (0, "")
+    assert keys <= set(re.findall(r"^@\w+{(\w+),", out, re.MULTILINE))
+    assert ("baumgarte1972" in out) == ("baumgarte" in options)
+
+
+def test_commands_of_the_laboratory_say_where_it_is_when_it_is_not_installed(command, monkeypatch):
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "whippletree_lab":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "whippletree_lab", None)
+    for call in (["bench", "chain"], ["reproduce", "grcr"]):
+        code, out, err = command(*call)
+        assert (code, out) == (2, "")
+        assert "not installed with the library" in err
+        assert "pip install --editable ." in err
+
+
 def test_run_prints_the_end_when_no_file_is_asked_for(command):
     code, out, err = command("run", PENDULUM, "--until", 0.1, "--q", "hinge=0.5", "--u", "hinge=-1")
     assert (code, err) == (0, "")

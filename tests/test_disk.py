@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -46,6 +48,28 @@ def test_the_same_sources_share_a_folder_wherever_they_are(tmp_path):
         SRC / "dynamics/tree/articulated.py"
     )
     assert disk.folder_of(there / "algebra/rotation.py") == disk.folder_of(SRC / "algebra/rotation.py")
+
+
+def test_a_change_in_a_nested_folder_compiles_its_callers_anew(tmp_path):
+    """In processes of their own; Numba by itself looks at the caller's file alone and would run the old code."""
+    deep = tmp_path / "pack" / "outer" / "inner"
+    deep.mkdir(parents=True)
+    for folder in (deep, deep.parent, deep.parent.parent):
+        (folder / "__init__.py").touch()
+    callee, lanes = deep / "callee.py", "from whippletree.compiler.lanes import"
+    (tmp_path / "pack" / "caller.py").write_text(
+        f"{lanes} entry\nfrom .outer.inner.callee import scaled\n\n@entry\ndef call(x):\n    return scaled(x)\n"
+    )
+    found, environment = [], os.environ | {"WHIPPLETREE_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(SRC.parent)}
+    for factor in (2.0, 2.0, 3.0):
+        callee.write_text(f"{lanes} kernel\n\n@kernel\ndef scaled(x):\n    return {factor} * x\n")
+        program = "from pack.caller import call; print(call(7.0), sum(call.stats.cache_hits.values()))"
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.split())
+    assert found == [["14.0", "0"], ["14.0", "1"], ["21.0", "0"]]
 
 
 def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(monkeypatch, tmp_path):

@@ -124,6 +124,11 @@ def test_docs_show_the_packaged_bibliography():
     assert (ROOT / "docs" / "references.bib").read_text("utf-8") == (SRC / "references.bib").read_text("utf-8")
 
 
+@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCES}), ids=name_of)
+def test_folders_are_small(folder):
+    assert len(list(folder.glob("*.py"))) <= 20
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_files_are_small_and_finished(path):
     text = path.read_text("utf-8")

@@ -143,13 +143,14 @@ def cite(
     model: ModelPath,
     algorithm: Algorithm = "auto",
     integrator: Integrator = "dopri5",
+    stabilization: Annotated[str, option("HOW", "how loops stay closed: projection, baumgarte or none")] = "projection",
     base: Base = None,
     passive: Passive = False,
 ) -> None:
-    """Print the references (BibTeX) of what a run of this model uses."""
+    """Print the references (BibTeX) of all that a run of this model uses."""
     from ..result import cite as references
 
-    print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator)))
+    print("\n\n".join(references.used(_system(model, base, passive), algorithm, integrator, stabilization)))
 
 
 def _picture(path: Path | None) -> None:

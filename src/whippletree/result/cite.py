@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 
 from ..dynamics.auto.choose import ALGORITHMS, choose
 from ..system.system import System
@@ -32,13 +32,34 @@ def entries(*headers: str | None) -> list[str]:
     return [bibliography()[key] for key in wanted]
 
 
-def used(system: System, algorithm: str = "auto", integrator: str = "dopri5") -> list[str]:
-    """BibTeX entries of a run of this system."""
+def used(
+    system: System, algorithm: str = "auto", integrator: str = "dopri5", stabilization: str = "projection"
+) -> list[str]:
+    """BibTeX entries of all that a run of this system uses."""
     from ..integrate.names import require_integrator
     from ..integrate.simulate import A_RUN, INTEGRATORS
+    from ..integrate.stabilize import make_stabilization
 
     require_integrator(integrator, INTEGRATORS)
-    return entries(ALGORITHMS[choose(system, algorithm, A_RUN)].__doc__, INTEGRATORS[integrator].__doc__)
+    make_stabilization(system, stabilization, None, None)
+    temporaries, adaptive = system.model.temporaries.values(), hasattr(INTEGRATORS[integrator], "TABLEAU")
+    slides = any(x.friction is not None or x.slips_at is not None for x in temporaries)
+    parts = {
+        "dynamics.flexible.elimination": system.flexible,
+        "integrate.assemble": system.constraints.count,
+        "integrate.closed": system.constraints.count and stabilization == "projection",
+        "integrate.stabilize": stabilization == "baumgarte",
+        "integrate.run.passage": system.constraints.count,
+        "integrate.run.crossings": temporaries,
+        "integrate.contacts.impulse": temporaries,
+        "integrate.contacts.impact": slides,
+        "dynamics.constraints.sliding": slides,
+        "integrate.methods.adaptive": adaptive,
+        "integrate.methods.step_size": adaptive,
+    }
+    modules = [ALGORITHMS[choose(system, algorithm, A_RUN)], INTEGRATORS[integrator]]
+    modules += [import_module(f"..{name}", __package__) for name, taken in parts.items() if taken]
+    return entries(*(module.__doc__ for module in modules))
 
 
 def sentence(entry: str) -> str:
