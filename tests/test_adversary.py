@@ -49,6 +49,7 @@ ONCE_WRONG = {
     810881: "masses that differ by almost 1e6",
     911110: "a component beyond its own bound",
     804468: "a difference that is rounded to a number of the model",
+    2014053: "an axis whose typed numbers are a rounding off unit length",
     602807: "a mass matrix that LAPACK finds singular",
 }
 

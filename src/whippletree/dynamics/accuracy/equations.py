@@ -156,6 +156,9 @@ def prescribe(system: System, memory: np.ndarray) -> None:
 COMPUTED = {"Rt": 9, "pt": 3, "base": 3, "com": 3, "inertia": 6}  # and how many are one rotation, vector, tensor
 
 
+AXES = np.array([0.0, 1.0])  # the only exact numbers of a rotation: an axis as it is typed is seldom of unit length
+
+
 def _sizes(system: System, count: int) -> np.ndarray:
     """Of each number in the memory that compiling the model may have rounded, the size of its terms; 0 of others."""
     if "sizes" not in system.found:
@@ -170,12 +173,12 @@ def _found_sizes(system: System, count: int) -> np.ndarray:
     for name, length in lengths(system.nb, system.nu, system.nc).items():
         if name in COMPUTED:
             rows = system.arrays[name].reshape(-1, COMPUTED[name])
-            exact = {"pt": of_joints, "com": places}.get(name, [typed] * len(rows))
+            exact = {"pt": of_joints, "com": places, "Rt": [AXES] * len(rows)}.get(name, [typed] * len(rows))
             sizes[n : n + length] = _term_sizes(rows, exact).ravel()
         n += length
     numbers = c.arrays["numbers"]  # they come last
     within, start = np.zeros_like(numbers), system.packed.size + c.packed.size - numbers.size
-    turned = [typed] * len(numbers)
+    turned = [AXES] * len(numbers)
     moved = [np.union1d(places[max(i, 0)], places[max(k, 0)]) for i, k in zip(c.body, c.to, strict=True)]
     parts = (slice(0, 9), turned), (slice(9, 18), turned), (slice(18, 21), moved), (slice(21, FRAMES), moved)
     for part, exact in parts:
