@@ -439,7 +439,7 @@ def test_the_bar_tells_time_and_steps():
 
 def test_the_first_run_says_that_it_compiles(command, monkeypatch):
     monkeypatch.setattr("whippletree.compiler.disk_cache.kernels_cached", lambda _: False)
-    monkeypatch.setattr("whippletree.cli_progress.PATIENCE", 0.0)
+    monkeypatch.setattr("whippletree.cli.progress.PATIENCE", 0.0)
     remembered = []
     monkeypatch.setattr("whippletree.compiler.disk_cache.remember_cached", remembered.append)
     assert "the first run by dopri5 compiles its kernels: once" in command("run", PENDULUM, "--until", 0.01)[2]

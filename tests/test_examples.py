@@ -123,7 +123,7 @@ def quicker(arguments, monkeypatch):
     brief = {"UNTIL": 0.02, "MODES": 3, "PEER_STEPS": (2e-3, 1e-3), "STEPS": (1e-3,), "TOLERANCES": (1e-4,)}
     for module, values in (("flexible", small), ("flexible_motion", brief)):
         for name, value in values.items():
-            monkeypatch.setattr(f"whippletree.bench.{module}.{name}", value)
+            monkeypatch.setattr(f"whippletree_lab.bench.{module}.{name}", value)
     sizes = [k for k, word in enumerate(arguments) if word in ("--bodies", "--sizes", "--modes")]
     least = [re.split("[:,]", word)[0] if k - 1 in sizes else word for k, word in enumerate(arguments)]
     return [*least, *([] if sizes else ["--sizes", "2"]), "--rounds", "1"]

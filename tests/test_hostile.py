@@ -83,7 +83,7 @@ def test_every_program_is_started_by_one_function():
     """No other file names the interpreter: it would have to think of the current folder as well."""
     sources = Path(wt.__file__).parent.rglob("*.py")
     naming = {path.name for path in sources if "sys.executable" in path.read_text("utf-8")}
-    assert naming <= {"sweeps/python.py", "mpi.py"}  # the latter looks for mpiexec beside it
+    assert naming == {"python.py"}
 
 
 # ---------------------------------------------------------------- files of results
