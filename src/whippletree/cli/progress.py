@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,15 +30,8 @@ def print_json(values: dict[str, Any]) -> None:
     print(dumps(values, allow_nan=False))
 
 
-def print_table(rows: list[tuple[str, str]]) -> None:
-    """Words and what they stand for, in two columns."""
-    width = max(len(key) for key, _ in rows)
-    for key, value in rows:
-        print(f"{key:<{width}}  {value}")
-
-
-def print_columns(rows: list[tuple[str, ...]]) -> None:
-    """Rows of as many words each, one below the other."""
+def print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    """Rows of as many words each, in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip())

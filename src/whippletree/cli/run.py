@@ -28,7 +28,7 @@ from .app import (
     app,
     option,
 )
-from .progress import Bar, compiling, notes, print_columns, print_json, print_table, quiet, say, terminated_in_order
+from .progress import Bar, compiling, notes, print_json, print_table, quiet, say, terminated_in_order
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -146,7 +146,7 @@ def run(
         print_json(summary(result) | {"seconds": spent, "files": written})
         return
     if rows := happenings(result):
-        print_columns(rows)
+        print_table(rows)
     if not written:
         from ..result.report import end_state
 

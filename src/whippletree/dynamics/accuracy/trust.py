@@ -11,7 +11,7 @@ its pivots stay near those of that state.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ UNEVEN = 1e2  # the same where lengths or masses differ so much that levers canc
 LENGTHS, MASSES = 1e4, 1e5  # the largest over the least, from which on they do
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
 FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
-LONG = 3  # the worst of a thousand poses of a chain of even bodies is off by nu^2 / LONG of FINE
+LONG = 3  # the worst of some thousand poses of a chain of even bodies is off by up to nu^2 / LONG of FINE
 PROMISED = 1e-9  # error that a plain call stays below; beyond, the caller is warned
 POOR = 1e-6  # the same of flexible bodies
 FALL = 0.1  # of gravity: accelerations are compared with no less
@@ -143,8 +143,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     limit = loss_limit(system, solved.way)
     if loss <= limit:
         return solved.udot
-    doubted: Solved = solved
-    rows: Any = slice(None)
+    doubted, rows = solved, cast(Any, slice(None))
     if solved.q.ndim == 2 and name in MEASURED:
         rows = _beyond(solved, limit) or rows
         doubted = _part(solved, rows)
