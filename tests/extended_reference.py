@@ -129,7 +129,8 @@ def _solve(make, tau, readings):
         full[free] = [float(v.mid()) for v in x]
         full[list(given)] = [float(a) for a in given.values()]
         udot.append(full)
-        residuals.append(worst([left(line, x, g) for line, g in zip(C, gamma, strict=True)], plain, full[free], gamma))
+        lefts = [left(line, x, g) for line, g in zip(C, gamma, strict=True)]
+        residuals.append(worst(lefts, plain, np.append(full[free], np.square(mechanism.u)), gamma))
     return Answer(
         udot[0], len(cases[0][0]), len(C), singular,
         max((abs(float(r.value)) for r in rows), default=0.0),
@@ -268,7 +269,7 @@ def left(line, x, gamma):
 
 
 def worst(lefts, C, x, gamma=()):
-    """The largest of what is left of equations, against the terms that rows of their size have."""
+    """The largest of what is left of equations, against the terms that rows of their size have at x (or u' and u^2)."""
     if not len(C):
         return 0.0
     scale = row_sizes(C).max() * np.abs(x).max(initial=0.0) + max((abs(float(g)) for g in gamma), default=0.0)

@@ -50,6 +50,10 @@ ONCE_WRONG = {
     911110: "a component beyond its own bound",
     804468: "a difference that is rounded to a number of the model",
     2014053: "an axis whose typed numbers are a rounding off unit length",
+    2012944: "roundings measured at accelerations that were far off",
+    2020687: "the same of a tree with uneven masses",
+    3007282: "redundant equations that velocities meet to a rounding",
+    3009731: "the same near balance, where accelerations are no larger than that",
     602807: "a mass matrix that LAPACK finds singular",
 }
 

@@ -46,6 +46,7 @@ FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not r
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 12  # refinements
 FEW = 3  # the same, without a bound
+CHOICES = 4.0  # times what disagreeing equations do in the mean: another solver may meet some and leave others
 LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 TINY = 1e-30  # the same: less is nothing
@@ -83,7 +84,8 @@ class Problem(NamedTuple):
 
 # ---------------------------------------------------------------- solvers of the error equation
 # solve(r, s) gives e and mu for the columns of r (nu, k) and s (nr, k); missed() is the share of a known error that it
-# does not find, and left(s) what of constraint equations no acceleration can meet.
+# does not find, left(s) what of constraint equations no acceleration can meet, and open_by(s) how far that leaves the
+# accelerations open: redundant equations that disagree by a rounding of the velocities are met in part each.
 
 
 class _Tree:
@@ -104,6 +106,9 @@ class _Tree:
 
     def left(self, s: np.ndarray) -> np.ndarray:
         return s
+
+    def open_by(self, s: np.ndarray) -> np.ndarray:
+        return np.zeros(self.p.system.nu)
 
 
 class _Dense:
@@ -149,6 +154,12 @@ class _Dense:
         found = self.solve(*_differences(self.equations, error))[0][self.free] - error[self.free]
         return float(np.abs(back @ (self.Z.T @ found)).max())
 
+    def open_by(self, s: np.ndarray) -> np.ndarray:
+        left = np.abs(self.left(s)[self.held] / self.size[:, 0])
+        open_by = np.zeros(self.p.system.nu)
+        open_by[self.free] = CHOICES * (np.abs((self.Y / self.d.T) @ self.U.T) @ left)
+        return open_by
+
     def left(self, s: np.ndarray) -> np.ndarray:
         s, left = s[self.held] / self.size[:, 0], np.zeros(len(self.held))
         left[self.held] = (s - self.U @ (self.U.T @ s)) * self.size[:, 0]
@@ -174,6 +185,9 @@ class _Large:
 
     def left(self, s: np.ndarray) -> np.ndarray:
         return 0.0 * s
+
+    def open_by(self, s: np.ndarray) -> np.ndarray:
+        return np.zeros(self.p.system.nu)
 
 
 def _differences(equations: Equations, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -223,8 +237,9 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     if p.system.constraints.count:
         r, s = _residual(p, equations, udot, lam)
         lam, terms = solver.solve(r, s)[1][:, 0], max(terms, np.abs(r).max(initial=0.0))
-    noise = _noise(p, equations, solver, udot, lam)
-    finest = noise.max(initial=0.0) if p.system.flexible else 0.0  # whose residuals have no more digits
+    finest = 0.0
+    if p.system.flexible:  # whose residuals have no more digits
+        finest = _noise(p, equations, solver, udot, lam).max(initial=0.0)
     for refined in range(MOST + 1):
         largest = np.abs(udot).max(initial=0.0)
         r, s = _residual(p, equations, udot, lam)
@@ -242,6 +257,8 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
         raise _lost(p, algorithm, f"the equations of motion are met to {met:.1e} only", r[:, 0])
     if not off <= SETTLED * max(largest, LEAST):
         raise _lost(p, algorithm, f"a correction of {off / largest:.1e} of the largest acceleration stays", e)
+    noise = _noise(p, equations, solver, udot, lam)  # at the refined u': terms of a u' far off are not those that round
+    noise += solver.open_by(s[:, 0])
     error = 2.0 * np.abs(e) / (1.0 - missed) + noise + LEAST_ROUNDINGS * ROUNDING * largest + TINY
     worst = error.max(initial=0.0)
     if worst >= largest:  # zero within its error
