@@ -91,6 +91,7 @@ def _drawn(kind, rng):
 # ---- what algorithms answer
 
 PLAIN = 1e-9  # error that a plain call promises to stay below
+SWIFT = 1e-13  # the same of u^2, where centrifugal terms cancel
 LOOSE = 1e3  # times the true error
 FLOOR = 8 * EPS  # what the true error is taken as at least, of the largest acceleration and of a tenth of gravity
 DROPPED = 10  # times a singular value that is left out, by which it does not matter which equation is
@@ -195,6 +196,7 @@ def answered(drawn, name):
     udot, certificate = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name, certificate=True)
     largest = np.abs(udot).max(initial=0.0)
     allowed = max(2 * certificate.bound, PLAIN * max(1.0, alone(drawn) / max(largest, 1e-300)))
+    allowed = max(allowed, SWIFT * float(np.square(drawn.u).max(initial=0.0)) / max(largest, 1e-300))
     if np.abs(plain - udot).max(initial=0.0) > allowed * largest:
         return plain, allowed, None  # it is judged in place of the other, by its own promise
     return udot, certificate.bound, certificate.error

@@ -54,6 +54,9 @@ ONCE_WRONG = {
     2020687: "the same of a tree with uneven masses",
     3007282: "redundant equations that velocities meet to a rounding",
     3009731: "the same near balance, where accelerations are no larger than that",
+    5032150: "a component beyond what disagreeing equations leave open",
+    5045134: "a mass matrix that loses its last pivot while it is refined",
+    5120944: "centrifugal terms that cancel to a rounding",
     602807: "a mass matrix that LAPACK finds singular",
 }
 

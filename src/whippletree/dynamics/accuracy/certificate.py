@@ -46,11 +46,12 @@ FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not r
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 12  # refinements
 FEW = 3  # the same, without a bound
-CHOICES = 4.0  # times what disagreeing equations do in the mean: another solver may meet some and leave others
+CHOICES = 10.0  # times what disagreeing equations do in the mean: another solver may meet some and leave others
 LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 TINY = 1e-30  # the same: less is nothing
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
+SINGULAR = "the mass matrix, or what constraints leave of it, is lost to rounding"
 TAKES_PART = 1e-3  # of the largest of those: a prescribed motion that is pulled at by more is one of them
 
 
@@ -222,7 +223,10 @@ def _linear_algebra() -> Any:
 def certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
     """u', corrected to its last digits, and its certificate."""
     with _linear_algebra().limit(limits=1):  # threads that wait for busy cores take seconds for what takes milliseconds
-        return _certify(p, udot, algorithm)
+        try:
+            return _certify(p, udot, algorithm)
+        except np.linalg.LinAlgError:  # a pivot of LAPACK is zero
+            raise _lost(p, algorithm, SINGULAR, udot) from None
 
 
 def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, Certificate]:
@@ -230,7 +234,7 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     solver = _solver(p, equations)
     missed = solver.missed()
     if not missed < LOST:
-        raise _lost(p, algorithm, "the mass matrix, or what constraints leave of it, is lost to rounding", udot)
+        raise _lost(p, algorithm, SINGULAR, udot)
     lam, before, residual = np.zeros(p.system.constraints.count), np.inf, 0.0
     still = equations.residual(0.0 * udot, lam).motion  # tau - bias
     terms = max(np.abs(p.forces).max(initial=0.0), np.abs(still).max(initial=0.0), LEAST)  # forces that are balanced
