@@ -55,6 +55,7 @@ ONCE_WRONG = {
     3007282: "redundant equations that velocities meet to a rounding",
     3009731: "the same near balance, where accelerations are no larger than that",
     5032150: "a component beyond what disagreeing equations leave open",
+    5043187: "a small singular value that shows the last of twice the digits",
     5045134: "a mass matrix that loses its last pivot while it is refined",
     5120944: "centrifugal terms that cancel to a rounding",
     602807: "a mass matrix that LAPACK finds singular",
