@@ -58,6 +58,7 @@ ONCE_WRONG = {
     5043187: "a small singular value that shows the last of twice the digits",
     5045134: "a mass matrix that loses its last pivot while it is refined",
     5120944: "centrifugal terms that cancel to a rounding",
+    6115890: "nearly redundant equations that leave accelerations open",
     602807: "a mass matrix that LAPACK finds singular",
 }
 

@@ -40,6 +40,7 @@ from .equations import ROUNDING, Equations, prescribe
 DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # systems that are off by a rounding
 MARGIN = 10.0  # of what the worst of them does: compiling a model rounds more than once
+OPEN = 1e-3  # of the largest acceleration, or of gravity: what disagreeing equations may leave open
 SPILL = 0.6  # of the worst rounding, which any acceleration may have
 LEAST_ROUNDINGS = 256.0  # of the largest acceleration, that any may be off by: no bound is below 3e-14
 FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
@@ -262,11 +263,14 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     if not off <= SETTLED * max(largest, LEAST):
         raise _lost(p, algorithm, f"a correction of {off / largest:.1e} of the largest acceleration stays", e)
     noise = _noise(p, equations, solver, udot, lam)  # at the refined u': terms of a u' far off are not those that round
-    noise += solver.open_by(s[:, 0])
+    open_by, weight = solver.open_by(s[:, 0]), float(np.linalg.norm(p.system.gravity))
+    if open_by.max(initial=0.0) > OPEN * max(largest, weight) + LEAST:
+        raise _lost(p, algorithm, "constraint equations that are redundant but for rounding disagree", open_by)
+    noise += open_by
     error = 2.0 * np.abs(e) / (1.0 - missed) + noise + LEAST_ROUNDINGS * ROUNDING * largest + TINY
     worst = error.max(initial=0.0)
     if worst >= largest:  # zero within its error
-        largest = max(largest, float(np.linalg.norm(p.system.gravity)))
+        largest = max(largest, weight)
     bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)
     return udot, Certificate(algorithm, bound, error, residual, refined)
 
