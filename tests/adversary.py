@@ -28,6 +28,7 @@ class Drawn(NamedTuple):
     tau: np.ndarray
     wrenches: dict | None = None
     before: str = "at rest"  # the call before, which must not mislead the next
+    elsewhere: np.ndarray | None = None  # coordinates of a state that shares a batch with this one
 
     @property
     def state(self):
@@ -57,6 +58,12 @@ def draw(seed):
 def _loaded(drawn, rng):
     """The same near balance, or under wrenches, after another call."""
     drawn, share = drawn._replace(before=str(rng.choice(BEFORE))), rng.random()
+    if drawn.before == "in a batch":
+        with contextlib.suppress(ModelError, SimulationError):
+            other = wt.assemble(
+                drawn.system, drawn.q + 0.3 * np.random.default_rng(drawn.q.size).normal(size=drawn.q.size)
+            )
+            drawn = drawn._replace(elsewhere=other.q)
     if share < BALANCED:
         return drawn._replace(tau=balance(drawn) + 10.0 ** rng.uniform(-12, 0) * rng.normal(size=drawn.tau.shape))
     if share < PUSHED:
@@ -192,7 +199,7 @@ def answered(drawn, name):
         warnings.simplefilter("ignore")
         with contextlib.suppress(ModelError, SimulationError):
             call_before(drawn, name)
-    plain = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name)
+    plain = plain_call(drawn, name)
     udot, certificate = wt.forward_dynamics(*given, wrenches=wrenches, algorithm=name, certificate=True)
     largest = np.abs(udot).max(initial=0.0)
     allowed = max(2 * certificate.bound, PLAIN * max(1.0, alone(drawn) / max(largest, 1e-300)))
@@ -200,6 +207,18 @@ def answered(drawn, name):
     if np.abs(plain - udot).max(initial=0.0) > allowed * largest:
         return plain, allowed, None  # it is judged in place of the other, by its own promise
     return udot, certificate.bound, certificate.error
+
+
+def plain_call(drawn, name):
+    """Accelerations without a certificate; behind another pose in a batch, if there is one."""
+    system, q, u, tau = drawn.state
+    if drawn.elsewhere is None:
+        return wt.forward_dynamics(system, q, u, tau, wrenches=drawn.wrenches, algorithm=name)
+    Q, U, T = np.array([drawn.elsewhere, q]), np.array([0.0 * u, u]), np.array([0.0 * tau, tau])
+    try:
+        return wt.forward_dynamics(system, Q, U, T, wrenches=drawn.wrenches, algorithm=name)[1]
+    except SimulationError:  # of the other pose, perhaps
+        return wt.forward_dynamics(system, q, u, tau, wrenches=drawn.wrenches, algorithm=name)
 
 
 def alone(drawn):

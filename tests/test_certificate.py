@@ -383,3 +383,50 @@ def test_runs_report_their_accuracy():
     assert run["residual"].shape == (len(run),)
     assert run["residual"].max() < 1e-9
     assert "residual" not in run.names()
+
+
+def stacked_parallelograms():
+    m = wt.Model("stacked parallelograms", tree="as written")
+    for n, base in enumerate((m.ground, "b0")):
+        for name, length in zip("abc", (1.0, 2.0, 1.0), strict=True):
+            m.body(f"{name}{n}", **wt.rod(mass=1.0, length=length))
+        m.joint(f"A{n}", "revolute", base, f"a{n}", axis="y")
+        m.joint(f"B{n}", "revolute", f"a{n}", f"b{n}", axis="y", at=(1, 0, 0))
+        m.joint(f"C{n}", "revolute", f"b{n}", f"c{n}", axis="y", at=(2, 0, 0))
+        m.joint(f"D{n}", "revolute", f"c{n}", base, axis="y", at=(-1, 0, 0), child_at=(2, 0, 0))
+    return m.compile()
+
+
+def crank_angles(system, first, second):
+    q = np.zeros(system.nq)
+    for n, angle in enumerate((first, second)):
+        for joint, x in zip("ABC", (angle, -angle, angle), strict=True):
+            q[system.q_index(f"{joint}{n}")] = x
+    return q
+
+
+@pytest.mark.parametrize("angle", [1e-4, 1e-5, 1e-7])
+@pytest.mark.parametrize("algorithm", ["reduction", "auto"])
+def test_a_state_with_a_plan_of_its_own_in_a_batch_is_certified(algorithm, angle):
+    """The plan of the first state does not solve the second, nearly flat one: its own plan loses digits too."""
+    system = stacked_parallelograms()
+    regular, flat = crank_angles(system, 0.9, 0.7), crank_angles(system, 0.9, angle)
+    alone = wt.forward_dynamics(stacked_parallelograms(), flat, np.zeros(system.nu), algorithm="multipliers")
+    for count in (1, 9):  # in one block of lanes, and behind it
+        Q = np.array([regular] * count + [flat])
+        found = wt.forward_dynamics(system, Q, np.zeros((len(Q), system.nu)), algorithm=algorithm)[-1]
+        np.testing.assert_allclose(found, alone, rtol=0, atol=1e-9 * np.abs(alone).max())  # the promise of a plain call
+
+
+@pytest.mark.parametrize("algorithm", ["articulated", "subchains"])
+@pytest.mark.parametrize("length", [2.0, 1e-8, 1e160])
+def test_a_quaternion_that_is_not_unit_is_refused(algorithm, length):
+    m = wt.Model("free")
+    m.body("a", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(1, 2, 2.5))
+    m.body("b", mass=1.0, com=(0.1, 0, 0.3), inertia=(1, 1.2, 1.5))
+    m.joint("f", "free", m.ground, "a")
+    m.joint("s", "spherical", "a", "b", at=(1, 0, 0))
+    q = np.array([1, 2, 3] + 8 * [0.5 * length])
+    for state in (q, q[None]):
+        with pytest.raises(wt.ModelError, match="not unit"):
+            wt.forward_dynamics(m.compile(), state, np.ones((*state.shape[:-1], 9)), algorithm=algorithm)

@@ -96,7 +96,8 @@ def require_unit(system: System, q: np.ndarray, tolerance: float) -> None:
     for edge in system.topology.edges:
         if edge.joint.kind in ("spherical", "free"):
             quaternions = np.atleast_2d(q)[:, system.q_index(edge.joint.name)][:, -4:]
-            lengths = np.linalg.norm(quaternions, axis=1)
+            with np.errstate(over="ignore"):
+                lengths = np.linalg.norm(quaternions, axis=1)
             bad = np.flatnonzero(np.abs(lengths - 1.0) > tolerance)
             if bad.size:
                 which = f" in state {bad[0]} of the batch" if q.ndim > 1 else ""

@@ -37,7 +37,7 @@ FALL = 0.1  # of gravity: accelerations are compared with no less
 SWIFT = 100.0  # rad/s or m/s at least, at which a pose is tried
 RISE = 4.0  # of a loss that was fine
 MOST = 1e8  # loss that may be fine where lengths or masses are so uneven: more is luck
-MEASURED = "articulated", "composite", "multipliers"  # whose passes measure the loss of each state
+MEASURED = "articulated", "composite", "multipliers", "reduction"  # whose passes measure the loss of each state
 BEGUN = 2.0 * LIMIT  # a loss that is looked at once
 
 
@@ -133,8 +133,10 @@ def _others(problem: Problem, algorithm: str) -> Any:
 def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     """Accelerations that are believed, or corrected."""
     system, name = solved.system, solved.algorithm
-    if name == "reduction" and loss < BEYOND:
-        return _by_trusted_plan(solved, auto)
+    if name == "reduction" and (loss < BEYOND or solved.q.ndim == 2):
+        solved = solved._replace(udot=_by_trusted_plan(solved, auto))
+        if loss < BEYOND:
+            return solved.udot  # else some states are fast, or have plans of their own
     if name in ("divide", "subchains"):  # what they lose in loops, and by levers, is not measured by their passes
         small = 0 < system.constraints.count <= DENSE - system.nu
         loss = max(loss, BEYOND if small else BEGUN)

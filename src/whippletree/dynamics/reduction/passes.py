@@ -47,7 +47,7 @@ from ...kernels.unpack import take_rows, unpack, unpack_constraints, unpack_forc
 from ...layout.constraints import ROW_NUMBERS
 from ...layout.forces import TINY
 from ...system.system import System
-from ..accuracy.fast_motion import swift_loss
+from ..accuracy.fast_motion import BEYOND, swift_loss
 from ..constraints.live_rows import live_rows, loop_geometry
 from ..constraints.multipliers import given_rate
 from ..dispatch import prepare
@@ -323,15 +323,13 @@ def solve_planned(planned, q, u, forces, signals, out, start, stop):
         planned.choose(q[start], signals[start])
     health = np.empty((q.shape[0], 1))
     total = planned.sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
-    poor = np.flatnonzero(~(health.ravel()[start:stop] > POOR) & (health.ravel()[start:stop] < np.inf)) + start
-    if np.isfinite(total) and not poor.size:
+    served = health.ravel()[start:stop]
+    alone = (~(served > POOR) & (served < np.inf)) | ~np.isfinite(out[start:stop]).all(axis=1)
+    if np.isfinite(total) and not alone.any():
         return total
-    loss = total if np.isfinite(total) else 0.0
-    for s in range(start, stop):
-        if s in poor or not np.isfinite(out[s]).all():
-            own = _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
-            loss = max(loss, own) if np.isfinite(own) else loss
-    return float(0.0 * out[start:stop].sum()) + loss
+    for s in start + np.flatnonzero(alone):
+        _solve_one(type(planned)(planned.system, 1), q[s], u[s], forces[s], signals[s], out[s])
+    return float(0.0 * out[start:stop].sum()) + BEYOND  # no state of these plans has a certificate
 
 
 def _solve_one(planned, q, u, forces, signals, out):

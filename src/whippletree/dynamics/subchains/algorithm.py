@@ -35,11 +35,13 @@ from ...compiler.lanes import LANES
 from ...errors import SimulationError
 from ...kernels.blocks import make_memory
 from ...kernels.kinematics import kinematics_rows
+from ...layout.system import UNIT
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
 from ..dispatch import evaluate
 from ..divide.memory import Plan
 from ..divide.options import Division
+from ..inputs import require_unit
 from ..tree import articulated
 from ..two_handle.partition import GRADED, Family, blocks, mass_grading
 from .cut import Cut, cut_of
@@ -298,6 +300,8 @@ class Subchains:
     def accelerations(self, pieces, q, u, forces, udot, start, stop):
         """As the compiled ones. The loss is beyond all limits where digits may be lost."""
         Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
+        if pieces:
+            require_unit(pieces.cut.system, q, UNIT)  # bases are composed from normalized ones
         loss = BEYOND if pieces and mass_grading(pieces.cut.system)[0] >= GRADED else 0.0
         for s in range(start, stop if pieces else start):
             if self.choice.solver == "thomas":
