@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
+from whippletree.integrate.accelerate import LOOPS, TREES
 
 import whippletree as wt
 from whippletree.dynamics.loads.applied import tiled_signals
-from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.integrate.run.task import make_task
 from zoo import random_state, tree
 

@@ -128,7 +128,7 @@ def test_auto_divides_and_finds_its_memory_again(rates):
         assert np.array_equal(wt.forward_dynamics(system, q, u, tau), by_name[taken])
     wt.forward_dynamics(system, q, u, tau, algorithm="articulated")
     assert np.array_equal(wt.forward_dynamics(system, q, u, tau), by_name[taken])
-    assert ("auto", None) in system.ready or taken == "articulated"
+    assert ("auto", None) in system.workspaces.ready or taken == "articulated"
 
 
 def test_auto_sweeps_after_reduction_was_named(no_rates):

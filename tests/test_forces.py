@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from whippletree.integrate.accelerate import LOOPS, TREES
 
 import reference_forces as reference
 import whippletree as wt
 from whippletree.dynamics.loads.applied import given_motion
 from whippletree.errors import ModelError, SimulationError
-from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.model import JOINT_KINDS, Limits
 from whippletree_lab.reproduce.problems import flying_tree
 from zoo import random_model, random_pose, random_state

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from whippletree.integrate.accelerate import LOOPS, TREES
 
 import whippletree as wt
-from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.integrate.methods import adaptive, dop853, dopri5
 from whippletree.integrate.run.task import make_task
 from zoo import random_axes, random_pose, random_solid

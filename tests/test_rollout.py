@@ -3,13 +3,13 @@
 import numba
 import numpy as np
 import pytest
+from whippletree.integrate.closed import code_of_lanes
 
 import whippletree as wt
 from test_allocation import allocations, compare
 from whippletree.dynamics.dispatch import spread
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
-from whippletree.integrate.closed import code_of_lanes
 from whippletree.integrate.rollout_kernel import march_states
 from zoo import MOVING, ZOO, chain, four_bar, one_kind, random_state, tree
 

@@ -7,13 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from whippletree.integrate.run.evaluations import LOSS, TIME
 
 import whippletree as wt
 from contradictions import arm_file
 from test_multipliers import error
 from whippletree.dynamics.accuracy import certificate
 from whippletree.errors import ModelWarning, SimulationError
-from whippletree.integrate.run.evaluations import LOSS, TIME
 
 
 def two_links(inner=1e-8):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
+from whippletree.integrate.accelerate import LOOPS, TREES
 
 import whippletree as wt
-from whippletree.integrate.accelerate import LOOPS, TREES
 from zoo import tree
 
 
