@@ -87,7 +87,7 @@ def test_a_run_under_forces_and_prescribed_motion():
     """The buffer is read where the compiled loop writes: forces on bodies, functions of time, motions."""
     model = chain(3)
     joint = next(iter(model.joints))
-    model.force("drive", "motion", joint=joint, angle=wt.Sine(0.3, 1.5))
+    model.force("drive", "motion", joint=joint, position=wt.Sine(0.3, 1.5))
     system = model.compile()
     ours, theirs = (wt.simulate(system, 0.3, algorithm=a, output_step=0.05) for a in ("dense_kkt", "articulated"))
     assert np.abs(ours.q - theirs.q).max() < 1e-7
