@@ -42,17 +42,18 @@ def solve(system, q, u, forces, signals):
     M, rows = mass_matrix(system, q), rows_at(system, q, u, signals)
     still = np.concatenate([np.zeros(nu), forces[nu:]])
     f = forces[:nu] - evaluate(torques, torque_workspace, system, [q, u, still], nu)
-    udot, free = np.zeros(nu), np.ones(nu, bool)
+    given, free = np.zeros(nu), np.ones(nu, bool)
     for row, function in system.forces.motions.items():
-        udot[row], free[row] = signals[3 + 3 * function], False
+        given[row], free[row] = signals[3 + 3 * function], False
     root = 1.0 / np.sqrt(np.diag(M)[free])  # unit diagonal
     C = rows.C[:, free] * root
     size = np.linalg.norm(C, axis=1)
     size = np.where(size > RANK * max(size.max(initial=0.0), 1e-300), size, 1.0)
-    C, gamma = C / size[:, None], (rows.gamma - rows.C @ udot) / size
+    C, gamma = C / size[:, None], (rows.gamma - rows.C @ given) / size
     inner = M[np.ix_(free, free)] * root * root[:, None]
     KKT = np.block([[inner, C.T], [C, np.zeros((len(C), len(C)))]])
     x = np.linalg.lstsq(KKT, np.concatenate([f[free] * root, gamma]), rcond=RANK)[0]
+    udot = np.zeros(nu)  # the caller writes prescribed accelerations, whose inertia forces are in ``forces``
     udot[free] = root * x[: free.sum()]
     return udot
 
