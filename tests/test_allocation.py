@@ -8,11 +8,11 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import whippletree as wt
 from whippletree.dynamics.loads.applied import tiled_signals
-from whippletree.integrate.accelerate import LOOPS, TREES
+from whippletree.dynamics.registry import stepping
 from whippletree.integrate.run.task import make_task
 from zoo import random_state, tree
 
-ALGORITHMS = [*TREES, *LOOPS]  # those that are compiled
+ALGORITHMS = [*stepping()]  # those that are compiled
 COMPILED = [name for name, module in wt.INTEGRATORS.items() if getattr(module, "RESUMES", True)]
 
 
@@ -74,6 +74,6 @@ def test_steps_allocate_nothing(system, integrator, algorithm):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_kernels_are_compiled_without_a_memory_manager(algorithm):
     """With it off, Numba refuses to compile anything that allocates."""
-    module = wt.ALGORITHMS[algorithm]
+    module = wt.ALGORITHMS[algorithm].module
     compiled = {"reduction": "sweep", "divide": "solve"}.get(algorithm, "accelerations")
     assert getattr(module, compiled).targetoptions["_nrt"] is False

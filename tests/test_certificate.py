@@ -79,7 +79,7 @@ def test_a_call_in_equilibrium_leaves_later_calls_quick():
     still, balance = np.zeros(system.nu), wt.equilibrium(system)
     for _ in range(2):
         wt.forward_dynamics(system, balance.q, still, still)
-    (planned,) = system.ready[reduction.accelerations]
+    (planned,) = system.workspaces.ready[reduction.accelerations]
     assert planned.plan is not None
     assert planned.plan is planned.trusted
 
@@ -360,7 +360,7 @@ def test_what_doubles_cannot_hold_is_an_error(monkeypatch):
 def test_a_plan_is_certified_once():
     system = parallelogram()
     wt.forward_dynamics(system, *folded(0.7), np.zeros(3))
-    (planned,) = system.ready[reduction.accelerations]
+    (planned,) = system.workspaces.ready[reduction.accelerations]
     assert planned.trusted is planned.plan
     wt.forward_dynamics(system, *folded(0.71), np.zeros(3))
     assert planned.trusted is planned.plan

@@ -9,10 +9,10 @@ import whippletree as wt
 from loop_zoo import MECHANISMS
 from test_cost import interpreted
 from whippletree.analysis import algorithm_words
-from whippletree.dynamics.auto import calibrate, choose
+from whippletree.dynamics.auto import calibrate, choose, timing
 from whippletree.dynamics.auto import cost_model as predict
 from whippletree.dynamics.auto.choose import decide
-from whippletree.dynamics.auto.cost_model import Use
+from whippletree.dynamics.auto.rates import BENDING, Use
 from whippletree.dynamics.auto.tree_operations import of_articulated, of_composite, of_divide
 from whippletree.dynamics.divide.options import Division
 from whippletree.integrate.simulate import A_RUN
@@ -63,7 +63,7 @@ def test_loops_are_reduced_by_rule(name, no_rates):
 
 
 def test_many_loops_are_reduced_by_rule(no_rates):
-    system = calibrate.ladder(100).compile()
+    system = timing.ladder(100).compile()
     assert decide(system) == ("reduction", "by rule: its cost grows as the mechanism does", {})
 
 
@@ -128,7 +128,7 @@ def test_auto_divides_and_finds_its_memory_again(rates):
         assert np.array_equal(wt.forward_dynamics(system, q, u, tau), by_name[taken])
     wt.forward_dynamics(system, q, u, tau, algorithm="articulated")
     assert np.array_equal(wt.forward_dynamics(system, q, u, tau), by_name[taken])
-    assert ("auto", None) in system.ready or taken == "articulated"
+    assert ("auto", None) in system.workspaces.quick or taken == "articulated"
 
 
 def test_auto_sweeps_after_reduction_was_named(no_rates):
@@ -163,7 +163,7 @@ def test_predictions_grow_with_the_system():
         took = [predict.seconds(families.chain(n).compile(), name, Use(), HOST) for n in (8, 32, 128, 512)]
         assert took == sorted(took)
         assert took[0] > 0.0
-    loops = [predict.seconds(calibrate.ladder(n).compile(), "multipliers", Use(), HOST) for n in (2, 8, 32)]
+    loops = [predict.seconds(timing.ladder(n).compile(), "multipliers", Use(), HOST) for n in (2, 8, 32)]
     assert loops == sorted(loops)
 
 
@@ -176,7 +176,7 @@ def test_threads_share_one_state_and_wait_for_each_other():
 
 
 def test_what_is_not_counted_is_not_predicted():
-    looped = calibrate.ladder(16).compile()
+    looped = timing.ladder(16).compile()
     assert predict.seconds(looped, "reduction", Use(), HOST) is None
     assert predict.seconds(looped, "divide", Use(), HOST) is None
     assert predict.seconds(looped, "reduction", Use(), HOST, {"reduction": 1000.0}) == pytest.approx(
@@ -228,7 +228,7 @@ def test_rates_are_measured_once_and_kept(file):
     assert calibrate.known()["articulated"] == (1e-6, 2e-10)
     assert calibrate.measured(["articulated"])["articulated"] == (1e-6, 2e-10)
     assert calibrate.is_measured("articulated")
-    bent, typical = calibrate.known()[predict.BENDING], predict.TYPICAL[predict.BENDING]
+    bent, typical = calibrate.known()[BENDING], predict.TYPICAL[BENDING]
     assert bent[1] / typical[1] == pytest.approx(2e-10 / predict.TYPICAL["articulated"][1])
     assert len(made) == 1
     assert json.loads(path.read_text())["host"] == calibrate.host()
@@ -262,16 +262,15 @@ def test_a_folder_that_cannot_be_written_is_no_error(file, monkeypatch):
 
 def test_calibration_times_the_algorithm_itself(monkeypatch):
     """Two sizes of chains; a rate is a time."""
-    monkeypatch.setattr(calibrate, "ROUNDS", 1)
-    monkeypatch.setattr(calibrate, "LENGTHS", (4, 64))
+    monkeypatch.setattr(timing, "ROUNDS", 1)
     call, each = calibrate.CALIBRATIONS["articulated"]()
     assert 0.0 <= call < 1.0
     assert 0.0 <= each < 1e-3
 
 
 def test_a_line_through_two_times():
-    assert calibrate._line([3.0, 7.0], [1.0, 5.0]) == (2.0, 1.0)
-    assert calibrate._line([3.0, 2.0], [1.0, 5.0]) == (3.0, 0.0)  # noise makes no negative rate
+    assert timing.line([3.0, 7.0], [1.0, 5.0]) == (2.0, 1.0)
+    assert timing.line([3.0, 2.0], [1.0, 5.0]) == (3.0, 0.0)  # noise makes no negative rate
 
 
 # ---------------------------------------------------------------- explain

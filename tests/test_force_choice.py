@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.dynamics.auto import calibrate
+from whippletree.dynamics.auto import calibrate, timing
 from whippletree.dynamics.auto import cost_model as predict
 from whippletree.dynamics.auto.choose import able_to_solve, decide
 from whippletree.model import Model
@@ -34,7 +34,7 @@ MAKERS = {
     "slider-crank": slider_crank,
     "four-bar": four_bar,
     "stewart": lambda: wt.load("models/stewart.toml"),
-    "chain": lambda: calibrate.chain(30),
+    "chain": lambda: timing.chain(30),
 }
 
 
@@ -55,7 +55,7 @@ def timed(system, names):
     calls = {n: (lambda n=n: wt.forward_dynamics(system, start.q, start.u, zero, algorithm=n)) for n in names}
     found = dict.fromkeys(names, np.inf)
     for _ in range(15):
-        found = {n: min(found[n], calibrate.best(call, 0.002)) for n, call in calls.items()}
+        found = {n: min(found[n], timing.best(call, 0.002)) for n, call in calls.items()}
     return found
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import reference_forces as reference
 import whippletree as wt
 from whippletree.dynamics.loads.applied import given_motion
+from whippletree.dynamics.registry import stepping
 from whippletree.errors import ModelError, SimulationError
-from whippletree.integrate.accelerate import LOOPS, TREES
 from whippletree.model import JOINT_KINDS, Limits
 from whippletree_lab.reproduce.problems import flying_tree
 from zoo import random_model, random_pose, random_state
@@ -204,7 +204,7 @@ def test_springs_alone_conserve_energy_of_the_floating_tree():
 # ---------------------------------------------------------------- given motions
 
 
-@pytest.mark.parametrize("algorithm", [*TREES, *LOOPS])
+@pytest.mark.parametrize("algorithm", [*stepping()])
 @pytest.mark.parametrize("seed", range(3))
 def test_given_motions_are_followed_and_their_force_is_an_output(seed, algorithm):
     system, _ = loaded(seed + 40, bodies=6)

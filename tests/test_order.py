@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.integrate.accelerate import LOOPS, TREES
+from whippletree.dynamics.registry import stepping
 from whippletree.integrate.methods import adaptive, dop853, dopri5
 from whippletree.integrate.run.task import make_task
 from zoo import random_axes, random_pose, random_solid
@@ -106,7 +106,7 @@ def test_numbers_of_the_method_fulfil_the_order_conditions(method):
     assert np.abs(D.sum(axis=1)).max() < 1e-12  # a straight line is interpolated by the first rows alone
 
 
-@pytest.mark.parametrize("algorithm", [*TREES, *LOOPS])
+@pytest.mark.parametrize("algorithm", [*stepping()])
 def test_every_algorithm_takes_the_same_path(algorithm):
     system = mobile()
     assert np.abs(end_state(system, "rk4", 0.01, algorithm) - end_state(system, "rk4", 0.01)).max() < 1e-11

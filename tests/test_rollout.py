@@ -7,9 +7,10 @@ import pytest
 import whippletree as wt
 from test_allocation import allocations, compare
 from whippletree.dynamics.dispatch import spread
+from whippletree.dynamics.registry import in_lanes
+from whippletree.dynamics.stepping.calls import code_of_lanes
 from whippletree.errors import ModelError, SimulationError
 from whippletree.integrate import rollout as room
-from whippletree.integrate.closed import code_of_lanes
 from whippletree.integrate.rollout_kernel import march_states
 from zoo import MOVING, ZOO, chain, four_bar, one_kind, random_state, tree
 
@@ -274,7 +275,11 @@ def test_steps_allocate_nothing(system, method, policy):
     from whippletree.system.callbacks import compiled_joint_forces
 
     q, u, tau = start(system, wt.LANES)
-    address, memory = compiled_joint_forces(damped).address if policy else 0, workspace(system)
+    by = in_lanes()
+    address, memory = (
+        compiled_joint_forces(damped).address if policy else 0,
+        workspace(system, by.stepper(system, by.name)),
+    )
     Q, U = (np.repeat(x[:, None], 2, axis=1) for x in (q, u))
     trouble, block, code = np.zeros((wt.LANES, 3), np.int64), np.zeros((0, 0)), code_of_lanes()
 

@@ -12,8 +12,8 @@ import whippletree as wt
 from contradictions import arm_file
 from test_multipliers import error
 from whippletree.dynamics.accuracy import certificate
+from whippletree.dynamics.stepping.samples import LOSS, TIME
 from whippletree.errors import ModelWarning, SimulationError
-from whippletree.integrate.run.evaluations import LOSS, TIME
 
 
 def two_links(inner=1e-8):
@@ -130,7 +130,7 @@ def test_a_run_ends_where_accelerations_are_lost(monkeypatch):
 
 
 def test_large_systems_keep_no_samples_below_the_limit():
-    from whippletree.dynamics.auto.calibrate import chain
+    from whippletree.dynamics.auto.timing import chain
 
     system = chain(401).compile()
     run = wt.simulate(system, 0.002, output_step=0.001)

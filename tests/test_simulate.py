@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import whippletree as wt
-from whippletree.integrate.accelerate import LOOPS, TREES
+from whippletree.dynamics.registry import stepping
 from zoo import tree
 
 
@@ -53,7 +53,7 @@ def test_a_constant_force_is_in_the_accelerations(pendulum):
     assert run["hinge.u"][-1] > 0.06
 
 
-@pytest.mark.parametrize("algorithm", [*TREES, *LOOPS])
+@pytest.mark.parametrize("algorithm", [*stepping()])
 def test_every_algorithm_gives_the_same_motion(algorithm):
     system = tree(5).compile()
     u = np.linspace(-0.5, 0.5, system.nu)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .analysis.verify import verify
     from .compiler.lanes import LANES
     from .dynamics.accuracy.certificate import Certificate
-    from .dynamics.auto.choose import ALGORITHMS
     from .dynamics.functions import (
         applied_force,
         bias_force,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         solve_mass,
     )
     from .dynamics.kinematics import energy, jacobian, kinematics, momentum
+    from .dynamics.registry import ALGORITHMS
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.assemble import assemble
@@ -57,7 +57,7 @@ _HOME = {
     "analysis.verify": ("verify",),
     "compiler.lanes": ("LANES",),
     "dynamics.accuracy.certificate": ("Certificate",),
-    "dynamics.auto.choose": ("ALGORITHMS",),
+    "dynamics.registry": ("ALGORITHMS",),
     "dynamics.functions": (
         "applied_force", "bias_force", "forward_dynamics", "inverse_dynamics",
         "mass_factors", "mass_matrix", "mass_matrix_inverse", "solve_mass",

@@ -16,8 +16,9 @@ from whippletree.compiler.lanes import LANES
 from whippletree.dynamics.auto import calibrate
 from whippletree.dynamics.auto import cost_model as predict
 from whippletree.dynamics.auto.choose import able_to_solve, decide
-from whippletree.dynamics.auto.cost_model import Use
 from whippletree.dynamics.auto.loop_operations import of_reduction
+from whippletree.dynamics.auto.rates import Use
+from whippletree.dynamics.auto.timing import best
 from whippletree.dynamics.auto.tree_operations import of_kinematics
 from whippletree.dynamics.functions import forward_dynamics
 from whippletree.dynamics.loads.applied import signals
@@ -80,7 +81,7 @@ def timed(case: Case, rounds: int) -> Row:
     row.differences = {name: difference(run(), reference) for name, run in runs.items()}
     for _ in range(rounds):  # in turn, so that what else runs here hits all alike
         for name, run in runs.items():
-            row.seconds[name] = min(row.seconds.get(name, inf), calibrate.best(run, TURN))
+            row.seconds[name] = min(row.seconds.get(name, inf), best(run, TURN))
     row.seconds = {name: took / row.states for name, took in row.seconds.items()}
     row.predicted = {name: took / min(row.states, LANES) for name, took in predicted.items()}
     return row

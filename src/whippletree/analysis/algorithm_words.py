@@ -8,9 +8,12 @@ import numpy as np
 
 from ..dynamics.auto import calibrate
 from ..dynamics.auto import cost_model as predict
-from ..dynamics.auto.choose import ALGORITHMS, ONE, able_to_solve, beyond, decide, reason
+from ..dynamics.auto.choose import ONE, beyond, decide
+from ..dynamics.auto.rates import WITH_FORCES
+from ..dynamics.auto.timing import best
 from ..dynamics.auto.tree_operations import of_kinematics
 from ..dynamics.functions import forward_dynamics
+from ..dynamics.registry import ALGORITHMS, able_to_solve
 from ..errors import WhippletreeError
 from ..system.system import System
 from .loop_words import survey
@@ -34,7 +37,7 @@ def lines(system: System, measure: bool) -> list[Line]:
     able, known = able_to_solve(system), survey(system)
     found = known if isinstance(known, Mobility) else None
     counted = {name: count + of_kinematics(system) for name, count in (found.operations if found else {}).items()}
-    rates = calibrate.measured([*able, *[predict.WITH_FORCES] * system.forces.any]) if measure else calibrate.known()
+    rates = calibrate.measured([*able, *[WITH_FORCES] * system.forces.any]) if measure else calibrate.known()
     told = []
     for name in able:
         count = counted.get(name) or predict.operations(system, name, ONE)
@@ -49,7 +52,7 @@ def _measured(system: System, name: str, found: Mobility | None, predicted: floa
         return None
     q, zero = np.array(system.q0 if found is None else found.q), np.zeros(system.nu)
     try:
-        return calibrate.best(lambda: forward_dynamics(system, q, zero, zero, algorithm=name), SPEND)
+        return best(lambda: forward_dynamics(system, q, zero, zero, algorithm=name), SPEND)
     except WhippletreeError:  # it cannot solve this pose
         return None
 
@@ -69,7 +72,7 @@ def describe(system: System, measure: bool) -> list[str]:
     rows = lines(system, measure)
     head = f"costs      {'of one state':<14}{'operations':>14}{'predicted':>12}" + f"{'measured':>12}" * measure
     return [
-        f"algorithm  {decision.algorithm}: {reason(system, decision.algorithm)}",
+        f"algorithm  {decision.algorithm}: {ALGORITHMS[decision.algorithm].describe(system)}",
         f"           {decision.why}",
         head,
         *(_row(r, measure) for r in rows),

@@ -17,12 +17,12 @@ def survey(system: System) -> Mobility | ModelError | None:
     """What loops and constraints leave, or why that is not known; None where nothing is constrained."""
     if not (system.cut_joints or system.constraints.count):
         return None
-    if "mobility" not in system.found:
+    if "mobility" not in system.workspaces.found:
         try:
-            system.found["mobility"] = mobility(system)
+            system.workspaces.found["mobility"] = mobility(system)
         except ModelError as refusal:
             return refusal
-    return system.found["mobility"]
+    return system.workspaces.found["mobility"]
 
 
 def describe(system: System) -> tuple[list[str], list[str]]:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.auto.loop_operations import of_multipliers, of_nullspace, of_reduction
 from ..dynamics.constraints.jacobian import ConstraintRows, rows_of
 from ..dynamics.constraints.live_rows import live_rows, loop_geometry
 from ..dynamics.constraints.nullspace import rank_tolerance, scaled_rows
@@ -22,6 +21,7 @@ from ..dynamics.loads.applied import given_motion, signals
 from ..dynamics.reduction import passes as reduction
 from ..dynamics.reduction.plan import make_plan
 from ..dynamics.reduction.program import Plan
+from ..dynamics.registry import ALGORITHMS
 from ..errors import ModelError
 from ..integrate.assemble import CLOSED, assemble, difference
 from ..integrate.motion import advance
@@ -278,5 +278,6 @@ def direction(system: System, r: int) -> str:
 
 
 def _operations(system: System, plan: Plan | None, rank: int) -> dict[str, int]:
-    counts = {"multipliers": of_multipliers(system, rank), "nullspace": of_nullspace(system, rank)}
-    return ({"reduction": of_reduction(plan)} if plan else {}) | counts
+    costs = {a.name: a.cost.at_rank for a in ALGORITHMS.values() if a.cost and a.cost.at_rank}
+    counts = {name: at_rank(system, plan, rank) for name, at_rank in costs.items()}
+    return {name: count for name, count in counts.items() if count is not None}

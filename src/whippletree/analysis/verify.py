@@ -16,7 +16,6 @@ import numpy as np
 
 from ..dynamics.accuracy.conditioning import DENSE, conditioning, singular
 from ..dynamics.accuracy.trust import promised
-from ..dynamics.auto.choose import able_to_solve
 from ..dynamics.constraints.forces import multipliers_of
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.constraints.nullspace import scaled_rows
@@ -24,6 +23,7 @@ from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix, mass
 from ..dynamics.inputs import body_of
 from ..dynamics.kinematics import energy
 from ..dynamics.loads.applied import loads
+from ..dynamics.registry import able_to_solve
 from ..errors import ModelError, SimulationError
 from ..integrate.simulate import A_RUN, simulate
 from ..model import GROUND

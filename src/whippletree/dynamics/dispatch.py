@@ -54,7 +54,7 @@ def _does_not_fit(*inputs: Any) -> Any:
 def quick(entry: Any, system: System, out: np.ndarray, *inputs: Any) -> bool:
     """One state straight into the kernel; False if anything asks for a closer look."""
     try:
-        waiting = system.ready[entry]
+        waiting = system.workspaces.ready[entry]
         memory = waiting.pop()
     except LookupError:  # not yet compiled and checked
         return False
@@ -143,7 +143,11 @@ def _run(
     stop: int,
 ) -> None:
     one = out.ndim == 1
-    waiting = system.ready.setdefault(entry, []) if one else system.pool.setdefault((entry, out.shape[-1]), [])
+    waiting = (
+        system.workspaces.ready.setdefault(entry, [])
+        if one
+        else system.workspaces.pool.setdefault((entry, out.shape[-1]), [])
+    )
     try:
         memory = waiting.pop()
     except IndexError:

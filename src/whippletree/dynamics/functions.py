@@ -16,22 +16,20 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, SimulationError
 from ..system.system import System, require_system
 from .accuracy.certificate import Certificate, Problem
-from .accuracy.trust import BEGUN, Solved, certified, loss_limit, scale_of, trusted
-from .auto.choose import ALGORITHMS, able_to_solve, choose, make_quick, require_algorithm_name, use_of
+from .accuracy.trust import Solved, certified, scale_of, trusted
+from .auto.choose import choose, require_algorithm_name, use_of
 from .constraints.actuation import joint_forces
 from .dispatch import evaluate, of_copies, quick
-from .divide import algorithm as divide
-from .divide.memory import without_mass
 from .inputs import require_finite, states, with_wrenches
 from .loads.applied import loads, tiled_signals
-from .reduction import passes as reduction
-from .subchains import algorithm as subchains
+from .registry import ALGORITHMS, AUTO, able_to_solve
 from .tree import articulated, composite, newton_euler
 from .tree import innovations as operators
+from .tree.interface import ARTICULATED
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 SPIN = 0.1  # of the largest u^2: errors of runs are relative to no less
-_LOSS = "loss", "articulated"  # where its limit is kept
+_LOSS = "loss", ARTICULATED.name  # where its limit is kept
 _empty, _zeros = np.empty, np.zeros
 
 
@@ -110,7 +108,7 @@ def forward_dynamics(
         raise
     if plain and threads is None:
         try:  # quick() of articulated, written out: worth 0.3 of 2.1 microseconds at 7 joints
-            waiting = system.ready[algorithm]
+            waiting = system.workspaces.ready[algorithm]
             memory = waiting.pop()
         except LookupError:
             pass
@@ -124,17 +122,13 @@ def forward_dynamics(
             except (TypeError, ValueError):  # also an empty list
                 total = of_copies(_accelerations, memory, (q, u, tau), udot)
             waiting.append(memory)
-            if total is not None and total <= system.found.get(_LOSS, 0.0):
+            if total is not None and total <= system.workspaces.found.get(_LOSS, 0.0):
                 return udot
     if plain:
-        found = None
-        if threads is None:
-            found = reduction.quick(system, q, u, tau, algorithm)
-        else:
+        if threads is not None:
             require_algorithm_name(algorithm)
-        way = "divide" if algorithm == "auto" else algorithm
-        if found is None and loss_limit(system, way) > BEGUN:  # a state by it has a certificate
-            found = divide.quick(system, q, u, tau, algorithm, threads)
+        call = system.workspaces.quick.get((algorithm, threads))
+        found = call(q, u, tau) if call else None
         if found is not None:
             return found
     require_system(system)
@@ -145,19 +139,28 @@ def forward_dynamics(
         T = T + loads(system, Q, U, t, threads).tau
     losses: list[float] = []
     applied, signals = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q)
-    way = algorithm if name in ("divide", "subchains") and algorithm != "auto" else name
+    way = algorithm if ALGORITHMS[name].configured and algorithm != AUTO else name
     udot = _solve(Problem(system, Q, U, applied, signals), name, way, threads, losses)
     if Q.ndim == 1:
-        make_quick(system, algorithm, name, threads)
+        _make_quick(system, algorithm, name, threads)
     solved = Solved(system, name, Q, U, applied, signals, udot, way)
     if certificate:
-        return certified(solved, algorithm == "auto")
-    return trusted(solved, max(losses, default=0.0), algorithm == "auto")
+        return certified(solved, algorithm == AUTO)
+    return trusted(solved, max(losses, default=0.0), algorithm == AUTO)
+
+
+def _make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
+    """After one state by the algorithm ``name``: the next call that passes ``algorithm`` goes straight to it."""
+    it, spaces = ALGORITHMS[name], system.workspaces
+    if it is ARTICULATED:
+        spaces.ready[algorithm] = spaces.ready[_accelerations]
+    elif it.quick and (algorithm, threads) not in spaces.quick and (call := it.quick(system, algorithm, threads)):
+        spaces.quick[algorithm, threads] = call
 
 
 def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[float]) -> np.ndarray:
     """Accelerations by an algorithm of that name, with the options of ``way``, under all forces."""
-    module: Any = ALGORITHMS[name]
+    algorithm: Any = ALGORITHMS[name]
     system, forces, motions = p.system, p.forces, p.system.forces.motions
     if motions:
         given = np.zeros_like(p.u)
@@ -166,13 +169,11 @@ def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[fl
         forces = forces.copy()
         forces[..., : system.nu] += _needed(system, p.q, p.u, np.zeros_like(p.u)) - _needed(system, p.q, p.u, given)
     inputs, names = [p.q, p.u, forces], ["q", "u", "tau"]
-    if "loops" in module.SUPPORTS:
+    if algorithm.handles_loops:
         inputs, names = [*inputs, p.signals], [*names, "time"]
-    if module is divide:
-        module, threads = divide.divided(system, way, threads, p.q.ndim == 1)
-    elif module is subchains:
-        module = subchains.cut_as(way)
-    udot = evaluate(module.accelerations, module.workspace, system, inputs, system.nu, threads, names, losses)
+    if algorithm.configured:
+        algorithm, threads = algorithm.configured(system, way, threads, p.q.ndim == 1)
+    udot = evaluate(algorithm.accelerations, algorithm.workspace, system, inputs, system.nu, threads, names, losses)
     if motions:
         rows = list(motions)
         udot[..., rows] = given[..., rows]
@@ -207,9 +208,9 @@ def accuracy_of(
     found = np.full(len(q), np.inf)
     forces = None if udot is None else _needed(system, q, u, udot)
     for n, p in enumerate(problems(system, q, u, t, forces)):
-        raw = _solve(p, name, name if algorithm == "auto" else algorithm, None, [])
+        raw = _solve(p, name, name if algorithm == AUTO else algorithm, None, [])
         with suppress(SimulationError):
-            if name == "divide" and without_mass(system):  # what bodies were lent, a run returns
+            if ALGORITHMS[name].lends_bodies(system):  # what bodies were lent, a run returns
                 raw = certified(Solved(system, name, *p[1:], raw, name), False)[0]
             found[n] = errors_of(p, raw, name).max(initial=0.0)
     return found
@@ -331,7 +332,7 @@ def applied_force(
 def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """The mass matrix of the spanning tree, ``(nu, nu)`` or ``(B, nu, nu)``; kg m^2 of turns, kg of slides."""
     try:  # quick(), written out: worth 0.3 of 3.6 microseconds at 30 joints
-        waiting = system.ready[_mass_matrices]
+        waiting = system.workspaces.ready[_mass_matrices]
         memory = waiting.pop()
     except (LookupError, AttributeError):  # the latter of what is no System
         pass

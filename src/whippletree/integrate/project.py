@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..compiler.function_pointers import address_of, call_solver
+from ..compiler.function_pointers import call_solver
 from ..compiler.lanes import entry, inline, view
 from ..dynamics.constraints.jacobian import rows_of
+from ..dynamics.registry import projecting
+from ..dynamics.stepping.calls import closing_code
+from ..dynamics.stepping.mechanism import make_mechanism, mechanism_memory, open_scratch
 from ..system.system import System
-from .accelerate import make_mechanism, mechanism_memory, open_scratch
-from .closed import closed
 
 
 @inline
@@ -38,13 +41,19 @@ def all_onto(memory, algorithm, t, Y, none):
 
 def onto_memory(system: System) -> np.ndarray:
     """Memory for :func:`project_all`."""
-    return mechanism_memory(system, "multipliers", 0)
+    return mechanism_memory(system, _stepper(system), 0)
+
+
+def _stepper(system: System) -> Any:
+    """Of the algorithm that projects any state."""
+    by: Any = projecting()
+    return by.stepper(system, by.name)
 
 
 def project_all(system: System, memory: np.ndarray, t: np.ndarray, Y: np.ndarray) -> None:
     """States y = (q, u, ...), rows of Y, onto the constraints at their times, in place."""
     if system.constraints.count:
-        all_onto(memory, (0, 0, address_of(closed)), t, Y, np.zeros(system.nu))
+        all_onto(memory, (0, 0, closing_code(_stepper(system))), t, Y, np.zeros(system.nu))
 
 
 def project(system: System, q: np.ndarray, u: np.ndarray, t: float = 0.0) -> float:
@@ -61,7 +70,8 @@ def violation_left(system: System, q: np.ndarray, u: np.ndarray, t: float) -> fl
     if not system.constraints.count:
         return 0.0
     y = np.concatenate([q, u])
-    code = (0, 0, address_of(closed))
-    left = onto(mechanism_memory(system, "multipliers", 0), code, float(t), y, np.zeros(system.nu))
+    stepper = _stepper(system)
+    code = (0, 0, closing_code(stepper))
+    left = onto(mechanism_memory(system, stepper, 0), code, float(t), y, np.zeros(system.nu))
     q[:], u[:] = y[: system.nq], y[system.nq :]
     return float(left)

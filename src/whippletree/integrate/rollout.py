@@ -14,12 +14,13 @@ from ..dynamics.constraints.consistency import require_consistent
 from ..dynamics.dispatch import spread
 from ..dynamics.inputs import body_of, require_finite, states
 from ..dynamics.loads.applied import given_motion
+from ..dynamics.registry import in_lanes, projecting
+from ..dynamics.stepping.calls import code_of, code_of_lanes
 from ..errors import ModelError, SimulationError
 from ..model.check import known, number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System, require_system
 from . import rollout_kernel as compiled
-from .closed import code_of, code_of_lanes
 from .names import require_integrator
 from .run.contradiction import contradiction_at
 
@@ -102,17 +103,18 @@ def _march(
     """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
     trouble = np.zeros((Q.shape[0], 3), np.int64)
     # a memory for each method: an algorithm counts on rows of its own that stay zero
-    pool = system.pool.setdefault((compiled.march_states, order[3]), [])
-    name = choose(system, "multipliers" if system.constraints.count else "articulated")
+    pool = system.workspaces.pool.setdefault((compiled.march_states, order[3]), [])
+    by: Any = projecting() if system.constraints.count else in_lanes()
+    stepper = by.stepper(system, choose(system, by.name))
     lanes = 1 if system.constraints.count else LANES  # multipliers solve one state at a time
-    code = code_of(name) if lanes == 1 else code_of_lanes()
+    code = code_of(stepper) if lanes == 1 else code_of_lanes()
     block = np.zeros((0,) if lanes == 1 else (0, 0))
 
     def run(start: int, stop: int) -> None:
         try:
             memory = pool.pop()
         except IndexError:
-            memory = compiled.workspace(system, name, lanes)
+            memory = compiled.workspace(system, stepper, lanes)
         compiled.march_states(memory, *order, code, block, Q, U, trouble, start, stop)
         pool.append(memory)
 

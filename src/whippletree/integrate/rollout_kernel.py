@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from ..compiler.function_pointers import call_policy, read_lane, write_lane
 from ..compiler.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
+from ..dynamics.stepping.closing import LOST
+from ..dynamics.stepping.mechanism import impose, make_mechanism, mechanism_memory, open_plan
+from ..dynamics.stepping.stepper import Stepper
 from ..kernels.blocks import states_per_block
 from ..kernels.unpack import unpack
 from ..system.system import System
-from .accelerate import impose, make_mechanism, mechanism_memory, open_plan
-from .closed import LOST
 from .methods import euler, rk4
 from .project import close
 
@@ -28,10 +29,10 @@ class States(NamedTuple):
     tau: Any  # (nu)
 
 
-def workspace(system: System, algorithm: str = "articulated", lanes: int = LANES) -> Any:
+def workspace(system: System, stepper: Stepper, lanes: int = LANES) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, algorithm, rk4.step_rows(system) + 2 * states + LINE, lanes)
+    return mechanism_memory(system, stepper, rk4.step_rows(system) + 2 * states + LINE, lanes)
 
 
 @inline
@@ -128,7 +129,7 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
     Q (B, rows, nq), U (B, rows, nu): row 0 is given, the others are written, ``every`` steps of h (s) apart.
     tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
     for a state that fails its step (from 1 on), what failed, and in which row; its block ends there. ``algorithm``
-    is a code of closed.py; where it solves constraints, every state is closed.
+    is a code of stepping/calls.py; where it solves constraints, every state is closed.
     """
     m, _ = unpack(memory)
     _, end = open_plan(memory)

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.accuracy.certificate import Unreliable
-from ..dynamics.auto.choose import ALGORITHMS, choose, require_algorithm_name
-from ..dynamics.auto.cost_model import Use
+from ..dynamics.auto.choose import choose, require_algorithm_name
+from ..dynamics.auto.rates import Use
 from ..dynamics.dispatch import BENT
-from ..dynamics.divide.options import is_division
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.loads.applied import given_motion
+from ..dynamics.registry import ALGORITHMS, AUTO, allowing_violation, projecting, stepping
+from ..dynamics.stepping.stabilization import PROJECTION
 from ..errors import ModelError, ModelWarning, SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model.check import number
@@ -29,7 +30,6 @@ from ..result.netcdf import RESULT, result_path
 from ..result.result import Occurrence, Result
 from ..system.callbacks import Callback, joint_forces, raised_in
 from ..system.system import System, require_system
-from .accelerate import LOOPS, TREES
 from .assemble import consistent_start, locked
 from .contacts.friction import free_to_slip
 from .contacts.run import Switching
@@ -47,7 +47,7 @@ from .run.strain import StrainWatch
 from .run.task import Failure, Task, make_task
 from .run.times import ATOL, RTOL, check_tolerances, output_times, positive
 from .run.watch import Watch
-from .stabilize import PROJECTION, make_stabilization, require_multipliers
+from .stabilize import make_stabilization, require_stable
 
 INTEGRATORS: dict[str, ModuleType] = {
     "dopri5": dopri5,
@@ -58,7 +58,7 @@ INTEGRATORS: dict[str, ModuleType] = {
     "cvode": cvode,
     **dict.fromkeys(scipy_methods.NAMES, scipy_methods),
 }
-A_RUN = Use(among=(*TREES, *LOOPS))  # what algorithms are chosen for
+A_RUN = Use(among=stepping())  # what algorithms are chosen for
 DEFAULT_STEP = 1e-3  # s
 DEFAULT_OUTPUTS = 500
 FIRST_STEPS = 16
@@ -74,7 +74,7 @@ def simulate(
     q: ArrayLike | Mapping[str, Any] | None = None,
     u: ArrayLike | Mapping[str, Any] | None = None,
     tau: ArrayLike | Callable[..., None] | None = None,
-    algorithm: str = "auto",
+    algorithm: str = AUTO,
     integrator: str = "dopri5",
     stabilization: str = "projection",
     alpha: float | None = None,
@@ -143,18 +143,20 @@ def simulate(
             hint="leave out quasi_static: its steps may be longer than fast modes swing, and damp them",
         )
     how = make_stabilization(system, stabilization, alpha, beta)
-    name = choose(system, "multipliers" if algorithm == "auto" and how != PROJECTION else algorithm, A_RUN)
-    require_multipliers(how, name)
+    asked = allowing_violation(system)[0] if algorithm == AUTO and how != PROJECTION else algorithm
+    name = choose(system, asked, A_RUN)
+    require_stable(system, how, name)
     user = joint_forces(tau, "the function tau,") if callable(tau) else None
     q_now, u_now, force = one_state(system, q, u, None if user else tau, "simulate")
     given_motion(system, 0.0, q_now, u_now)
-    _check_loops(system, name, integrator)
-    if is_division(algorithm):
+    _check_loops(system, integrator)
+    by = ALGORITHMS[name]
+    if by.configured and algorithm != AUTO:
         name = algorithm  # with its options
     partial = u is None or isinstance(u, Mapping)
     consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
-    if algorithm == "auto" and name == "reduction" and starts_singular(system, q_now, u_now):
-        algorithm = name = "multipliers"  # a plan of that pose would leave out what holds behind it
+    if algorithm == AUTO and by.by_plan and starts_singular(system, q_now, u_now):
+        algorithm = name = projecting().name  # a plan of that pose would leave out what holds behind it
     if note := locked(free_to_slip(system), q_now):
         warnings.warn(note, ModelWarning, stacklevel=2)
     check_tolerances(rtol, atol, integrator, method.ADAPTIVE)
@@ -163,17 +165,17 @@ def simulate(
     t = output_times(system, until, output_step, max(until / DEFAULT_OUTPUTS, least))
     options = {"tau": force, "call": user.address if user else 0, "rtol": float(rtol), "atol": float(atol), "step": h}
     options["stabilization"] = how
-    task = make_task(system, algorithm if name == "subchains" else name, integrator, t, q_now, u_now, **options)
+    task = make_task(system, name, integrator, t, q_now, u_now, **options)
     settle_start(task, tau)
     _require_consistent_accelerations(system, task.y, force)
     watched = checked_events(system, events)
     run: Any
     if system.model.temporaries:
-        if on or name == "subchains":
-            raise ModelError("subchains know no temporary constraints", hint="take another algorithm")
+        if on or by.cuts:
+            raise ModelError(f"algorithm '{by.name}' runs no temporary constraints", hint="take another algorithm")
         run = Switching(task, method.begin, tau, watched, algorithm, A_RUN)
     else:
-        run = on.begin(task, tau) if on else subchain_run.begin(task) if name == "subchains" else method.begin(task)
+        run = on.begin(task, tau) if on else subchain_run.begin(task) if by.cuts else method.begin(task)
         run = Watch(run, watched) if watched else run
     if on and check:
         raise ModelError("check is for a run on one process", hint="leave out check")
@@ -199,13 +201,8 @@ def _require_consistent_accelerations(system: System, y: np.ndarray, tau: np.nda
             forward_dynamics(system, y[: system.nq], y[system.nq : -1], tau, certificate=True)
 
 
-def _check_loops(system: System, algorithm: str, integrator: str) -> None:
+def _check_loops(system: System, integrator: str) -> None:
     """Refuse what does not close loops."""
-    if algorithm not in (*A_RUN.among, "subchains"):
-        able = [name for name in A_RUN.among if system.features <= ALGORITHMS[name].SUPPORTS]
-        raise ModelError(
-            f"algorithm '{algorithm}' computes single states and does not simulate", hint="take " + ", ".join(able)
-        )
     held = system.constraints.count or system.model.temporaries
     if held and not getattr(INTEGRATORS[integrator], "LOOPS", True):
         able = [name for name, method in INTEGRATORS.items() if getattr(method, "LOOPS", True)]

@@ -7,33 +7,16 @@ Symbols  alpha and beta (1/s) as there; alpha = beta is aperiodic, with the time
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from ..dynamics.registry import ALGORITHMS, allowing_violation
+from ..dynamics.stepping.stabilization import PROJECTION, Stabilization
 from ..errors import ModelError
-from ..layout.constraints import STABILIZED
 from ..model.check import known, number
 from ..system.system import System
 
 NAMES = ("projection", "baumgarte", "none")
 RATE = 20.0  # 1/s: a gap dies out within some 0.1 s, and steps of 10 ms still follow
-
-
-class Stabilization(NamedTuple):
-    name: str
-    alpha: float  # 1/s
-    beta: float  # 1/s
-
-
-PROJECTION = Stabilization("projection", 0.0, 0.0)
-
-
-def stabilized(constraints: np.ndarray, how: Stabilization) -> np.ndarray:
-    """Packed constraints, as kernels take them for such a run."""
-    packed = constraints.copy()
-    packed[STABILIZED] = how.alpha, how.beta, float(how.name == "projection")
-    return packed
 
 
 def make_stabilization(system: System, name: str, alpha: Any, beta: Any) -> Stabilization:
@@ -56,11 +39,11 @@ def make_stabilization(system: System, name: str, alpha: Any, beta: Any) -> Stab
     return Stabilization(name, *rates) if name == "baumgarte" else Stabilization(name, 0.0, 0.0)
 
 
-def require_multipliers(how: Stabilization, algorithm: str) -> None:
+def require_stable(system: System, how: Stabilization, algorithm: str) -> None:
     """Only multipliers, of whole or divided trees, leave room for gaps: the other algorithms count on closed loops."""
-    if how.name != "projection" and algorithm not in ("multipliers", "divide"):
+    if how != PROJECTION and not ALGORITHMS[algorithm].allows_violation:
         raise ModelError(
             f"algorithm '{algorithm}' runs with projection only",
             got=f"stabilization '{how.name}'",
-            hint="take algorithm='multipliers' or 'divide'",
+            hint="take algorithm=" + " or ".join(f"'{name}'" for name in allowing_violation(system)),
         )

@@ -13,9 +13,10 @@ import numpy as np
 from .. import __version__
 from ..compiler.lanes import LANES
 from ..dynamics.auto.choose import require_algorithm_name
+from ..dynamics.registry import AUTO
 from ..dynamics.subchains.algorithm import cut_of
 from ..dynamics.subchains.cut import Cut
-from ..dynamics.subchains.options import Cutting, cutting, is_cutting
+from ..dynamics.subchains.options import NAMES, Cutting, cutting, is_cutting
 from ..errors import ModelError
 from ..integrate.methods import dopri5
 from ..integrate.run import subchains as subchain_run
@@ -35,7 +36,7 @@ def simulate_on_ranks(
     system: System,
     until: float,
     *,
-    algorithm: str = "subchains",
+    algorithm: str = NAMES[0],
     output: str | os.PathLike[str] | None = None,
     met: Meeting | None = None,
     **options: Any,
@@ -68,8 +69,8 @@ def simulate_on_ranks(
 def _sized(algorithm: str, system: System, ranks: int) -> str:
     """The algorithm with its number of subchains, which must not depend on who asks."""
     require_algorithm_name(algorithm)
-    if algorithm == "auto":
-        algorithm = "subchains"
+    if algorithm == AUTO:
+        algorithm = NAMES[0]
     if not is_cutting(algorithm):
         raise ModelError(
             f"algorithm '{algorithm}' does not run on ranks", expected="subchains, which each rank has some of"
@@ -78,7 +79,7 @@ def _sized(algorithm: str, system: System, ranks: int) -> str:
     if choice.pieces is None:
         choice = choice._replace(pieces=pieces_for(system, ranks))
     given = {name: value for name, value in choice._asdict().items() if value != Cutting._field_defaults[name]}
-    return "subchains(" + ", ".join(f"{name}={value!r}" for name, value in given.items()) + ")"
+    return f"{NAMES[0]}(" + ", ".join(f"{name}={value!r}" for name, value in given.items()) + ")"
 
 
 class Shared:
@@ -98,7 +99,7 @@ class Shared:
                 f"'{task.system.name}' has more ranks than subchains",
                 expected=f"at most {len(cut.strands)} ranks",
                 got=ranks.size,
-                hint="fewer ranks, or more subchains: algorithm='subchains(pieces=16)'",
+                hint=f"fewer ranks, or more subchains: algorithm='{NAMES[0]}(pieces=16)'",
             )
         self.met.agree(_facts(task, tau))
         with all_or_none(ranks):

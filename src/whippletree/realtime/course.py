@@ -19,8 +19,8 @@ from ..dynamics.auto.choose import choose
 from ..dynamics.inputs import body_of, one_state
 from ..dynamics.kinematics import kinematics
 from ..dynamics.loads.applied import given_motion
+from ..dynamics.stepping.mechanism import derivative
 from ..errors import ModelError, SimulationError, WhippletreeError
-from ..integrate.accelerate import derivative
 from ..integrate.assemble import consistent_start
 from ..integrate.contacts.run import Switching
 from ..integrate.methods.fixed_step import HEAD, Run

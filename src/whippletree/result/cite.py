@@ -6,7 +6,8 @@ import re
 from functools import cache
 from importlib import import_module, resources
 
-from ..dynamics.auto.choose import ALGORITHMS, choose
+from ..dynamics.auto.choose import choose
+from ..dynamics.registry import ALGORITHMS
 from ..system.system import System
 
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}", re.MULTILINE | re.DOTALL)
@@ -47,7 +48,7 @@ def used(
     parts = {
         "dynamics.flexible.elimination": system.flexible,
         "integrate.assemble": system.constraints.count,
-        "integrate.closed": system.constraints.count and stabilization == "projection",
+        "dynamics.constraints.stepping": system.constraints.count and stabilization == "projection",
         "integrate.stabilize": stabilization == "baumgarte",
         "integrate.run.passage": system.constraints.count,
         "integrate.run.crossings": temporaries,
@@ -57,7 +58,7 @@ def used(
         "integrate.methods.adaptive": adaptive,
         "integrate.methods.step_size": adaptive,
     }
-    modules = [ALGORITHMS[choose(system, algorithm, A_RUN)], INTEGRATORS[integrator]]
+    modules = [ALGORITHMS[choose(system, algorithm, A_RUN)].module, INTEGRATORS[integrator]]
     modules += [import_module(f"..{name}", __package__) for name, taken in parts.items() if taken]
     return entries(*(module.__doc__ for module in modules))
 

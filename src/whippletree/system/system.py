@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .constraints import SystemConstraints, functions_of
 from .flexible import SystemFlexible
 from .forces import SystemForces
 from .topology import Topology, rigid_names
+from .workspaces import Workspaces
 
 NO_FLEXIBLE = np.zeros(0), 0, 0
 NONE: Mapping[str, Vector] = {}
@@ -45,6 +47,8 @@ class System:
     held : constraints that are there, by name: all but those that are temporary, and open when a run begins.
     sliding : those of them that slip against friction, and where to: see :meth:`holding`.
     constraints : loops, couplings and constraints as rows (:class:`whippletree.system.constraints.SystemConstraints`).
+    workspaces : what calls leave for the next (:class:`whippletree.system.workspaces.Workspaces`): the one thing that
+        changes. It is neither copied nor pickled.
     """
 
     def __init__(
@@ -72,24 +76,28 @@ class System:
         self._turn, self._shift = _frozen(turn), _frozen(shift)
         self._row = {name: n for n, name in enumerate(self.bodies)}
         self._carried = {name: i for i, name in enumerate(self.carriers, start=1)}
-        self.of_tree: dict[str, Any] = {}  # found once, and the same whatever holds
+        self.workspaces = Workspaces()
         self._hold(begin_held(model) if held is None else held, sliding)
         self.forces = SystemForces(self)
+        self._frozen = True
 
     def _hold(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector]) -> None:
         model, topology = self.model, self.topology
-        self.held, self.sliding = dict(held), dict(sliding)
+        self.held, self.sliding = MappingProxyType(dict(held)), MappingProxyType(dict(sliding))
         having = {"trees": True, "flexible": model.flexibles, "loops": topology.cuts, "couplings": model.couplings}
         having |= {"loops of nodes": topology.sideways, "constraints": self.held, "friction": self.sliding}
         self.features: frozenset[str] = frozenset(name for name, some in having.items() if some)
         self.constraints = SystemConstraints(self)
-        self._begin_empty({})
+        self.workspaces = Workspaces(self.workspaces.of_tree)
 
-    def _begin_empty(self, found: dict[Any, Any]) -> None:
-        # memory that waits for its next use: of one state, and of batches
-        self.ready: dict[Any, list[np.ndarray]] = {}
-        self.pool: dict[Any, list[np.ndarray]] = {}
-        self.found = found  # what takes a while to find out about it, by name
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_frozen" in self.__dict__:
+            hint = "change the Model and compile it again"
+            raise AttributeError(f"a System is immutable: '{name}' cannot be set; {hint}")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a System is immutable: '{name}' cannot be deleted")
 
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)
@@ -174,7 +182,8 @@ class System:
         return f"System('{self.name}': {self.model.size} bodies, nq={self.nq}, nu={self.nu}{loops})"
 
     def __reduce__(self) -> Any:
-        return System, (self.model, self.topology, self.arrays, self._turn, self._shift, self.held, self.sliding)
+        held, sliding = dict(self.held), dict(self.sliding)
+        return System, (self.model, self.topology, self.arrays, self._turn, self._shift, held, sliding)
 
     def holding(self, held: Mapping[str, Constraint], sliding: Mapping[str, Vector] = NONE) -> System:
         """The same system with these constraints in the place of its own: the rows of q and u stay.
@@ -186,19 +195,22 @@ class System:
         other._hold(held, sliding)
         if [*map(id, functions_of(other))] != [*map(id, functions_of(self))]:
             other.forces = SystemForces(other)
+        other._frozen = True
         return other
 
     def acted_on(self, forces: SystemForces) -> System:
         """The same system under other forces on the same joints and bodies."""
         other = self._twin()
         other.forces = forces
-        other._begin_empty(dict(self.found))
+        other.workspaces = Workspaces(self.workspaces.of_tree, dict(self.workspaces.found))
+        other._frozen = True
         return other
 
     def _twin(self) -> System:
-        """Another that shares everything, at no cost: all that is in a System is immutable."""
+        """Another that shares everything, at no cost, and can be changed until it is frozen."""
         other = object.__new__(System)
         vars(other).update(vars(self))
+        del vars(other)["_frozen"]
         return other
 
 

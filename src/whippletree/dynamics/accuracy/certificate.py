@@ -30,14 +30,12 @@ from ..constraints.multipliers import PER_GAP
 from ..constraints.nullspace import rank_tolerance, scaled_rows
 from ..dispatch import prepare
 from ..inputs import body_of
-from ..reduction import passes as reduction
-from ..reduction.correction import corrections_of
-from ..reduction.reactions import loads_of
+from ..registry import with_corrections
 from ..tree.innovations import solutions
 from ..tree.innovations import workspace as solution_workspace
 from .equations import ROUNDING, Equations, prescribe
+from .limits import DENSE
 
-DENSE = 400  # degrees of freedom and constraint equations
 PROBES = 7  # systems that are off by a rounding
 MARGIN = 10.0  # of what the worst of them does: compiling a model rounds more than once
 OPEN = 1e-3  # of the largest acceleration, or of gravity: what disagreeing equations may leave open
@@ -176,9 +174,12 @@ class _Large:
 
     def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p = self.p
-        lam, left, _ = loads_of(p.system, p.q, p.u, -r[:, 0], p.signals)  # first: it would drown the rest in rounding
+        by: Any = with_corrections(p.system)
+        lam, left, _ = by.reactions(
+            p.system, p.q, p.u, -r[:, 0], p.signals
+        )  # first: it would drown the rest in rounding
         rest = np.column_stack([-left, r[:, 1:]])
-        return corrections_of(p.system, p.q, p.u, rest, s, p.signals), lam[:, None]
+        return by.corrections(p.system, p.q, p.u, rest, s, p.signals), lam[:, None]
 
     def missed(self) -> float:
         error = np.random.default_rng(1).choice([-1.0, 1.0], (self.p.system.nu, 1))
@@ -209,7 +210,7 @@ def _solver(p: Problem, equations: Equations) -> Any:
 def is_large(system: System) -> bool:
     """Whether the error equation is solved by the factors of reduction."""
     count = system.constraints.count
-    return bool(count) and system.nu + count > DENSE and system.features <= reduction.SUPPORTS
+    return bool(count) and system.nu + count > DENSE and with_corrections(system) is not None
 
 
 @cache

@@ -161,9 +161,9 @@ AXES = np.array([0.0, 1.0])  # the only exact numbers of a rotation: an axis as 
 
 def _sizes(system: System, count: int) -> np.ndarray:
     """Of each number in the memory that compiling the model may have rounded, the size of its terms; 0 of others."""
-    if "sizes" not in system.found:
-        system.found["sizes"] = _found_sizes(system, count)
-    return system.found["sizes"]
+    if "sizes" not in system.workspaces.found:
+        system.workspaces.found["sizes"] = _found_sizes(system, count)
+    return system.workspaces.found["sizes"]
 
 
 def _found_sizes(system: System, count: int) -> np.ndarray:

@@ -20,12 +20,11 @@ from ...system.system import System
 from ..constraints.jacobian import rows_at
 from ..constraints.multipliers import RANK
 from ..constraints.nullspace import split_space
-from ..reduction import passes as reduction
-from ..reduction.correction import corrections_of
-from .certificate import DENSE, Certificate, Problem, Unreliable, certify, is_large, refine
+from ..registry import ALGORITHMS, with_corrections
+from .certificate import Certificate, Problem, Unreliable, certify, is_large, refine
 from .fast_motion import BEYOND
+from .limits import DENSE, LIMIT
 
-LIMIT = 1e5  # roundings of a pivot's terms: 1e-11 of it
 UNEVEN = 1e2  # the same where lengths or masses differ so much that levers cancel in forces too
 LENGTHS, MASSES = 1e4, 1e5  # the largest over the least, from which on they do
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
@@ -37,8 +36,6 @@ FALL = 0.1  # of gravity: accelerations are compared with no less
 SWIFT = 100.0  # rad/s or m/s at least, at which a pose is tried
 RISE = 4.0  # of a loss that was fine
 MOST = 1e8  # loss that may be fine where lengths or masses are so uneven: more is luck
-MEASURED = "articulated", "composite", "multipliers", "reduction"  # whose passes measure the loss of each state
-BEGUN = 2.0 * LIMIT  # a loss that is looked at once
 
 
 class Solved(NamedTuple):
@@ -61,14 +58,14 @@ class Solved(NamedTuple):
 
 def loss_limit(system: System, way: str) -> float:
     """The loss up to which accelerations by an algorithm with its options are believed."""
-    if ("loss", way) not in system.found:
-        system.found["loss", way] = _first_limit(system)
-    return system.found["loss", way]
+    if ("loss", way) not in system.workspaces.found:
+        system.workspaces.found["loss", way] = _first_limit(system)
+    return system.workspaces.found["loss", way]
 
 
 def _first_limit(system: System) -> float:
     """By how far lengths and masses of the System differ; found once."""
-    if "first limit" not in system.found:
+    if "first limit" not in system.workspaces.found:
         a = system.arrays
         masses = a["mass"][a["mass"] > 0.0]
         turns = np.sqrt(np.abs(a["inertia"][a["mass"] > 0.0][:, [0, 3, 5]]) / masses[:, None])  # radii of gyration
@@ -77,8 +74,8 @@ def _first_limit(system: System) -> float:
         lengths = np.concatenate([[1.0], turns.ravel(), *places])  # m/s^2 and rad/s^2 are compared too: 1 m
         uneven = lengths.max() > LENGTHS * lengths[lengths > 0.0].min()
         uneven = uneven or (masses.size and masses.max() > MASSES * masses.min())
-        system.found["first limit"] = UNEVEN if uneven else LIMIT
-    return system.found["first limit"]
+        system.workspaces.found["first limit"] = UNEVEN if uneven else LIMIT
+    return system.workspaces.found["first limit"]
 
 
 def promised(system: System) -> float:
@@ -124,7 +121,7 @@ def _others(problem: Problem, algorithm: str) -> Any:
     """Accelerations by the other algorithms that solve any pose."""
     from ..functions import solve_again
 
-    for name in ("reduction", "multipliers", "nullspace", "articulated", "composite"):
+    for name in (a.name for a in ALGORITHMS.values() if a.solves_any_pose):
         udot = None if name == algorithm else solve_again(problem, name, name)
         if udot is not None:
             yield name, udot
@@ -132,27 +129,23 @@ def _others(problem: Problem, algorithm: str) -> Any:
 
 def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     """Accelerations that are believed, or corrected."""
-    system, name = solved.system, solved.algorithm
-    if name == "reduction" and (loss < BEYOND or solved.q.ndim == 2):
+    system, algorithm = solved.system, ALGORITHMS[solved.algorithm]
+    if algorithm.by_plan and (loss < BEYOND or solved.q.ndim == 2):
         solved = solved._replace(udot=_by_trusted_plan(solved, auto))
         if loss < BEYOND:
             return solved.udot  # else some states are fast, or have plans of their own
-    if name in ("divide", "subchains"):  # what they lose in loops, and by levers, is not measured by their passes
-        small = 0 < system.constraints.count <= DENSE - system.nu
-        loss = max(loss, BEYOND if small else BEGUN)
-    elif name == "nullspace":  # orthonormal bases mix light and heavy coordinates
-        loss = np.inf
+    loss = algorithm.judged(system, loss)
     limit = loss_limit(system, solved.way)
     if loss <= limit:
         return solved.udot
     doubted, rows = solved, cast(Any, slice(None))
-    if solved.q.ndim == 2 and name in MEASURED:
+    if solved.q.ndim == 2 and algorithm.measures_loss:
         rows = _beyond(solved, limit) or rows
         doubted = _part(solved, rows)
     udot, proof = certified(doubted, auto)
     most = MOST if _first_limit(system) == UNEVEN else BEYOND
     if loss < most and _fine(doubted, udot, proof) and _fine_elsewhere(_part(doubted, 0)):
-        system.found["loss", solved.way] = RISE * loss
+        system.workspaces.found["loss", solved.way] = RISE * loss
         _warn(system, proof, udot)
         return solved.udot  # to the bit what later calls return
     _warn(system, proof, udot)
@@ -176,12 +169,13 @@ def _beyond(solved: Solved, limit: float) -> list[int]:
 def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
     """The state that a new plan was made for is certified; one that the plan does not solve is corrected."""
     system, one = solved.system, solved.q.ndim == 1
-    key: Any = reduction.accelerations if one else (reduction.accelerations, system.nu)
-    waiting: Any = (system.ready if one else system.pool).get(key, ())
+    entry = ALGORITHMS[solved.algorithm].accelerations
+    key: Any = entry if one else (entry, system.nu)
+    waiting: Any = (system.workspaces.ready if one else system.workspaces.pool).get(key, ())
     for planned in waiting:
         if planned.plan is planned.trusted:
             continue
-        if system.found.get(("refined", solved.way)):
+        if system.workspaces.found.get(("refined", solved.way)):
             return _refined(solved, auto)
         made_at = np.concatenate([np.atleast_2d(solved.q), np.atleast_2d(solved.signals)], axis=1)
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
@@ -193,7 +187,7 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
             continue
         _warn(system, proof, udot)
         bounded = _bound(system, proof, udot) < promised(system)
-        system.found["refined", solved.way] = bounded and is_large(system) and _first_limit(system) == LIMIT
+        system.workspaces.found["refined", solved.way] = bounded and is_large(system) and _first_limit(system) == LIMIT
         if one and not rows.size:
             planned.plan = None  # the next state has a plan of its own, which may be believed
         return udot if one else certified(solved, auto)[0]
@@ -233,9 +227,9 @@ def _allowed_velocities(solved: Solved, u: np.ndarray) -> np.ndarray:
     if 0 < system.constraints.count <= DENSE - system.nu:
         Z, _ = split_space(rows_at(system, solved.q, solved.u, solved.signals).C, RANK)
         u = Z @ (Z.T @ u)
-    elif system.constraints.count and system.features <= reduction.SUPPORTS:
+    elif system.constraints.count and (algorithm := with_corrections(system)) and algorithm.corrections:
         none = np.zeros((system.constraints.count, 1))
-        u = corrections_of(system, solved.q, solved.u, u[:, None], none, solved.signals)[:, 0]
+        u = algorithm.corrections(system, solved.q, solved.u, u[:, None], none, solved.signals)[:, 0]
         u = u / (float(np.abs(u).max()) or 1.0)
     return size * u
 
@@ -275,7 +269,7 @@ def _part(solved: Solved, rows: Any) -> Solved:
 def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
     """Once for a System: accelerations that are known to a few digits only."""
     bound = _bound(system, proof, udot)
-    if bound > promised(system) and not system.found.get("warned of digits"):
-        system.found["warned of digits"] = True
+    if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
+        system.workspaces.found["warned of digits"] = True
         said = f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
         warnings.warn(f"{said}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)

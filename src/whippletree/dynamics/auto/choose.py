@@ -7,7 +7,6 @@ typical rates promise a gain. A decision is made once for a system and a use of 
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,31 +15,11 @@ from ...compiler.lanes import LANES
 from ...errors import ModelError, nearest
 from ...model.check import shown
 from ...system.system import System
-from ..constraints import multipliers, nullspace
 from ..dispatch import thread_count
-from ..divide import algorithm as divide
-from ..divide.options import LEAVES, is_division
-from ..reduction import passes as reduction
-from ..subchains import algorithm as subchains
-from ..subchains.options import is_cutting
-from ..tree import articulated, composite
-from ..two_handle.partition import GRADED, mass_grading
+from ..registry import ALGORITHMS, AUTO, able_to_solve, aliases, find
 from . import calibrate
 from . import cost_model as predict
-from .cost_model import IN_LANES, LEAST, ON_THREADS, PIVOTED, WITH_FORCES, Use
-
-ALGORITHMS: dict[str, ModuleType] = {
-    "articulated": articulated,
-    "composite": composite,
-    "reduction": reduction,
-    "multipliers": multipliers,
-    "nullspace": nullspace,
-    "divide": divide,
-    "subchains": subchains,
-}
-ALIASES = {"aba": "articulated", "crba": "composite", "rcr": "reduction"} | dict.fromkeys(LEAVES, "divide")
-ALIASES |= {"hybrid": "subchains"}
-
+from .rates import IN_LANES, LEAST, ON_THREADS, WITH_FORCES, Rates, Use, is_small
 
 PROMISED = 1.25  # times as fast by typical rates, for which kernels are compiled and the host is measured
 CLEAR = 1.1  # times as fast on this host, for which another than the first is taken
@@ -55,19 +34,17 @@ class Decision(NamedTuple):
     seconds: dict[str, float] = {}  # noqa: RUF012  nobody changes it
 
 
-def choose(system: System, algorithm: str = "auto", use: Use = ONE) -> str:
+def choose(system: System, algorithm: str = AUTO, use: Use = ONE) -> str:
     """The name of the algorithm to run; refuses what it cannot do and says which ones can."""
     require_algorithm_name(algorithm)
-    if algorithm == "auto":
+    if algorithm == AUTO:
         return decide(system, use).algorithm
-    able = able_to_solve(system)
-    name = "divide" if is_division(algorithm) else ALIASES.get(algorithm, algorithm)
-    name = "subchains" if is_cutting(algorithm) else name
-    if name not in ALGORITHMS:
+    able, found = able_to_solve(system), find(algorithm)
+    if found is None:
         raise ModelError(f"algorithm '{algorithm}' is not known", hint=_meant(algorithm))
-    if name not in able:
-        raise _refusal(system, name, able)
-    return name
+    if found.name not in able:
+        raise _refusal(system, found.name, able)
+    return found.name
 
 
 def require_algorithm_name(algorithm: Any) -> None:
@@ -83,21 +60,17 @@ def _meant(algorithm: str) -> str:
     plain = algorithm.lower()
     if plain == "rnea":
         return "the recursive Newton-Euler algorithm is inverse dynamics: wt.inverse_dynamics"
-    if plain in ALIASES:
-        return f"did you mean '{ALIASES[plain]}'?"
-    return nearest(plain, ("auto", *ALGORITHMS, *ALIASES)) or "known: auto, " + ", ".join(ALGORITHMS)
-
-
-def able_to_solve(system: System) -> list[str]:
-    """Algorithms that support all that the system has."""
-    return [name for name, module in ALGORITHMS.items() if system.features <= module.SUPPORTS]
+    known = aliases()
+    if plain in known:
+        return f"did you mean '{known[plain]}'?"
+    return nearest(plain, (AUTO, *ALGORITHMS, *known)) or "known: auto, " + ", ".join(ALGORITHMS)
 
 
 def decide(system: System, use: Use = ONE) -> Decision:
     """What ``auto`` takes for this use, found out once."""
-    known = system.found.get(("auto", use))
+    known = system.workspaces.found.get((AUTO, use))
     if known is None:
-        known = system.found["auto", use] = _decide(system, use)
+        known = system.workspaces.found[AUTO, use] = _decide(system, use)
     return known
 
 
@@ -107,25 +80,14 @@ def use_of(Q: np.ndarray, threads: int | None) -> Use:
     return Use(None if Q.ndim == 1 else min(len(Q), LANES * count), count)
 
 
-def make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
-    """After one state by the algorithm ``name``: the next call that says ``algorithm`` finds its memory at once."""
-    if name == "articulated":
-        system.ready[algorithm] = system.ready[articulated.accelerations]
-    elif name == "reduction":
-        system.ready[name, algorithm] = system.ready[reduction.accelerations]
-    elif algorithm == "auto" and (name, threads) in system.ready:
-        system.ready["auto", threads] = system.ready[name, threads]
-
-
 def _decide(system: System, use: Use) -> Decision:
     able = able_to_solve(system)
-    if system.features & PIVOTED:
-        able.sort(key="reduction".__eq__)  # it is stable
+    able.sort(key=lambda name: ALGORITHMS[name].comes_last(system))  # it is stable
     fit = [name for name in able if not use.among or name in use.among] or able
     first, others = fit[0], fit[1:]
     if not others:
         return Decision(first, "no other can")
-    if predict.is_small(system):
+    if is_small(system):
         return _decide_small(system, fit, use)
     typical = _predicted(system, [first, *others], use, predict.TYPICAL)
     if first not in typical:
@@ -153,13 +115,11 @@ def _decide_small(system: System, fit: list[str], use: Use) -> Decision:
     return Decision(best, f"predicted to be {found[first] / found[best]:.2g} times as fast as {first}", found)
 
 
-def _predicted(system: System, names: list[str], use: Use, rates: predict.Rates) -> dict[str, float]:
+def _predicted(system: System, names: list[str], use: Use, rates: Rates) -> dict[str, float]:
     """Seconds of those whose operations are counted, and that solve every pose which the others do."""
-    found = {name: predict.seconds(system, name, use, rates) for name in names}
-    if "divide" in found:
-        divided = predict.divided_for(system, use)
-        if divided is None or not divided.blunt or mass_grading(system)[0] >= GRADED:
-            del found["divide"]
+    costs = {name: ALGORITHMS[name].cost for name in names}
+    fair = [name for name, cost in costs.items() if cost and cost.is_candidate(system, use)]
+    found = {name: predict.seconds(system, name, use, rates) for name in fair}
     return {name: took for name, took in found.items() if took is not None}
 
 
@@ -190,22 +150,3 @@ def _refusal(system: System, algorithm: str, able: list[str]) -> ModelError:
         got=" and ".join(has),
         hint="these can: " + ", ".join(able),
     )
-
-
-def reason(system: System, algorithm: str) -> str:
-    """One line for ``explain``."""
-    if algorithm == "articulated":
-        return f"O(n): {system.nu} freedoms in one sweep in and one out, no matrix is formed"
-    rows = system.constraints.count
-    if algorithm == "multipliers":
-        return f"O(n + n m^2 + m^3): {system.nu} freedoms, {rows} rows of constraints by undetermined multipliers"
-    if algorithm == "nullspace":
-        return f"O(n^3): {system.nu} freedoms, {rows} rows of constraints, motions in their null space"
-    if algorithm == "divide":
-        return f"O(n / p + log p): {system.nu} freedoms, subchains side by side on p lanes and threads"
-    if algorithm == "subchains":
-        return f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut"
-    if algorithm == "reduction":
-        of = "constraints" if system.features & PIVOTED else "loops"
-        return f"O(n + m): {system.nu} freedoms and {rows} rows of {of} in one sweep in and one out"
-    return f"O(n d^2): factors the {system.nu} x {system.nu} mass matrix"

@@ -20,8 +20,7 @@ from ...system.system import System
 from ..dispatch import evaluate
 from ..inputs import with_wrenches
 from ..loads.applied import loads, tiled_signals
-from ..reduction import passes as reduction
-from ..reduction.reactions import loads_of
+from ..registry import with_reactions
 from ..tree.newton_euler import torques
 from ..tree.newton_euler import workspace as torque_workspace
 from .jacobian import ConstraintRows, rows_at, rows_of
@@ -64,10 +63,11 @@ def multipliers_of(
     nr = system.constraints.count
     lam, left = np.zeros((*q.shape[:-1], nr)), rest.copy()
     together, idle = np.ones(q.shape[:-1], bool), np.zeros(0, int)
-    if "loops" in system.features and system.features <= reduction.SUPPORTS:
+    swift = with_reactions(system) if "loops" in system.features else None
+    if swift and swift.reactions:
         live = live_rows(system)
         idle = np.setdiff1d(np.arange(nr), live.kept)
-        lam, left, doubtful = loads_of(system, q, u, rest, signals)
+        lam, left, doubtful = swift.reactions(system, q, u, rest, signals)
         together = (doubtful != 0.0) & (live.count <= DENSE) | np.isnan(doubtful)
     null = np.zeros((*lam.shape, 0))
     if nr and together.any():

@@ -63,9 +63,9 @@ class LiveRows:
 
 def live_rows(system: System) -> LiveRows:
     """Of a System; found once."""
-    found = system.found.get("live rows")
+    found = system.workspaces.found.get("live rows")
     if found is None:
-        found = system.found["live rows"] = LiveRows(system)
+        found = system.workspaces.found["live rows"] = LiveRows(system)
     return found
 
 

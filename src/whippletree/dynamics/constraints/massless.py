@@ -211,11 +211,11 @@ def return_inertia(m, k, udot, mine, total):
 
 def lent_armature(system: System) -> dict[int, float]:
     """Armature lent to joint coordinates (kg m^2 or kg), by their number; found once for a System."""
-    known = system.found.get("lent")
+    known = system.workspaces.found.get("lent")
     if known is None:
         rows = live_rows(system)
         held = rows.count > 0 and not system.flexible
-        known = system.found["lent"] = _without_inertia(system, rows) if held else {}
+        known = system.workspaces.found["lent"] = _without_inertia(system, rows) if held else {}
     return known
 
 

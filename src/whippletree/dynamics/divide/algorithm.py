@@ -200,7 +200,7 @@ def _explain_subchain(plan: Plan, q: np.ndarray, u: np.ndarray, forces: np.ndarr
     raise SimulationError(
         f"a subchain of '{system.name}' has a motion without inertia",
         where=system.mechanical(body),
-        hint="bodies farther out hold it, so algorithm='articulated' can solve it; or give this body inertia",
+        hint="bodies farther out hold it, so an algorithm that cuts nothing can solve it; or give this body inertia",
     )
 
 
@@ -213,8 +213,6 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
     """The algorithm as its name and options say, and threads. They share one state; of a batch each has its own."""
     count = thread_count(threads_of(algorithm, threads))
     found = _divided(division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
-    if one_state and not live_rows(system).count and mass_grading(system)[0] < GRADED:  # where quick() finds it
-        system.ready[algorithm, threads] = system.ready.setdefault(found.accelerations, [])
     return found, count
 
 
@@ -228,17 +226,23 @@ def planned_run(system: System, algorithm: str) -> Planned:
             where=system.mechanical(body),
             got=f"one {ratio:.1e} times as heavy as itself",
             expected=f"less than {LOSSY:g}",
-            hint="algorithm='articulated', or 'reduction' with loops, cuts nothing; other pieces may have heavy tips",
+            hint="an algorithm that cuts nothing can run it; other pieces may have heavy tips",
         )
     return planned
 
 
-def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str, threads: int | None) -> np.ndarray | None:
+def waiting_for(system: System, algorithm: str, threads: int | None) -> list[Any] | None:
+    """The memory of quick calls; None with constraints, or where masses differ so much that all is certified."""
+    if live_rows(system).count or mass_grading(system)[0] >= GRADED:
+        return None
+    return system.workspaces.ready.setdefault(divided(system, algorithm, threads, True)[0].accelerations, [])
+
+
+def quick(system: System, waiting: list[Any], q: Any, u: Any, tau: Any) -> np.ndarray | None:
     """u' of one state of a model without forces; None if anything asks for a closer look."""
     try:
-        waiting: list[Any] = system.ready[algorithm, threads]
         planned = waiting.pop()
-    except (LookupError, TypeError):  # no plan yet, or others use it
+    except LookupError:  # others use it
         return None
     udot = np.empty(system.nu)
     try:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ...errors import ModelError, nearest
 
-LEAVES = {"divide": "subchains", "dcae": "subchains", "dcat": "terminal", "dca": "bodies"}
+NAME = "divide"
+LEAVES = {NAME: "subchains", "dcae": "subchains", "dcat": "terminal", "dca": "bodies"}
 EXAMPLE = "divide(pieces=8, lanes=False)"
 OPTIONS = {
     "efficient": "True, or False for every body a leaf",
@@ -32,11 +33,6 @@ class Division(NamedTuple):
     terminal: float | None = None
     lanes: bool = True
     threads: int = 1
-
-
-def is_division(algorithm: str) -> bool:
-    """Whether this names an algorithm that divides."""
-    return algorithm.partition("(")[0] in LEAVES
 
 
 @cache

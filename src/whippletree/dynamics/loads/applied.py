@@ -110,7 +110,7 @@ def signals(system: System, t: Any) -> np.ndarray:
         return np.array(t, float)[..., None]
     times = np.atleast_1d(np.asarray(t, float))
     flat = np.empty(times.size * (1 + 3 * system.forces.signals))
-    waiting = system.ready.setdefault(signals_at, [])
+    waiting = system.workspaces.ready.setdefault(signals_at, [])
     memory = waiting.pop() if waiting else make_memory(system, 0, 1, system.forces.packed)
     signals_at(memory, times, flat, 0, times.size)
     waiting.append(memory)

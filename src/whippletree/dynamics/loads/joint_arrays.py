@@ -125,7 +125,7 @@ def times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def joint_table(system: System) -> JointTable:
     """Of a System; found once."""
-    found = system.of_tree.get("joints")
+    found = system.workspaces.of_tree.get("joints")
     if found is None:
-        found = system.of_tree["joints"] = JointTable(system)
+        found = system.workspaces.of_tree["joints"] = JointTable(system)
     return found

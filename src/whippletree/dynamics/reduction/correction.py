@@ -70,7 +70,7 @@ def corrections_of(
     count = r.shape[1]
     Q, U, S = (np.tile(x, (count, 1)) for x in (q, u, signals))
     rest = np.concatenate([r, s[live_rows(system).kept]]).T.copy()
-    waiting: list[Any] = system.ready.setdefault(corrections, [])
+    waiting: list[Any] = system.workspaces.ready.setdefault(corrections, [])
     planned = waiting.pop() if waiting else PlannedCorrections(system, LANES)
     if not np.array_equal(planned.pose, np.concatenate([q, signals])):  # a plan for another pose would prove itself
         planned.choose(q, signals)

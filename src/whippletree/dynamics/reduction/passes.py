@@ -293,12 +293,11 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return Planned(system, lanes)
 
 
-def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str) -> np.ndarray | None:
+def quick(system: System, waiting: list[Any], q: Any, u: Any, tau: Any) -> np.ndarray | None:
     """u' of one state of a model without forces; None if anything asks for a closer look."""
     try:
-        waiting: list[Any] = system.ready["reduction", algorithm]
         planned = waiting.pop()
-    except LookupError:  # no plan yet
+    except LookupError:  # others use it
         return None
     udot = np.empty(system.nu)
     try:

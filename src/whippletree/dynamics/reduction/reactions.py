@@ -224,9 +224,9 @@ def loads_of(
     """
     live, one = live_rows(system), q.ndim == 1
     found = np.zeros((*q.shape[:-1], live.count + system.nu + 1))
-    waiting: list[Any] = system.ready.setdefault((loads, q.ndim), [])
+    waiting: list[Any] = system.workspaces.ready.setdefault((loads, q.ndim), [])
     planned = waiting.pop() if waiting else PlannedLoads(system, 1 if one else LANES)
-    others: list[Any] = system.ready.get(accelerations, [])
+    others: list[Any] = system.workspaces.ready.get(accelerations, [])
     if planned.plan is None and others and others[-1].plan is not None:
         planned.follow(others[-1].plan)
     solve_planned(planned, q, u, rest, signals, found, 0, 1 if one else q.shape[0])

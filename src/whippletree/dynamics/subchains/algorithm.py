@@ -331,7 +331,7 @@ def _explain(pieces: Pieces, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -
     raise SimulationError(
         f"a subchain of '{system.name}' has a motion without inertia",
         where=system.mechanical(body),
-        hint="bodies farther out hold it, so algorithm='articulated' can solve it; or give this body inertia",
+        hint="bodies farther out hold it, so an algorithm that cuts nothing can solve it; or give this body inertia",
     )
 
 

@@ -44,7 +44,7 @@ def is_cutting(algorithm: str) -> bool:
 def cutting(algorithm: str) -> Cutting:
     """The Cutting that a name with options asks for."""
     name = algorithm.partition("(")[0]
-    given = read_options(algorithm, "subchains(pieces=16, solver='pcg')") if name != algorithm else {}
+    given = read_options(algorithm, f"{NAMES[0]}(pieces=16, solver='pcg')") if name != algorithm else {}
     for option, value in given.items():
         if option not in OPTIONS:
             raise ModelError(f"option '{option}' of '{name}' is not known", hint=nearest(option, OPTIONS))

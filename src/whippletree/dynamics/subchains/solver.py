@@ -290,7 +290,7 @@ class CutSolver:
                 raise SimulationError(
                     f"the loads at the cuts of '{self.cut.system.name}' cannot be found: Gamma is singular",
                     where=self.cut.system.mechanical(self.cut.joints[lost - 1].body),
-                    hint="algorithm='articulated' cuts nothing; or take other pieces",
+                    hint="take an algorithm that cuts nothing, or other pieces",
                 )
         self.comm.scatter(self.f)
 

@@ -91,9 +91,9 @@ def mass_grading(system: System) -> tuple[float, int]:
     With loops and constraints any body may carry any other: the heaviest one counts. A massless body that carries
     others counts as GRADED: whether its motions have inertia is a matter of the pose.
     """
-    known = system.found.get("mass grading")
+    known = system.workspaces.found.get("mass grading")
     if known is None:
-        known = system.found["mass grading"] = _mass_grading(system)
+        known = system.workspaces.found["mass grading"] = _mass_grading(system)
     return known
 
 
@@ -198,7 +198,7 @@ def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> Non
             raise ModelError(
                 f"'{system.name}' cannot be divided into single bodies: one has no mass",
                 where=system.mechanical(strand.path[-1]),
-                hint="algorithm='divide' cuts where bodies have mass",
+                hint="subchains of several bodies are cut where bodies have mass: leave out efficient=False",
             )
 
 

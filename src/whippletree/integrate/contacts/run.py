@@ -9,16 +9,16 @@ import numpy as np
 
 from ...dynamics.auto.choose import choose
 from ...dynamics.auto.cost_model import Use
+from ...dynamics.stepping.samples import forget_samples
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import ModelError, SimulationError, nearest
 from ...result.records import Change
 from ...result.spans import system_after
 from ...system.callbacks import call_tau
 from ...system.system import System
-from ..run.evaluations import forget_samples
 from ..run.events import Condition, Event
 from ..run.task import Failure, Task
 from ..run.watch import MOST_AT_ONCE, Watch
-from ..stabilize import PROJECTION
 from .constraint_state import Act, Bonds
 
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts

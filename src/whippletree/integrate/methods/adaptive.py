@@ -21,18 +21,18 @@ import numpy as np
 
 from ...compiler.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
 from ...dynamics.loads.applied import given_motion
+from ...dynamics.stepping.closing import LOST
+from ...dynamics.stepping.mechanism import impose, make_mechanism, open_parts, open_scratch, rates, served
+from ...dynamics.stepping.samples import keep_sample, sample_anyway, sample_next
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...kernels.blocks import checksum
 from ...kernels.unpack import unpack
-from ..accelerate import impose, make_mechanism, open_parts, open_scratch, rates, served
-from ..closed import LOST
 from ..project import close, onto_memory, project_all
 from ..run.contradiction import contradiction_beyond
-from ..run.evaluations import keep_sample, sample_anyway, sample_next
 from ..run.passage import dense_rows, make_unit, on_branch
 from ..run.passages import FALLS, HINT, Passages
 from ..run.plans import Plans
 from ..run.task import Failure, Task
-from ..stabilize import PROJECTION
 from .stages import distance, error_of_step, first_broken, stage, weigh
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step
 from .tableau import Tableau

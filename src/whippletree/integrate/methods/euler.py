@@ -9,8 +9,8 @@ Differs  u is a generalized speed, not a momentum, and a is taken at the old u: 
 from typing import Any
 
 from ...compiler.lanes import entry, inline, kernel, take
+from ...dynamics.stepping.mechanism import accelerate, make_mechanism, open_scratch
 from ...kernels.manifold import advance
-from ..accelerate import accelerate, make_mechanism, open_scratch
 from ..run.task import Task
 from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_speeds, keep, remember, scaled, view_state
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...compiler.lanes import get, inline, kernel, put, view
+from ...dynamics.stepping.closing import LOST
+from ...dynamics.stepping.mechanism import impose, open_parts, served
+from ...dynamics.stepping.samples import keep_sample, sample_next
 from ...kernels.blocks import checksum
-from ..accelerate import impose, open_parts, served
-from ..closed import LOST
 from ..project import close
 from ..run.contradiction import contradiction_at, contradiction_beyond
-from ..run.evaluations import keep_sample, sample_next
 from ..run.passage import on_branch, unpacked
 from ..run.passages import HINT, Passages
 from ..run.plans import Plans

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...algebra.dense import factorize, solve_factors
 from ...compiler.lanes import entry, get, inline, kernel, put, take, view
+from ...dynamics.stepping.mechanism import accelerate, impose, load, make_mechanism, open_parts, open_scratch
 from ...dynamics.tree import innovations as operators
 from ...dynamics.tree.newton_euler import balance
 from ...dynamics.tree.workspace import take_work, work_rows
@@ -28,7 +29,6 @@ from ...kernels.manifold import advance
 from ...layout.forces import MOTION
 from ...layout.system import FACTORS, FLEXIBLE, MODAL_WORK
 from ...system.system import System
-from ..accelerate import accelerate, impose, load, make_mechanism, open_parts, open_scratch
 from ..run.task import Failure, Task
 from . import fixed_step
 from .fixed_step import GOING, HEAD, LENGTH, NOT_FINITE, ROW, SINCE, keep, remember, view_state

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.loads.applied import given_motion
+from ...dynamics.stepping.closing import LOST
+from ...dynamics.stepping.mechanism import derivative
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import ModelWarning
-from ..accelerate import derivative
-from ..closed import LOST
 from ..project import violation_left
 from ..run.contradiction import contradiction_beyond
 from ..run.passage import Weakness, lowest
 from ..run.passages import Passages
 from ..run.plans import Plans
 from ..run.task import Failure, Task
-from ..stabilize import PROJECTION
 
 HALVINGS = 30  # of a step, to find the moment at which constraints are violated
 

@@ -9,8 +9,8 @@ Differs  speeds are in body axes, so exponentials multiply from the right, in re
 from typing import Any
 
 from ...compiler.lanes import entry, get, inline, kernel, put, take
+from ...dynamics.stepping.mechanism import accelerate, make_mechanism, open_scratch
 from ...kernels.manifold import advance
-from ..accelerate import accelerate, make_mechanism, open_scratch
 from ..run.task import Task
 from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_speeds, keep, remember, scaled, view_state
 

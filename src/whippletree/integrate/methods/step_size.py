@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from ...compiler.lanes import get, inline, kernel, put
-from ..accelerate import rates
+from ...dynamics.stepping.mechanism import rates
 
 SAFETY = 0.9
 LEAST_PAST = 1e-4

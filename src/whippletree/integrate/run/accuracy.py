@@ -12,16 +12,14 @@ from ...dynamics.accuracy.trust import RISE, loss_limit, promised
 from ...dynamics.auto.choose import choose
 from ...dynamics.functions import errors_of
 from ...dynamics.inputs import body_of
-from ...dynamics.reduction import passes as reduction
+from ...dynamics.registry import ALGORITHMS
+from ...dynamics.stepping.samples import LOSS, TIME
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import ModelWarning, SimulationError
 from ...result.spans import sampled
 from ..quasi_static import quasi_static_rows
-from ..stabilize import PROJECTION
-from .evaluations import LOSS, TIME
 from .output_samples import samples_of
 from .task import Task
-
-UNMEASURED = ("reduction", "divide")  # a loss against their plan only: one evaluation of a System is certified
 
 
 class Accuracy:
@@ -31,8 +29,9 @@ class Accuracy:
         self.task, self.tau, self.seen, self.warning = task, tau, 1, ""
         self.lost_at: int | None = None  # the row whose interval has an evaluation that is lost
         self.name = choose(task.system, task.algorithm)
-        self.usual = 1.0 / reduction.POOR if self.name == "reduction" else loss_limit(task.system, self.name)
-        known = self.name not in UNMEASURED or ("certified run", self.name) in task.system.found
+        by = ALGORITHMS[self.name]
+        self.usual = by.run_limit or loss_limit(task.system, self.name)
+        known = not by.certifies_runs or ("certified run", self.name) in task.system.workspaces.found
         self.limit = self.usual if known else 0.0
 
     def look(self, run: Any) -> None:
@@ -77,7 +76,7 @@ class Accuracy:
         if loss < BEYOND:
             self.limit = max(self.usual, RISE * loss if fine else loss)
         if fine:
-            task.system.found["certified run", self.name] = True
+            task.system.workspaces.found["certified run", self.name] = True
         if task.samples[0, LOSS] > 0.0:  # a large system
             task.samples[0, LOSS] = max(self.limit, task.samples[0, LOSS])
         if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warning:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics.inputs import body_of
+from ...dynamics.stepping.samples import LOSS
 from ...errors import ModelError, WhippletreeError
 from ...model.forces import Custom
 from ...result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
@@ -20,7 +21,6 @@ from ...result.records import Change
 from ...result.result import Result
 from ..contacts.run import Switching
 from ..quasi_static import rows_named
-from .evaluations import LOSS
 from .events import Event
 from .task import Task
 from .watch import Watch

@@ -13,10 +13,10 @@ import numpy as np
 from ...dynamics.constraints.consistency import named_gaps, pulled_motions, speed_scale
 from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.loads.applied import given_motion
+from ...dynamics.stepping.closing import LOST
 from ...errors import SimulationError
 from ...system.system import System
 from ..assemble import file_places, least_violation
-from ..closed import LOST
 from ..motion import advance
 from ..project import project
 from .task import Task

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.accuracy.conditioning import AGREE, DENSE, conditioning
-from ...dynamics.auto.choose import ALGORITHMS, ALIASES, able_to_solve
-from ...dynamics.divide.options import is_division
 from ...dynamics.functions import bias_force, forward_dynamics, mass_matrix
 from ...dynamics.inputs import body_of
 from ...dynamics.loads.applied import loads
-from ...dynamics.subchains.options import is_cutting
+from ...dynamics.registry import ALGORITHMS, AUTO, able_to_solve, find
 from ...errors import ModelError, ModelWarning, SimulationError
 from ...model.check import known
 from ...result.spans import parts
@@ -56,7 +54,7 @@ class CrossCheck:
                 self._compare(system, float(t[n]), Q[n], U[n], force[n])
 
     def _compare(self, system: System, t: float, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
-        own = self.task.algorithm if system is self.task.system else "auto"
+        own = self.task.algorithm if system is self.task.system else AUTO
         own, other = _other(system, own)
         first = forward_dynamics(system, q, u, tau, t=t, algorithm=own)
         off = np.abs(forward_dynamics(system, q, u, tau, t=t, algorithm=other) - first)
@@ -93,10 +91,10 @@ class CrossCheck:
 def _other(system: System, algorithm: str) -> tuple[str, str]:
     """The algorithm by its name, and the first other one that can solve the system."""
     able = able_to_solve(system)
-    base = "divide" if is_division(algorithm) else "subchains" if is_cutting(algorithm) else algorithm
-    base = ALIASES.get(base, base)
-    if algorithm == "auto":
-        algorithm = base = able[0]
+    found = find(algorithm)
+    base = found.name if found else able[0]
+    if algorithm == AUTO:
+        algorithm = base
     others = [name for name in able if name != base]
     if not others:
         raise ModelError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.functions import forward_dynamics
+from ...dynamics.registry import AUTO
 from ...result.records import Change
 from ...result.spans import Samples, parts, samples_beyond
 from ...system.callbacks import call_tau
@@ -34,7 +35,7 @@ def accelerations_of(
     """u' of rows under the forces given; None if the model alone tells them."""
     if tau is None and not task.system.forces.callbacks and not quasi_static_rows(task.system).size:
         return None
-    force, name = forces_of(task, tau, t, Q, U), "auto" if changes else task.algorithm
+    force, name = forces_of(task, tau, t, Q, U), AUTO if changes else task.algorithm
     spans = [(n, s) for n, s in parts(task.system, t, tuple(changes)) if n.stop > n.start]
     return np.concatenate([forward_dynamics(s, Q[n], U[n], force[n], t=t[n], algorithm=name) for n, s in spans])
 

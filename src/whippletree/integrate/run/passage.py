@@ -24,10 +24,10 @@ from ...algebra.rotation import normalize
 from ...compiler.lanes import entry, kernel, view
 from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.constraints.nullspace import scaled_rows
+from ...dynamics.stepping.mechanism import impose, make_mechanism, open_scratch, rates
 from ...joints.formulas import FREE, SPHERICAL, load_quaternion
 from ...kernels.manifold import put_all
 from ...system.system import System
-from ..accelerate import impose, make_mechanism, open_scratch, rates
 from ..motion import advance, coordinate_rates
 from ..project import close, project
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...dynamics.constraints.jacobian import rows_of
+from ...dynamics.registry import find
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...model import Speed
 from ...system.system import System
-from ..accelerate import LOOPS
 from ..motion import advance
 from ..project import project
-from ..stabilize import PROJECTION
 from .passage import AIM, LARGEST, RANK, Crossing, Passage, Weakness, room
 from .plans import Plans
 from .task import Task
@@ -54,8 +54,9 @@ class Passages:
 
     def __init__(self, task: Task, plans: Plans) -> None:
         self.task, self.plans = task, plans
-        name = task.algorithm.partition("(")[0]
-        looks = task.system.constraints.count > 0 and task.stabilization == PROJECTION and name in LOOPS
+        by = find(task.algorithm)
+        looks = task.system.constraints.count > 0 and task.stabilization == PROJECTION
+        looks = looks and by is not None and by.handles_loops
         looks = looks and task.system.constraints.count <= LARGEST and vary(task.system)
         self.width = room(task.y.size) if looks else 0
         self.evaluations = 0

@@ -8,23 +8,22 @@ back to one, has the plan that it had there.
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from ...dynamics.constraints.live_rows import live_rows
-from ...dynamics.divide.algorithm import Planned, planned_run
-from ...dynamics.divide.options import is_division
 from ...dynamics.functions import forward_dynamics
 from ...dynamics.loads.applied import signals
-from ...dynamics.reduction.passes import plan_at
 from ...dynamics.reduction.program import Plan
+from ...dynamics.registry import projecting
+from ...dynamics.stepping.by_calls import stepper_of
+from ...dynamics.stepping.calls import code_of
+from ...dynamics.stepping.closing import FULLY
+from ...dynamics.stepping.mechanism import mechanism_memory
 from ...layout.constraints import STABILIZED
 from ...result.result import Switch
 from ...system.system import System
-from ..accelerate import mechanism_memory
-from ..closed import FULLY, code_of
 from .task import Task
 
 
@@ -33,14 +32,12 @@ class Plans:
 
     def __init__(self, task: Task, rows: int) -> None:
         self.task, self.system, self.rows = task, task.system, rows
-        self.code = code_of(task.algorithm, live_rows(task.system).count > 0)
-        self.division: Planned | None = None
-        if is_division(task.algorithm):
-            self.division = planned_run(task.system, task.algorithm)
-            if self.division.plan.lent:  # multipliers find motions without inertia, at the start
-                q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
-                forward_dynamics(task.system, q, u, task.tau, t=task.start, algorithm="multipliers")
-        self.planned = task.algorithm == "reduction"
+        self.stepper = stepper_of(task.system, task.algorithm)
+        self.code = code_of(self.stepper)
+        if self.stepper.lends:  # multipliers find motions without inertia, at the start
+            q, u = task.y[: task.system.nq], task.y[task.system.nq : -1]
+            forward_dynamics(task.system, q, u, task.tau, t=task.start, algorithm=projecting().name)
+        self.planned = self.stepper.plan_at is not None
         self.width = 1 + task.system.nq if self.planned else 0
         self.plan: Plan | None = None
         self.pose = np.zeros(0)
@@ -49,18 +46,20 @@ class Plans:
         self._aside = np.zeros(0), np.zeros(0)
 
     def _make(self) -> np.ndarray:
-        task, division = self.task, self.division.memory if self.division else None
-        return mechanism_memory(self.system, task.algorithm, self.rows, 1, task.stabilization, self.plan, division)
+        return mechanism_memory(self.system, self.stepper, self.rows, 1, self.task.stabilization, self.plan)
+
+    def _plan_at(self, t: float, q: np.ndarray) -> Any:
+        return self.stepper.plan_at(self.system, q, signals(self.system, t)) if self.stepper.plan_at else None
 
     def at_work(self) -> AbstractContextManager[None]:
         """Within it the compiled loop may run."""
-        return self.division.at_work() if self.division else nullcontext()
+        return self.stepper.at_work()
 
     def memory(self, tail: np.ndarray) -> np.ndarray:
         """For the plan of a tail."""
         if self.planned and not np.array_equal(tail, self.pose):
             self.pose = tail.copy()
-            self.plan = plan_at(self.system, tail[1:], signals(self.system, float(tail[0])))
+            self.plan = self._plan_at(float(tail[0]), tail[1:])
             self._memory = self._make()
         return self._memory
 
@@ -88,14 +87,14 @@ class Plans:
 
         By reduction with a plan of that pose, else by multipliers, which need neither plan nor threads.
         """
-        name = "reduction" if self.planned else "multipliers"
-        plan = plan_at(self.system, q, signals(self.system, float(t))) if self.planned else None
-        memory = mechanism_memory(self.system, name, 0, 1, self.task.stabilization, plan)
+        stepper = self.stepper if self.planned else stepper_of(self.system, projecting().name)
+        plan = self._plan_at(float(t), q)
+        memory = mechanism_memory(self.system, stepper, 0, 1, self.task.stabilization, plan)
         first, packed = self.system.packed.size, self.system.packed.size + self.system.forces.packed.size
         if self._memory.size:  # a run has begun; of the system itself a division has marks
             memory[first:packed] = self._memory[first:packed]
         memory[packed + STABILIZED.stop - 1] = FULLY
-        return memory, code_of(name)
+        return memory, code_of(stepper)
 
     def begin(self, tail: np.ndarray, t: float, q: np.ndarray) -> None:
         """A plan for the pose from which a run begins."""

@@ -15,12 +15,12 @@ import numpy as np
 from ...compiler.lanes import entry
 from ...dynamics.dispatch import prepare
 from ...dynamics.loads.applied import loads
+from ...dynamics.stepping.mechanism import ask
 from ...dynamics.subchains.algorithm import Pieces, cut_of
 from ...dynamics.subchains.cut import Cut
 from ...dynamics.subchains.options import cutting
 from ...joints.formulas import FREE, SPHERICAL
 from .. import motion
-from ..accelerate import ask
 from .task import Task
 
 CLOSED = 1e-12  # m, rad and their rates: gaps below are rounding

@@ -290,12 +290,13 @@ def check(task: Task) -> None:
     """Refuse what is not run in subchains."""
     if task.system.nb == 1:
         raise ModelError(
-            f"nothing moves in '{task.system.name}', so there is nothing to cut", hint="algorithm='articulated'"
+            f"nothing moves in '{task.system.name}', so there is nothing to cut",
+            hint="take an algorithm that cuts nothing",
         )
     if task.integrator not in METHODS:
         raise ModelError(
             f"integrator '{task.integrator}' does not run subchains",
-            hint="take one of " + ", ".join(METHODS) + ", or algorithm='articulated'",
+            hint="take one of " + ", ".join(METHODS) + ", or an algorithm that cuts nothing",
         )
     ratio, body = mass_grading(task.system)
     if ratio >= LOSSY:
@@ -304,7 +305,7 @@ def check(task: Task) -> None:
             where=task.system.mechanical(body),
             got=f"one {ratio:.1e} times as heavy as itself",
             expected=f"less than {LOSSY:g}",
-            hint="algorithm='articulated' cuts nothing; single states are refined",
+            hint="an algorithm that cuts nothing runs it; single states are refined",
         )
     if task.system.forces.motions:
         row = next(iter(task.system.forces.motions))
@@ -312,7 +313,7 @@ def check(task: Task) -> None:
         raise ModelError(
             f"subchains do not run '{task.system.name}', which has a given motion",
             where=task.system.mechanical(body),
-            hint="algorithm='articulated' does; single states are no matter",
+            hint="an algorithm that cuts nothing runs it; single states are no matter",
         )
 
 

@@ -22,10 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...dynamics.accuracy.trust import loss_limit
+from ...dynamics.stepping.samples import LOSS, TIME, sample_rows
+from ...dynamics.stepping.stabilization import PROJECTION, Stabilization
 from ...errors import SimulationError
 from ...system.system import System
-from ..stabilize import PROJECTION, Stabilization
-from .evaluations import no_samples
+
+SMALL = 400  # degrees of freedom: samples of more are kept beyond the limit only, lest they double a run's memory
 
 
 class Task(NamedTuple):
@@ -58,6 +61,15 @@ def make_task(
     y = np.concatenate([q, u, [0.0]])
     options["samples"] = no_samples(system, algorithm, t.size)
     return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
+
+
+def no_samples(system: System, algorithm: str, rows: int) -> np.ndarray:
+    """Room for those of so many rows."""
+    found = np.zeros((rows, sample_rows(system)))
+    found[0, TIME] = np.nan  # no sample
+    if system.nu > SMALL:
+        found[0, LOSS] = loss_limit(system, algorithm)
+    return found
 
 
 class Failure(NamedTuple):

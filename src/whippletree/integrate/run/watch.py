@@ -17,11 +17,11 @@ from scipy.optimize import brentq
 
 from ...dynamics.constraints.consistency import require_consistent
 from ...dynamics.kinematics import energy
+from ...dynamics.stepping.samples import forget_samples
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import SimulationError
 from ...result.result import Occurrence
-from ..stabilize import PROJECTION
 from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of, shapes_of, spans
-from .evaluations import forget_samples
 from .events import DIRECTIONS, Condition, Event, Probe, call_then, rotational
 from .task import Failure, Task
 

@@ -13,12 +13,9 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiler.lanes import ALWAYS, get, inline, kernel, put
-from ...dynamics.accuracy.trust import loss_limit
-from ...system.system import System
 
 LOSS, TIME, STATE = range(3)
 WANTED, WANTED_ANYWAY = -1.0, -2.0  # in place of a loss; the latter where no better plan is to be had
-SMALL = 400  # degrees of freedom: samples of more are kept beyond the limit only, lest they double a run's memory
 
 
 def sample_rows(m: Any) -> int:
@@ -82,15 +79,6 @@ def keep_sample(sample, samples, row):
     if samples.shape[0] > 0 and sample[LOSS] > max(samples[row, LOSS], samples[0, LOSS]):
         for j in range(samples.shape[1]):
             samples[row, j] = sample[j]
-
-
-def no_samples(system: System, algorithm: str, rows: int) -> np.ndarray:
-    """Room for those of so many rows."""
-    found = np.zeros((rows, sample_rows(system)))
-    found[0, TIME] = np.nan  # no sample
-    if system.nu > SMALL:
-        found[0, LOSS] = loss_limit(system, algorithm)
-    return found
 
 
 def forget_samples(samples: np.ndarray, t: float, begins: bool) -> None:

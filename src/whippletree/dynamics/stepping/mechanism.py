@@ -14,33 +14,30 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..algebra.spatial import load3, load6, mul_rigid, store6, sub
-from ..compiler.function_pointers import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
-from ..compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
-from ..dynamics.constraints import multipliers
-from ..dynamics.constraints.live_rows import live_rows
-from ..dynamics.constraints.massless import lend
-from ..dynamics.divide import shared_rows
-from ..dynamics.reduction import passes as reduction
-from ..dynamics.reduction.program import Plan, pack_plan, unpack_plan
-from ..dynamics.tree import articulated, composite
-from ..dynamics.tree.newton_euler import balance
-from ..dynamics.tree.workspace import take_work, work_rows
-from ..kernels.blocks import make_memory
-from ..kernels.forces import apply_forces, spread_given
-from ..kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
-from ..kernels.manifold import coordinate_rates
-from ..kernels.signals import evaluate_signals
-from ..kernels.unpack import unpack, unpack_constraints, unpack_forces
-from ..layout.forces import MOTION
-from ..layout.system import DIVISION, MODAL_MOTION
-from ..system.system import System
-from .run.evaluations import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
-from .stabilize import PROJECTION, Stabilization, stabilized
+from ...algebra.spatial import load3, load6, mul_rigid, store6, sub
+from ...compiler.function_pointers import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
+from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
+from ...kernels.blocks import make_memory
+from ...kernels.forces import apply_forces, spread_given
+from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from ...kernels.manifold import coordinate_rates
+from ...kernels.signals import evaluate_signals
+from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
+from ...layout.forces import MOTION
+from ...layout.system import DIVISION, MODAL_MOTION
+from ...system.system import System
+from ..constraints.live_rows import live_rows
+from ..reduction import passes as reduction
+from ..reduction.program import Plan, pack_plan, unpack_plan
+from ..tree import articulated, composite
+from ..tree.newton_euler import balance
+from ..tree.workspace import take_work, work_rows
+from .samples import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
+from .stabilization import PROJECTION, Stabilization, stabilized
+from .stepper import Stepper
 
 ROUNDS = 4  # of a state with quasi-static modes: each leaves the share (motion's frequency / mode's)^2 of their error
-TREES = {"articulated": 0, "composite": 1}
-LOOPS = ("multipliers", "reduction", "divide")  # in integrate/closed.py
+ARTICULATED, COMPOSITE = 0, 1  # recursions over trees that are compiled in; other solvers are addresses
 
 
 class Mechanism(NamedTuple):
@@ -53,8 +50,8 @@ class Mechanism(NamedTuple):
     buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
     tau: Any  # (nu)        joint forces that the caller gives
     call: Any  # address of a function that gives them instead, or 0; None in lanes, where there never is one
-    algorithm: Any  # addresses of what accelerates it, of a solver or one of TREES, and of what closes it or 0, as in
-    #                 closed.py; where it is compiled in: a solver, or None, which is articulated
+    algorithm: Any  # addresses of what accelerates it, of a solver or one of the recursions, and of what closes it
+    #                 or 0, as in calls.py; where it is compiled in: a solver, or None, which is articulated
 
 
 class Parts(NamedTuple):
@@ -78,34 +75,23 @@ class Parts(NamedTuple):
 
 def mechanism_memory(
     system: System,
-    algorithm: str,
+    stepper: Stepper,
     rows: int,
     lanes: int = 1,
     stabilization: Stabilization = PROJECTION,
     plan: Plan | None = None,
-    division: np.ndarray | None = None,
 ) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state.
 
-    ``division`` is the memory of a division, which must stay where it is as long as this one is used.
+    What a stepper refers to must stay where it is as long as the memory is used.
     """
-    nb, nu, live = system.nb, system.nu, live_rows(system)
-    if plan:
-        work = reduction.work_rows(system, plan) + live.count + nu + 12 * nb
-    elif division is not None:
-        work = shared_rows.work_rows(system, division) + 2 * nu
-    else:
-        trees = {"articulated": work_rows(system), "composite": 22 * nb + 2 * nu + nu * nu}
-        work = trees[algorithm] if algorithm in TREES else multipliers.work_rows(system)
+    live, work = live_rows(system), stepper.work(plan)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle
-    loads = 2 * nu + 18 * nb + 26 + 3 * system.forces.signals + sample_rows(system)
+    loads = 2 * system.nu + 18 * system.nb + 26 + 3 * system.forces.signals + sample_rows(system)
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
-    if algorithm == "multipliers":
-        lend(system, memory)
-    if division is not None:
-        memory[DIVISION : DIVISION + 1].view(np.int64)[0] = division.ctypes.data
+    stepper.mark(memory)
     return memory
 
 
@@ -243,9 +229,9 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
         return 0.0
 
     def by_any(algorithm, x, p, t, q, u, udot, n):
-        if algorithm > 1:
+        if algorithm > COMPOSITE:
             return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
-        if algorithm == 1:
+        if algorithm == COMPOSITE:
             c, _ = composite.take_work(p.m, x.buffer, n)
             take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
         elif is_wanted(p.sample):
