@@ -293,8 +293,11 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return Planned(system, lanes)
 
 
-def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str) -> np.ndarray | None:
-    """u' of one state of a model without forces; None if anything asks for a closer look."""
+def quick(
+    system: System, q: Any, u: Any, tau: Any, algorithm: str, signals: np.ndarray | None = None
+) -> np.ndarray | None:
+    """u' of one state under all forces, and functions of time if there are any; None if anything asks for a closer
+    look."""
     try:
         waiting: list[Any] = system.ready["reduction", algorithm]
         planned = waiting.pop()
@@ -302,7 +305,9 @@ def quick(system: System, q: Any, u: Any, tau: Any, algorithm: str) -> np.ndarra
         return None
     udot = np.empty(system.nu)
     try:
-        total = sweep(planned.memory, q, u, tau, planned.no_time, udot, planned.health, 0, 1)
+        total = sweep(
+            planned.memory, q, u, tau, planned.no_time if signals is None else signals, udot, planned.health, 0, 1
+        )
     except TypeError:  # not contiguous doubles
         total = None
     waiting.append(planned)
