@@ -400,8 +400,15 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
 
 def mass_matrix_inverse(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """Its inverse, ``(nu, nu)`` or ``(B, nu, nu)``, from the innovations factors."""
-    require_system(system)
-    return _matrix(operators.inverses, _operator_workspace(system.nu), system, q, threads)
+    try:
+        nu = system.nu
+        M = _empty(nu * nu)
+        if threads is None and quick(operators.inverses, system, M, q):
+            return M.reshape(nu, nu)
+    except AttributeError:
+        require_system(system)
+        raise
+    return _matrix(operators.inverses, operators.inverse_workspace, system, q, threads)
 
 
 def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | None = None) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..kernels.body_kinematics import SUMS, jacobians, motion_rows, motion_works
 from ..system.system import System, require_system
 from .dispatch import evaluate, of_copies, quick
 from .inputs import none_of, require_out, states
-from .loads.applied import loads
+from .loads.applied import loads, quick_loads
 from .tree.centroid import centroids, centroid_workspace
 from .tree.coriolis import coriolis_matrices, coriolis_workspace
 from .tree.newton_euler import body_accelerations, motion_workspace as acceleration_workspace
@@ -306,7 +306,11 @@ def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = 
     one = found.ndim == 1
     kinetic, potential, modal = found[6:9].tolist() if one else (found[:, 6], found[:, 7], found[:, 8])
     if system.forces.any:
-        modal = modal + loads(system, q, u, 0.0, threads).energy
+        found = quick_loads(system, q, u, 0.0) if one else None
+        if found is not None:
+            return Energy(kinetic, potential, modal + float(found[system.nu]))
+        Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
+        modal = modal + loads(system, Q, U, 0.0, threads).energy
     return Energy(kinetic, potential, float(modal) if one else modal)
 
 

@@ -37,7 +37,7 @@ TYPICAL: Rates = {
     "nullspace": (2.4e-4, 1.8e-10),
     "divide": (2.1e-6, 2.4e-10 * max(1, LANES / 4), 1.66e-10),
     ON_THREADS: (8.0e-6,),
-    WITH_FORCES: (2.9e-5, 1.2e-5),
+    WITH_FORCES: (1.0e-6, 1.2e-5),
 }
 
 
