@@ -33,7 +33,7 @@ _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matri
 SPIN = 0.1  # of the largest u^2: errors of runs are relative to no less
 _LOSS = "loss", "articulated"  # where its limit is kept
 _LOADED = "articulated", "under forces"  # where its memory is
-_loaded = loaded.accelerations
+_loaded, _loaded_torques, _torques = loaded.accelerations, loaded.torques, newton_euler.torques
 _empty, _zeros = np.empty, np.zeros
 
 
@@ -299,6 +299,10 @@ def inverse_dynamics(
     except AttributeError:
         require_system(system)
         raise
+    if tree and wrenches is None and threads is None:
+        found = _quick_forces(system, q, u, udot, t)
+        if found is not None:
+            return found
     if tree:
         return tree_forces(system, q, u, udot, wrenches=wrenches, t=t, threads=threads)
     require_system(system)
@@ -320,30 +324,43 @@ def tree_forces(
 ) -> np.ndarray:
     """Joint forces of the spanning tree, as if its loops were cut and nothing but joints held it: M u' + bias."""
     try:
-        plain, acted_on = wrenches is None and threads is None, system.forces.any
+        plain = wrenches is None and threads is None
+        found = _quick_forces(system, q, u, none_of(system.nu) if udot is None else udot, t) if plain else None
     except AttributeError:
         require_system(system)
         raise
-    if plain:
-        tau = np.empty(system.nu)
-        motion = none_of(system.nu) if udot is None else udot
-        if acted_on:
-            if quick(loaded.torques, system, tau, q, u, motion, time_of(t)):
-                return tau
-        elif quick(newton_euler.torques, system, tau, q, u, motion):
-            return tau
-    require_system(system)
+    if found is not None:
+        return found
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     if not system.forces.any:
         return _needed(system, Q, U, A, wrenches, threads)
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
     if Q.ndim == 1 and plain:
-        prepare(loaded.torques, 4, 1)
-        system.ready.setdefault(loaded.torques, [loaded.workspace(system)])
-        tau = np.empty(system.nu)
-        if quick(loaded.torques, system, tau, Q, U, A, time_of(t)):
-            return tau
+        prepare(_loaded_torques, 4, 1)
+        system.ready.setdefault(_loaded_torques, [loaded.workspace(system)])
+        found = _quick_forces(system, Q, U, A, t)
+        if found is not None:
+            return found
     return _needed(system, Q, U, A, wrenches, threads) - loads(system, Q, U, t, threads).tau
+
+
+def _quick_forces(system: System, q: Any, u: Any, udot: Any, t: Any) -> np.ndarray | None:
+    """Generalized forces of one state of the spanning tree; None if anything asks for a closer look."""
+    acted_on = system.forces.any
+    entry = _loaded_torques if acted_on else _torques
+    try:
+        waiting = system.ready[entry]
+        memory = waiting.pop()
+    except LookupError:  # not yet compiled and checked
+        return None
+    tau = _empty(system.nu)
+    try:
+        time = (time_of(t),) if acted_on else ()
+        total = entry(memory, q, u, udot, *time, tau, 0, 1)
+    except (TypeError, ValueError):  # also an empty list
+        total = of_copies(entry, memory, (q, u, udot, *time), tau)
+    waiting.append(memory)
+    return tau if total == 0.0 else None
 
 
 def _needed(
@@ -362,7 +379,12 @@ def bias_force(
 
     (nu,) or (B, nu), N m or N. They are those of the spanning tree: loops and constraints do not help to hold it.
     """
-    return tree_forces(system, q, u, None, t=t, threads=threads)
+    try:
+        found = _quick_forces(system, q, u, none_of(system.nu), t) if threads is None else None
+    except AttributeError:
+        require_system(system)
+        raise
+    return tree_forces(system, q, u, None, t=t, threads=threads) if found is None else found
 
 
 def applied_force(

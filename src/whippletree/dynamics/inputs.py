@@ -90,10 +90,15 @@ def time_of(t: Any) -> Any:
     return np.array((t,), float)
 
 
+def fits_out(out: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a result can be written to an array."""
+    fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == float
+    return fits and out.flags.c_contiguous and out.flags.writeable
+
+
 def require_out(out: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """An array that a result can be written to, or a complaint."""
-    fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == float
-    if not (fits and out.flags.c_contiguous and out.flags.writeable):
+    if not fits_out(out, shape):
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ModelError(f"out does not fit {what}", expected=f"writable contiguous doubles {shape}", got=got)
     return out

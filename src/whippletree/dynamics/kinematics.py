@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..kernels.body_kinematics import SUMS, jacobians, motion_rows, motion_workspace, motions, sums
 from ..system.system import System, require_system
-from .dispatch import evaluate, of_copies, quick
-from .inputs import none_of, require_out, states
+from .dispatch import evaluate, of_copies
+from .inputs import fits_out, none_of, require_out, states
 from .loads.applied import loads, quick_loads
-from .tree.centroid import centroids, centroid_workspace
+from .tree.centroid import centroid_workspace, centroids
 from .tree.coriolis import coriolis_matrices, coriolis_workspace
-from .tree.newton_euler import body_accelerations, motion_workspace as acceleration_workspace
+from .tree.newton_euler import body_accelerations
+from .tree.newton_euler import motion_workspace as acceleration_workspace
 
 _empty, _motions = np.empty, motions
 ORIGIN = (0.0, 0.0, 0.0)
@@ -33,10 +34,16 @@ class Kinematics:
     Bodies and frames are named, or given by their number in ``system.bodies``.
     """
 
-    __slots__ = ("_a", "_cuts", "_flat", "system")
+    __slots__ = ("_a", "_flat", "system")
 
     def __init__(self, system: System, flat: np.ndarray) -> None:
         self.system, self._flat = system, flat
+
+    def _emptied(self) -> Kinematics:
+        """Itself, without the accelerations of another state."""
+        if hasattr(self, "_a"):
+            del self._a
+        return self
 
     def _part(self, n: int, *shape: int) -> np.ndarray:
         """The n-th array of the motion, of all states."""
@@ -195,7 +202,7 @@ def kinematics(
     -------
     :class:`Kinematics`.
     """
-    if udot is None:
+    if udot is None and (out is None or (out.__class__ is Kinematics and out.system is system)):
         try:  # quick(), written out
             waiting = system.ready[_motions]
             memory = waiting.pop()
@@ -204,26 +211,25 @@ def kinematics(
         except (LookupError, AttributeError):  # the latter of what is no System
             pass
         else:
-            found = out if out is not None else Kinematics(system, _empty(system.found[_motions]))
+            found = Kinematics(system, _empty(system.found[_motions])) if out is None else out._emptied()
             try:
                 total = _motions(memory, q, u, found._flat, 0, 1)
             except (TypeError, ValueError):
                 total = of_copies(_motions, memory, (q, u), found._flat)
             waiting.append(memory)
-            if total == 0.0 and found.system is system:
+            if total == 0.0:
                 return found
     require_system(system)
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     columns = system.found.setdefault(_motions, motion_rows(system))
-    flat = None
-    if out is not None:
-        flat = require_out(out._flat if isinstance(out, Kinematics) else out, (*Q.shape[:-1], columns), "kinematics")
-    made = Kinematics(system, evaluate(motions, motion_workspace, system, [Q, U], columns, threads, out=flat))
+    made = Kinematics(system, _empty((*Q.shape[:-1], columns))) if out is None else out
+    if not (isinstance(made, Kinematics) and made.system is system and made._flat.shape == (*Q.shape[:-1], columns)):
+        states_of = "one state" if Q.ndim == 1 else f"{len(Q)} states"
+        raise ModelError("out does not fit kinematics", expected=f"a Kinematics of '{system.name}', of {states_of}")
+    evaluate(motions, motion_workspace, system, [Q, U], columns, threads, out=made._emptied()._flat)
     if udot is not None:
         names = "q", "u", "udot"
-        rates = evaluate(
-            body_accelerations, acceleration_workspace, system, [Q, U, A], 6 * system.nb, threads, names
-        )
+        rates = evaluate(body_accelerations, acceleration_workspace, system, [Q, U, A], 6 * system.nb, threads, names)
         made._a = rates.reshape(*Q.shape[:-1], system.nb, 6)
     return made
 
@@ -251,19 +257,19 @@ def jacobian(
     if point is ORIGIN:
         try:
             at, waiting = system.found[jacobians, body], system.ready[jacobians]
-            memory = waiting.pop()
+            nu, memory = system.nu, waiting.pop()
         except (LookupError, AttributeError, TypeError):
             pass
         else:
-            nu = system.nu
-            flat = _empty(6 * nu) if out is None else out.reshape(-1)
+            flat = _empty(6 * nu) if out is None or not fits_out(out, (6, nu)) else out.reshape(-1)
             try:
                 total = jacobians(memory, q, at, flat, 0, 1)
             except (TypeError, ValueError):
                 total = of_copies(jacobians, memory, (q, at), flat)
             waiting.append(memory)
             if total == 0.0:
-                return flat.reshape(6, nu) if out is None else out
+                J = flat.reshape(6, nu)
+                return J if out is None else _written(out, J)
     require_system(system)
     where = np.asarray(point, float)
     if where.shape != (3,) or not np.isfinite(where).all():
@@ -286,14 +292,28 @@ def jacobian(
     return found.reshape(shape) if out is None else out
 
 
+def _written(out: Any, J: np.ndarray) -> np.ndarray:
+    """A Jacobian where the caller wants it: there it is already, unless the array does not fit."""
+    if not np.may_share_memory(out, J):
+        require_out(out, J.shape, "jacobian")
+    return out
+
+
 def _sums(system: System, q: ArrayLike, u: ArrayLike, threads: int | None) -> np.ndarray:
-    found = _empty(SUMS)
-    try:
-        if threads is None and quick(sums, system, found, q, u):
+    try:  # quick(), written out
+        waiting = system.ready[sums]
+        memory = waiting.pop()
+    except (LookupError, AttributeError):  # the latter of what is no System
+        pass
+    else:
+        found = _empty(SUMS)
+        try:
+            total = sums(memory, q, u, found, 0, 1)
+        except (TypeError, ValueError):
+            total = of_copies(sums, memory, (q, u), found)
+        waiting.append(memory)
+        if total == 0.0:
             return found
-    except AttributeError:
-        require_system(system)
-        raise
     require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return evaluate(sums, motion_workspace, system, [Q, U], SUMS, threads)

@@ -2,7 +2,7 @@
 
 Paper    [orin2013] Centroidal dynamics of a humanoid robot: A_G = X_G' I Phi, by composite inertias as in [walker1982].
 Symbols  A = A_G: [angular about the centre of mass; linear] momentum = A u.
-Differs  one common frame for each component, so a column is R S, moved from the component's point to the centre of mass.
+Differs  one common frame for each component, so a column is R S, moved from its point to the centre of mass.
 """
 
 from typing import Any

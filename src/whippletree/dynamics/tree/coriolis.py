@@ -1,10 +1,10 @@
 """The Coriolis matrix of a tree of rigid bodies whose twice difference from dM/dt is skew-symmetric, O(n^2).
 
-Paper    [echeandia2021] Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body systems:
+Paper    [echeandia2021] Numerical methods to compute the Coriolis matrix and Christoffel symbols of rigid bodies:
          C = sum of J' (I dJ/dt + B J), B x = (v x* I x + x x* I v - I (v x x)) / 2.
 Symbols  S, v, I as in docs/notation.md; dS is dS/dt.
 Differs  one common frame, and a column of C by one inward pass over the bodies that its degree of freedom moves, in the
-         place of composite B: no 6 x 6 matrix. A joint's axis is carried by its parent or by its child (carried_by_child).
+         place of composite B: no 6 x 6 matrix. An axis moves with the parent or with the child (carried_by_child).
 """
 
 from typing import Any
@@ -52,9 +52,9 @@ def cross_force(v, f):
 def carried_by_child(m, i, j):
     """Whether the axis of freedom j is fixed in its body, not in the parent; the same for those of one freedom"""
     kind, along = m.kind[i], m.sign[i] > 0.0
-    if kind == SPHERICAL or kind == FREE:
+    if kind in (SPHERICAL, FREE):
         return along
-    if kind == UNIVERSAL or kind == PLANAR:
+    if kind in (UNIVERSAL, PLANAR):
         return along == (j == m.dof[i + 1] - 1)
     return False
 

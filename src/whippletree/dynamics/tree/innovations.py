@@ -150,7 +150,7 @@ def solutions(memory, q, rhs, out, start, stop):
 @inline
 def columns_at_once(buffer):
     """How many columns of a matrix in memory one number holds: in a batch one, of LANES states"""
-    return LANES if LANES > states_per_block(buffer) else 1
+    return LANES if states_per_block(buffer) < LANES else 1
 
 
 def several(array, index):
@@ -210,6 +210,8 @@ def fill_inverse(m, k, w, z, N, width):
         end = m.dof[last + 1]
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
             S, U, d = load6(k.S, j), load6(w.U, j), get(w.d, j)
+            for c in range(j, m.nu if end < m.nu else 0, step):
+                put_several(N, j * width + c, 0.0 * several(z, c))
             for c in range(j, m.nu, step):
                 if c + step > end and end < m.nu:  # what is beyond belongs to other branches
                     fill_few(m, z, N, width, S, U, d, j, c, min(end, c + step))
@@ -293,8 +295,6 @@ def inverses(memory, q, out, start, stop):
                 put(result, j * m.nu + j, 1.0)
                 solve(m, k, w, result, j, m.nu, result)
         else:
-            for j in range(m.nu * width):
-                put(N, j, 0.0)
             fill_inverse(m, k, w, z, N, width)
             for j in range(m.nu):
                 put(result, j * m.nu + j, get(N, j * width + j))
