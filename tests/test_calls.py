@@ -112,7 +112,7 @@ def test_flexible_bodies_are_refused_by_name():
 
 def test_a_ground_without_moving_mass_has_no_centroid():
     model = Model("rotor")
-    model.body("shaft", mass=0.0)
+    model.body("shaft", mass=0.0, idealized=True)
     model.joint("hinge", "revolute", model.ground, "shaft", axis="z", armature=1.0)
     with pytest.raises(wt.ModelError, match="no mass moves"):
         wt.centroid(model.compile(), [0.0])

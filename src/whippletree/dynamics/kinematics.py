@@ -79,21 +79,39 @@ class Kinematics:
 
     def _moving(self, body: int) -> Any:
         """The point of a body's component in the world; zero of ground."""
-        return self._point[..., self.system.arrays["component"][body], :] if body else 0.0
+        s = self.system
+        first = 18 * s.nb + 6 * s.nu + 3 * s.arrays["component"][body]
+        return self._flat[..., first : first + 3] if body else 0.0
+
+    def _rotation(self, body: int) -> np.ndarray:
+        """Of a system body."""
+        R = self._flat[..., 9 * body : 9 * body + 9]
+        return R.reshape(*R.shape[:-1], 3, 3)
+
+    def _place(self, name: Place) -> tuple[int, np.ndarray, np.ndarray]:
+        """As System.place, found once."""
+        try:
+            return self.system.found["place", name]
+        except (KeyError, TypeError):
+            place = self.system.found["place", name] = self.system.place(name)
+            return place
 
     def position(self, name: Place) -> np.ndarray:
         """Origin of a body or frame, (3,) or (B, 3), m."""
-        body, _, p = self.system.place(name)
-        return self._near[..., body, :] + self._moving(body) + self._R[..., body, :, :] @ p
+        body, _, p = self._place(name)
+        nb, flat = self.system.nb, self._flat
+        o = flat[..., 9 * nb + 3 * body : 9 * nb + 3 * body + 3] + self._moving(body)
+        return o + self._rotation(body) @ p if p.any() else o
 
     def rotation(self, name: Place) -> np.ndarray:
         """Rotation of a body or frame, (3, 3) or (B, 3, 3); its columns are the body's axes."""
-        body, R, _ = self.system.place(name)
-        return self._R[..., body, :, :] @ R
+        body, R, _ = self._place(name)
+        return self._rotation(body) @ R
 
     def velocity(self, name: Place) -> np.ndarray:
         """[angular; linear] of a body or frame at its own origin, (6,) or (B, 6), rad/s and m/s."""
-        v = self._v[..., self.system.place(name)[0], :].copy()
+        first = 12 * self.system.nb + 6 * self._place(name)[0]
+        v = self._flat[..., first : first + 6].copy()
         v[..., 3:] += cross(v[..., :3], self.lever(name))
         return v
 
@@ -106,16 +124,17 @@ class Kinematics:
             raise ModelError(
                 "these kinematics have no accelerations", hint="pass udot: wt.kinematics(system, q, u, udot)"
             )
-        body, lever = self.system.place(name)[0], self.lever(name)
+        body, lever = self._place(name)[0], self.lever(name)
         a, v = self._a[..., body, :].copy(), self.velocity(name)
         a[..., 3:] += self.system.gravity + cross(a[..., :3], lever) + cross(v[..., :3], v[..., 3:])
         return a
 
     def lever(self, name: Place, point: ArrayLike = ORIGIN) -> np.ndarray:
         """A point of a body (in body coordinates) from the moving point of its component, (3,) or (B, 3), m."""
-        body, R, p = self.system.place(name)
+        body, R, p = self._place(name)
         there = p if point is ORIGIN else R @ np.asarray(point, float) + p
-        return self._near[..., body, :] + self._R[..., body, :, :] @ there
+        first = 9 * self.system.nb + 3 * body
+        return self._flat[..., first : first + 3] + self._rotation(body) @ there
 
     def jacobian(self, name: Place, point: ArrayLike = ORIGIN) -> np.ndarray:
         """6 x nu: [angular; linear] velocity of a point of a body (in body coordinates) for each velocity."""
