@@ -257,3 +257,15 @@ def test_a_terminal_sees_one_line_that_goes_away(monkeypatch, capsys):
     assert "compiling kernel" in said
     assert "torques" in said
     assert said.endswith("\r\x1b[K")
+
+
+def test_the_benchmark_of_calls_agrees_with_pinocchio():
+    """With and without forces, for one state and for a batch."""
+    from whippletree_lab import bench
+    from whippletree_lab.bench.measure import AGREE
+
+    result = bench.run("calls", sizes="4", against="pinocchio", rounds=1)
+    assert not result.notes
+    assert {row.states for row in result.rows} == {1, 4096}
+    assert all(row.differences["pinocchio"] < AGREE for row in result.rows)
+    assert {row.question for row in result.rows} >= {"forward", "kinematics", "jacobian", "energy"}

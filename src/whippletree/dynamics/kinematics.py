@@ -36,6 +36,8 @@ class Kinematics:
 
     __slots__ = ("_a", "_flat", "system")
 
+    _a: np.ndarray  # (nb, 6) accelerations less gravity, where they are known
+
     def __init__(self, system: System, flat: np.ndarray) -> None:
         self.system, self._flat = system, flat
 
@@ -60,6 +62,13 @@ class Kinematics:
     def _near(self) -> np.ndarray:
         """Origins from the points of their components."""
         return self._part(1, self.system.nb, 3)
+
+    @property
+    def _o(self) -> np.ndarray:
+        """Origins in the world."""
+        o = self._near.copy()
+        o[..., 1:, :] += self._point[..., self.system.arrays["component"][1:], :]
+        return o
 
     @property
     def _v(self) -> np.ndarray:
@@ -295,7 +304,7 @@ def jacobian(
         raise ModelError("point is not a point of the body", expected="3 finite numbers (m)", got=repr(point))
     Q = states(system, ("q", q, system.nq))[0]
     shape = (*Q.shape[:-1], 6, system.nu)
-    flat = None if out is None else require_out(out, shape, "jacobian").reshape(*Q.shape[:-1], -1)
+    there = None if out is None else require_out(out, shape, "jacobian").reshape(*Q.shape[:-1], -1)
     if system.flexible:
         J = kinematics(system, Q, threads=threads).jacobian(body, where)
         if out is None:
@@ -307,7 +316,7 @@ def jacobian(
     if point is ORIGIN:
         system.found[jacobians, body] = at
     at = at if Q.ndim == 1 else np.tile(at, (len(Q), 1))
-    found = evaluate(jacobians, motion_workspace, system, [Q, at], 6 * system.nu, threads, out=flat)
+    found = evaluate(jacobians, motion_workspace, system, [Q, at], 6 * system.nu, threads, out=there)
     return found.reshape(shape) if out is None else out
 
 
@@ -345,9 +354,9 @@ def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = 
     one = found.ndim == 1
     kinetic, potential, modal = found[6:9].tolist() if one else (found[:, 6], found[:, 7], found[:, 8])
     if system.forces.any:
-        found = quick_loads(system, q, u, 0.0) if one else None
-        if found is not None:
-            return Energy(kinetic, potential, modal + float(found[system.nu]))
+        acting = quick_loads(system, q, u, 0.0) if one else None
+        if acting is not None:
+            return Energy(kinetic, potential, modal + float(acting[system.nu]))
         Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
         modal = modal + loads(system, Q, U, 0.0, threads).energy
     return Energy(kinetic, potential, float(modal) if one else modal)

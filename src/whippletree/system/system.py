@@ -139,6 +139,7 @@ class System:
                 )
             name = self.bodies[name]
         _require_text(name, "a body or frame")
+        assert isinstance(name, str)
         if name in self._row:
             n = self._row[name]
             return self.topology.group[name], self._turn[n], self._shift[n]
