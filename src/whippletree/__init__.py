@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         mass_matrix_inverse,
         solve_mass,
     )
-    from .dynamics.kinematics import energy, jacobian, kinematics, momentum
+    from .dynamics.kinematics import centroid, coriolis_matrix, energy, jacobian, kinematics, momentum
     from .dynamics.registry import ALGORITHMS
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .integrate.rollout import rollout
     from .integrate.run.events import Event
     from .integrate.simulate import INTEGRATORS, simulate
+    from .integrate.warm_up import warm_up
     from .model import Limits, Model, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
     from .modes import Modes, beam, nastran, solid, structure
@@ -62,7 +63,7 @@ _HOME = {
         "applied_force", "bias_force", "forward_dynamics", "inverse_dynamics",
         "mass_factors", "mass_matrix", "mass_matrix_inverse", "solve_mass",
     ),
-    "dynamics.kinematics": ("energy", "jacobian", "kinematics", "momentum"),
+    "dynamics.kinematics": ("centroid", "coriolis_matrix", "energy", "jacobian", "kinematics", "momentum"),
     "errors": ("ModelError", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
     "integrate.assemble": ("assemble",),
@@ -70,6 +71,7 @@ _HOME = {
     "integrate.rollout": ("rollout",),
     "integrate.run.events": ("Event",),
     "integrate.simulate": ("INTEGRATORS", "simulate"),
+    "integrate.warm_up": ("warm_up",),
     "model": ("Limits", "Model", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),
     "modes": ("Modes", "beam", "nastran", "solid", "structure"),
@@ -107,7 +109,9 @@ __all__ = [
     "beam",
     "bias_force",
     "box",
+    "centroid",
     "coordinate_rates",
+    "coriolis_matrix",
     "cylinder",
     "eigenmodes",
     "energy",
@@ -141,6 +145,7 @@ __all__ = [
     "structure",
     "sweep",
     "verify",
+    "warm_up",
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from whippletree.errors import ModelError, nearest
 from ..engines import peers
 from ..report import report
 from . import (
+    calls,
     choice,
     divided,
     families,
@@ -40,7 +41,7 @@ ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "su
 ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
 ALONE |= {"view": view.measure}
 BESIDE: dict[str, Any] = dict.fromkeys(rows.MODELS, rows.single) | dict.fromkeys(loop_families.LOOPS, loops.measure)
-BESIDE |= {"simulate": simulate.measure}
+BESIDE |= {"simulate": simulate.measure, "calls": calls.measure}
 THREADED: dict[str, Any] = {"batch": rows.batch, "rollout": rows.rollout}
 
 
@@ -60,7 +61,8 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
+        states), "simulate" (a motion of 10 s), "calls" (plain calls of all kinds, with
+        and without forces); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
         and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto takes, beside
         the best), "theory" (counts of the papers), "live" (real time; sizes are seconds) and "view" (the first picture
         of a result; sizes are megabytes); with closed loops "ladder", "tower", "lattice" and "stewart"; of flexible

@@ -37,6 +37,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "tree": (8, 16, 32, 64, 128, 256),
     "robot": tuple(ROBOTS),
     "batch": (7, 30),
+    "calls": (7, 30),
     "rollout": ("xarm7", "g1"),
     "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),

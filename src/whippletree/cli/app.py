@@ -109,6 +109,36 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms{leave}")
 
 
+@app.command("warm-up", short_help="Compile what a model will need.")
+def warm_up(
+    model: Annotated[Path | None, typer.Argument(help="model file; an arm of 7 joints without it")] = None,
+    base: Base = None,
+    passive: Passive = False,
+) -> None:
+    """Compile the kernels that calls and runs of a model need, so that the first of them starts at once."""
+    from time import monotonic
+
+    import whippletree as wt
+
+    begun = monotonic()
+    system = _system(model, base, passive) if model else _arm().compile()
+    with compiling(f"work on '{system.name}'"), notes():
+        count = wt.warm_up(system)
+    print(f"compiled {count} kernels in {monotonic() - begun:.0f} s" if count else "all kernels are on disk")
+
+
+def _arm() -> Any:
+    """Rods on hinges."""
+    import whippletree as wt
+
+    m = wt.Model("arm of 7")
+    for n in range(7):
+        m.body(f"b{n}", **wt.rod(mass=1.0, length=0.3, axis="x"))
+        parent, at = (f"b{n - 1}", (0.3, 0, 0)) if n else (m.ground, (0, 0, 0))
+        m.joint(f"j{n}", "revolute", parent, f"b{n}", axis="zy"[n % 2], at=at)
+    return m
+
+
 @app.command(short_help="Show how a model is understood.")
 def explain(
     model: ModelPath,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,6 @@ from typing import Any
 
 from ..errors import ModelWarning, printable
 
-PATIENCE = 2.0  # s
 quiet = [False]  # whether another process of the same run speaks for this one
 
 
@@ -52,21 +50,24 @@ def notes() -> Iterator[None]:
 
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Say so where the first work of its kind has its kernels compiled, and remember once they are."""
-    from ..compiler import disk_cache as disk
+    """Say so where work has its kernels compiled; on a terminal each of them has its line."""
+    from ..compiler import notice
 
-    if disk.kernels_cached(what):
-        yield
-        return
-    told = f"the first {what} compiles its kernels: once, for a minute or two"
-    waiting = threading.Timer(PATIENCE, say, [told])  # not for input that is refused at once
-    waiting.daemon = True
-    waiting.start()
-    try:
-        yield
-    finally:
-        waiting.cancel()
-    disk.remember_cached(what)
+    begun: list[str] = []
+
+    def tell(kernel: str) -> None:
+        if not begun:
+            say(f"the first {what} compiles its kernels: once, for a minute or two")
+        begun.append(kernel)
+        if sys.stderr.isatty() and not quiet[0]:
+            print(f"\r  kernel {len(begun)}: {kernel}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    with notice.told_by(tell):
+        try:
+            yield
+        finally:
+            if begun and sys.stderr.isatty() and not quiet[0]:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Terminated(KeyboardInterrupt):

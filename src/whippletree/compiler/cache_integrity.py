@@ -17,6 +17,7 @@ from numba.core import caching
 
 from . import compile_lock as turns
 from . import disk_cache as disk
+from . import notice
 
 MARK = b"whippletree sha256 "
 Plain = caching.IndexDataCacheFile
@@ -26,7 +27,11 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
     def load(self, key: Any) -> Any:
         """What is on disk; if that is nothing, it is our turn to compile, or another program has done so meanwhile."""
         found = super().load(key)
-        return super().load(key) if found is None and turns.wait_for(self._turn(key)) else found
+        if found is None and turns.wait_for(self._turn(key)):
+            found = super().load(key)
+        if found is None:
+            notice.begin(Path(self._index_path).name.partition("-")[0])
+        return found
 
     def save(self, key: Any, data: Any) -> None:
         index = Path(self._index_path).with_suffix(".lock")
@@ -35,6 +40,7 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
             super().save(key, data)
         turns.give_back(index)
         turns.give_back(self._turn(key))
+        notice.end()
 
     def _turn(self, key: Any) -> Path:
         return Path(self._index_path).with_suffix(f".{sha256(repr(key).encode()).hexdigest()[:12]}.lock")

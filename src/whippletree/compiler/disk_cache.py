@@ -30,6 +30,7 @@ from ..errors import ModelWarning
 PACKAGE = Path(__file__).parent.parent
 WITHOUT_KERNELS = {"errors.py", "model", "files", "modes", "result"}  # imports are followed everywhere else
 IMPORT = re.compile(r"^from (\.*)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+WORDS = {"disk_cache.py", "notice.py"}  # of the compiler: no kernel is made of them
 NOWHERE = Path(os.devnull, "nowhere")  # no folder can be made there, so that Numba keeps nothing
 _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))
 
@@ -71,11 +72,11 @@ def _without_kernels(path: Path) -> bool:
 
 
 def sources_of(source: Path) -> set[Path]:
-    """A file and all files with kernels or their constants that it imports, directly or not; this one has none."""
+    """A file and all files with kernels or their constants that it imports, directly or not; WORDS have none."""
     found, waiting = {source}, [source]
     while waiting:
         imported = _imports(waiting.pop()) - found
-        new = {path for path in imported if path.name != Path(__file__).name and not _without_kernels(path)}
+        new = {path for path in imported if path.name not in WORDS and not _without_kernels(path)}
         found |= new
         waiting += [path for path in new if _computes(path)]
     return found

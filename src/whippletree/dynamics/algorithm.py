@@ -44,8 +44,9 @@ class Algorithm:
     acronyms : other names.
     configured : for algorithms with options behind the name: ``(system, name with options, threads, one state)`` gives
         an object with ``workspace`` and ``accelerations``, and the number of threads for a batch. Default: no options.
-    quick : ``(system, name as passed, threads)`` gives a function ``(q, u, tau)`` of one state of a model without
-        forces, that returns its accelerations or None; None if there is no such way. Default: every call is checked.
+    quick : ``(system, name as passed, threads)`` gives a function ``(q, u, forces, signals)`` of one state under all
+        forces and functions of time (None if there are none), that returns its accelerations or None; None if there is
+        no such way. Default: every call is checked.
     measures_loss : whether each state of a batch has its own loss. Default: a batch is certified as a whole.
     judged : the loss to go by, from the one measured, ``(system, loss)``. Default: as measured.
     by_plan : whether it eliminates by a plan, which is believed once the state it was made for has a certificate.

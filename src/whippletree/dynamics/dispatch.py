@@ -83,20 +83,22 @@ def evaluate(
     threads: int | None = None,
     names: Sequence[str] = ("q", "u"),
     losses: list[float] | None = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run an entry over checked inputs, (n,) or (B, n) each; returns (columns,) or (B, columns).
 
-    What the entry returns, its loss of digits where it measures one, is added to ``losses``.
+    What the entry returns, its loss of digits where it measures one, is added to ``losses``. Results are written to
+    ``out``, contiguous doubles of that shape, if it is passed.
     """
     job = (entry, workspace, system, inputs, names, [] if losses is None else losses)
     ndim = inputs[0].ndim
     prepare(entry, len(inputs), ndim)
     if ndim == 1:
-        out = np.zeros(columns)
+        out = np.zeros(columns) if out is None else out
         _run(*job, out, 0, 1)
         return out
     count = inputs[0].shape[0]
-    out = np.empty((count, columns))
+    out = np.empty((count, columns)) if out is None else out
     spread(count, threads, lambda start, stop: _run(*job, out, start, stop))
     return out
 

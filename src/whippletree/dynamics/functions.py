@@ -19,17 +19,18 @@ from .accuracy.certificate import Certificate, Problem
 from .accuracy.trust import Solved, certified, scale_of, trusted
 from .auto.choose import choose, require_algorithm_name, use_of
 from .constraints.actuation import joint_forces
-from .dispatch import evaluate, of_copies, quick
-from .inputs import require_finite, states, with_wrenches
-from .loads.applied import loads, tiled_signals
+from .dispatch import evaluate, of_copies, prepare, quick
+from .inputs import none_of, require_finite, states, time_of, with_wrenches
+from .loads.applied import loads, quick_loads, signals, tiled_signals
 from .registry import ALGORITHMS, AUTO, able_to_solve
-from .tree import articulated, composite, newton_euler
+from .tree import articulated, composite, loaded, newton_euler
 from .tree import innovations as operators
 from .tree.interface import ARTICULATED
 
 _accelerations, _mass_matrices = articulated.accelerations, composite.mass_matrices
 SPIN = 0.1  # of the largest u^2: errors of runs are relative to no less
 _LOSS = "loss", ARTICULATED.name  # where its limit is kept
+_loaded, _loaded_torques, _torques = loaded.accelerations, loaded.torques, newton_euler.torques
 _empty, _zeros = np.empty, np.zeros
 
 
@@ -102,11 +103,13 @@ def forward_dynamics(
         and refinement does not recover it.
     """
     try:
-        plain = wrenches is None and tau is not None and not system.forces.any and not certificate
+        plain, acted_on = wrenches is None and not certificate, system.forces.any
     except AttributeError:
         require_system(system)
         raise
     if plain and threads is None:
+        if tau is None:
+            tau = none_of(system.nu)
         try:  # quick() of articulated, written out: worth 0.3 of 2.1 microseconds at 7 joints
             waiting = system.workspaces.ready[algorithm]
             memory = waiting.pop()
@@ -118,17 +121,24 @@ def forward_dynamics(
         else:
             udot = _empty(system.nu)
             try:
-                total = _accelerations(memory, q, u, tau, udot, 0, 1)
+                if acted_on:
+                    total = _loaded(memory, q, u, tau, time_of(t), udot, 0, 1)
+                else:
+                    total = _accelerations(memory, q, u, tau, udot, 0, 1)
             except (TypeError, ValueError):  # also an empty list
-                total = of_copies(_accelerations, memory, (q, u, tau), udot)
+                entry, time = (_loaded, (time_of(t),)) if acted_on else (_accelerations, ())
+                total = of_copies(entry, memory, (q, u, tau, *time), udot)
             waiting.append(memory)
             if total is not None and total <= system.workspaces.found.get(_LOSS, 0.0):
                 return udot
     if plain:
         if threads is not None:
             require_algorithm_name(algorithm)
+            tau = none_of(system.nu) if tau is None else tau
         call = system.workspaces.quick.get((algorithm, threads))
-        found = call(q, u, tau) if call else None
+        found = None
+        if call:
+            found = _under_forces(call, system, q, u, tau, t) if acted_on else call(q, u, tau)
         if found is not None:
             return found
     require_system(system)
@@ -138,24 +148,47 @@ def forward_dynamics(
         require_finite(system, (Q, U, T), ("q", "u", "tau"))
         T = T + loads(system, Q, U, t, threads).tau
     losses: list[float] = []
-    applied, signals = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q)
+    applied, times = with_wrenches(system, T, wrenches, Q), tiled_signals(system, t, Q)
     way = algorithm if ALGORITHMS[name].configured and algorithm != AUTO else name
-    udot = _solve(Problem(system, Q, U, applied, signals), name, way, threads, losses)
-    if Q.ndim == 1:
-        _make_quick(system, algorithm, name, threads)
-    solved = Solved(system, name, Q, U, applied, signals, udot, way)
+    udot = _solve(Problem(system, Q, U, applied, times), name, way, threads, losses)
+    solved = Solved(system, name, Q, U, applied, times, udot, way)
     if certificate:
+        if Q.ndim == 1:
+            _make_quick(system, algorithm, name, threads)
         return certified(solved, algorithm == AUTO)
-    return trusted(solved, max(losses, default=0.0), algorithm == AUTO)
+    right = trusted(solved, max(losses, default=0.0), algorithm == AUTO)
+    if Q.ndim == 1 and _make_quick(system, algorithm, name, threads) and plain and right is udot:
+        return forward_dynamics(system, Q, U, tau, t=t, algorithm=algorithm)  # to the bit what later calls return
+    return right
 
 
-def _make_quick(system: System, algorithm: str, name: str, threads: int | None) -> None:
-    """After one state by the algorithm ``name``: the next call that passes ``algorithm`` goes straight to it."""
+def _make_quick(system: System, algorithm: str, name: str, threads: int | None) -> bool:
+    """After one state by the algorithm ``name``: the next call that passes ``algorithm`` goes straight to it. Whether
+    that is by another entry for the first time: articulated evaluates forces inside its pass."""
     it, spaces = ALGORITHMS[name], system.workspaces
+    if it is ARTICULATED and system.forces.any:
+        first = _loaded not in spaces.ready
+        if first:
+            prepare(_loaded, 4, 1)
+            spaces.ready[_loaded] = [loaded.workspace(system)]
+        spaces.ready[algorithm] = spaces.ready[_loaded]
+        return first
     if it is ARTICULATED:
         spaces.ready[algorithm] = spaces.ready[_accelerations]
     elif it.quick and (algorithm, threads) not in spaces.quick and (call := it.quick(system, algorithm, threads)):
         spaces.quick[algorithm, threads] = call
+    return False
+
+
+def _under_forces(call: Any, system: System, q: Any, u: Any, tau: Any, t: Any) -> np.ndarray | None:
+    """u' of one state under forces of the model by a quick call; None if anything asks for a closer look."""
+    forces = None if system.forces.motions else quick_loads(system, q, u, t)
+    if forces is None:
+        return None
+    try:
+        return call(q, u, forces[: system.nu] + tau, signals(system, t))
+    except (TypeError, ValueError):
+        return None
 
 
 def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[float]) -> np.ndarray:
@@ -260,6 +293,10 @@ def inverse_dynamics(
     except AttributeError:
         require_system(system)
         raise
+    if tree and wrenches is None and threads is None:
+        found = _quick_forces(system, q, u, udot, t)
+        if found is not None:
+            return found
     if tree:
         return tree_forces(system, q, u, udot, wrenches=wrenches, t=t, threads=threads)
     require_system(system)
@@ -281,20 +318,43 @@ def tree_forces(
 ) -> np.ndarray:
     """Joint forces of the spanning tree, as if its loops were cut and nothing but joints held it: M u' + bias."""
     try:
-        plain = wrenches is None and threads is None and not system.forces.any
+        plain = wrenches is None and threads is None
+        found = _quick_forces(system, q, u, none_of(system.nu) if udot is None else udot, t) if plain else None
     except AttributeError:
         require_system(system)
         raise
-    if plain:
-        tau = np.empty(system.nu)
-        if quick(newton_euler.torques, system, tau, q, u, udot):
-            return tau
-    require_system(system)
+    if found is not None:
+        return found
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     if not system.forces.any:
         return _needed(system, Q, U, A, wrenches, threads)
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
+    if Q.ndim == 1 and plain:
+        prepare(_loaded_torques, 4, 1)
+        system.workspaces.ready.setdefault(_loaded_torques, [loaded.workspace(system)])
+        found = _quick_forces(system, Q, U, A, t)
+        if found is not None:
+            return found
     return _needed(system, Q, U, A, wrenches, threads) - loads(system, Q, U, t, threads).tau
+
+
+def _quick_forces(system: System, q: Any, u: Any, udot: Any, t: Any) -> np.ndarray | None:
+    """Generalized forces of one state of the spanning tree; None if anything asks for a closer look."""
+    acted_on = system.forces.any
+    entry = _loaded_torques if acted_on else _torques
+    try:
+        waiting = system.workspaces.ready[entry]
+        memory = waiting.pop()
+    except LookupError:  # not yet compiled and checked
+        return None
+    tau = _empty(system.nu)
+    try:
+        time = (time_of(t),) if acted_on else ()
+        total = entry(memory, q, u, udot, *time, tau, 0, 1)
+    except (TypeError, ValueError):  # also an empty list
+        total = of_copies(entry, memory, (q, u, udot, *time), tau)
+    waiting.append(memory)
+    return tau if total == 0.0 else None
 
 
 def _needed(
@@ -313,7 +373,12 @@ def bias_force(
 
     (nu,) or (B, nu), N m or N. They are those of the spanning tree: loops and constraints do not help to hold it.
     """
-    return tree_forces(system, q, u, None, t=t, threads=threads)
+    try:
+        found = _quick_forces(system, q, u, none_of(system.nu), t) if threads is None else None
+    except AttributeError:
+        require_system(system)
+        raise
+    return tree_forces(system, q, u, None, t=t, threads=threads) if found is None else found
 
 
 def applied_force(
@@ -351,8 +416,15 @@ def mass_matrix(system: System, q: ArrayLike, *, threads: int | None = None) -> 
 
 def mass_matrix_inverse(system: System, q: ArrayLike, *, threads: int | None = None) -> np.ndarray:
     """Its inverse, ``(nu, nu)`` or ``(B, nu, nu)``, from the innovations factors."""
-    require_system(system)
-    return _matrix(operators.inverses, _operator_workspace(system.nu), system, q, threads)
+    try:
+        nu = system.nu
+        M = _empty(nu * nu)
+        if threads is None and quick(operators.inverses, system, M, q):
+            return M.reshape(nu, nu)
+    except AttributeError:
+        require_system(system)
+        raise
+    return _matrix(operators.inverses, operators.inverse_workspace, system, q, threads)
 
 
 def solve_mass(system: System, q: ArrayLike, rhs: ArrayLike, *, threads: int | None = None) -> np.ndarray:

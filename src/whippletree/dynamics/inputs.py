@@ -72,6 +72,38 @@ def _array(system: System, name: str, value: Any, length: int) -> np.ndarray:
     return array
 
 
+_none: dict[int, np.ndarray] = {}
+
+
+def none_of(count: int) -> np.ndarray:
+    """So many zeros, for kernels that read them: no velocities, accelerations or forces."""
+    zeros = _none.get(count)
+    if zeros is None:
+        zeros = _none[count] = np.zeros(count)
+    return zeros
+
+
+def time_of(t: Any) -> Any:
+    """A time as kernels of one state take it."""
+    if t.__class__ is float and t == 0.0:
+        return none_of(1)
+    return np.array((t,), float)
+
+
+def fits_out(out: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a result can be written to an array."""
+    fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == float
+    return fits and out.flags.c_contiguous and out.flags.writeable
+
+
+def require_out(out: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """An array that a result can be written to, or a complaint."""
+    if not fits_out(out, shape):
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ModelError(f"out does not fit {what}", expected=f"writable contiguous doubles {shape}", got=got)
+    return out
+
+
 def require_finite(system: System, arrays: Sequence[np.ndarray], names: Sequence[str]) -> None:
     """Complains about the first number that is none. Kernels call for this only when a result is not finite."""
     for name, array in zip(names, arrays, strict=False):

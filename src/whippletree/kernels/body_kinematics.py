@@ -1,4 +1,4 @@
-"""Poses, velocities, freedoms, energy and momentum of a state, for the user's eyes."""
+"""Poses, velocities, degrees of freedom, Jacobians, energy and momentum of a state, for the user's eyes."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from ..algebra.spatial import (
     add,
     add3,
     angular,
+    axpy,
     cross,
     dot,
     dot3,
@@ -16,86 +17,193 @@ from ..algebra.spatial import (
     load3,
     load6,
     load9,
+    mul33,
     mul_rigid,
     scale3,
     store3,
     store6,
-    store9,
 )
+from ..algebra.trig import sincos_all
 from ..compiler.function_pointers import SURVEY, call_flexible
-from ..compiler.lanes import entry, get, put, scratch, take, view
+from ..compiler.lanes import entry, get, inline, lane_sum, put, scratch, take, view
 from ..layout.system import MODAL_MOTION
 from .blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
-from .kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from .kinematics import (
+    MODES,
+    Kinematics,
+    kinematics_rows,
+    place_and_move,
+    place_frame,
+    place_ground,
+    rest_ground,
+    take_kinematics,
+)
 from .unpack import unpack
 
+SUMS = 13  # momentum (6); kinetic, potential and modal energy; mass times centre of mass (3); mass
 
-def survey_rows(system: Any) -> int:
-    """Numbers in one survey: 18 for each body (R, position, v), 6 for each degree of freedom, 3 for each
-    component, 9; and what flexible bodies keep of their motion.
+
+def motion_rows(system: Any) -> int:
+    """Numbers in the motion of one state: 18 for each body (R, position, v), 6 for each degree of freedom, 3 for each
+    component; and what flexible bodies keep of their motion.
     """
     modal = system.flexible.motion if system.flexible else 0
-    return 18 * system.nb + 6 * system.nu + 3 * system.nc + 9 + modal
+    return 18 * system.nb + 6 * system.nu + 3 * system.nc + modal
 
 
-def survey_workspace(system: Any, lanes: int = 1) -> Any:
-    return make_memory(system, kinematics_rows(system) + system.nq + system.nu + survey_rows(system), lanes)
+def motion_workspace(system: Any, lanes: int = 1) -> Any:
+    """Memory for :func:`motions`, :func:`sums` and :func:`jacobians`, whose output in lanes is the last of it."""
+    rows = kinematics_rows(system) + system.nq + system.nu + motion_rows(system) + SUMS + 4 + system.nb
+    return make_memory(system, rows, lanes)
+
+
+@inline
+def spread_motion(m, q, u, k):
+    """Frames, degrees of freedom and velocities, without inertias. Returns zero, or nan where one is not finite"""
+    sincos_all(q, k.sin, k.cos)
+    place_ground(m, k)
+    rest_ground(m, k)
+    total = 0.0 * get(k.v, 0)
+    for i in range(1, m.nb):
+        R, o = place_frame(m, q, k, i)
+        v = load6(k.v, m.parent[i])
+        for j in range(m.dof[i], m.dof[i + 1]):
+            v = axpy(get(u, j), load6(k.S, j), v)
+        store6(k.v, i, v)
+        total = total + 0.0 * ((v[0] + v[1] + v[2]) + (v[3] + v[4] + v[5]) + (R[0] + R[1]) + (o[0] + o[1] + o[2]))
+    return total
+
+
+@inline
+def copy(source, to):
+    for n in range(to.shape[0]):
+        put(to, n, get(source, n))
 
 
 @entry
-def survey(memory, q, u, out, start, stop):
-    """R (nb, 9), position from the component's point (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), momentum (6),
-    kinetic, potential and modal energy, columns of flexible bodies."""
+def motions(memory, q, u, out, start, stop):
+    """R (nb, 9), position from the component's point (nb, 3), v (nb, 6), S (nu, 6), point (nc, 3), columns of
+    flexible bodies. Returns 0 if all is well."""
     m, end = unpack(memory)
     modal = m.header[MODAL_MOTION]
-    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + 9 + modal:
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != 18 * m.nb + 6 * m.nu + 3 * m.nc + modal:
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    own, n = take_kinematics(m, buffer)
     columns = view(buffer, n - modal, modal)
     q_block, n = take(buffer, n, m.nq)
     u_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds = gather(q, s, q_block), gather(u, s, u_block)
-        place_and_move(m, coordinates, speeds, k)
         result = target(out, block)
         R, n = take(result, 0, 9 * m.nb)
-        position, n = take(result, n, 3 * m.nb)
+        o, n = take(result, n, 3 * m.nb)
         v, n = take(result, n, 6 * m.nb)
         S, n = take(result, n, 6 * m.nu)
         point, n = take(result, n, 3 * m.nc)
-        sums, n = take(result, n, 9)
-        kinetic, potential, p = get(k.v, 0), get(k.v, 0), load6(k.v, 0)  # ground's own: zero
-        store9(R, 0, load9(k.R, 0))
-        store3(position, 0, load3(k.o, 0))
-        store6(v, 0, load6(k.v, 0))
+        k = Kinematics(own.sin, own.cos, R, o, S, own.J, own.h, point, v, own.defect, own.b)
+        coordinates, velocities = gather(q, s, q_block), gather(u, s, u_block)
+        if modal > 0:  # what places flexible bodies computes on Kinematics as they lie
+            place_and_move(m, coordinates, velocities, own)
+            copy(own.R, R)
+            copy(own.o, o)
+            copy(own.v, v)
+            copy(own.S, S)
+            copy(own.point, point)
+            copy(columns, view(result, n, modal))
+            total += checksum(result)
+        else:
+            total += lane_sum(spread_motion(m, coordinates, velocities, k))
+        scatter(result, s, out)
+        total += unit_check(k)
+    return total
+
+
+@entry
+def jacobians(memory, q, at, out, start, stop):
+    """J (6, nu) row by row, world axes, of a point of a rigid body: ``at`` is the body's number, and the point in its
+    axes. Returns 0 if all is well."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or at.shape[-1] != 4 or out.shape[-1] != 6 * m.nu:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    q_block, n = take(buffer, n, m.nq)
+    at_block, n = take(buffer, n, 4)
+    on_path, n = take(buffer, n, m.nb)
+    block, n = take(buffer, n, 6 * m.nu)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        coordinates, place, J = gather(q, s, q_block), gather(at, s, at_block), target(out, block)
+        body = int(lane_sum(get(place, 0))) // states_per_block(buffer)
+        for i in range(body + 1):
+            put(on_path, i, 0.0)
+        i = body
+        while i > 0:
+            put(on_path, i, 1.0)
+            i = m.parent[i]
+        sincos_all(coordinates, k.sin, k.cos)
+        place_ground(m, k)
+        for i in range(1, body + 1):
+            if lane_sum(get(on_path, i)) > 0.0:
+                place_frame(m, coordinates, k, i)
+        point = (get(place, 1), get(place, 2), get(place, 3))
+        lever = add3(load3(k.o, body), mul33(load9(k.R, body), point))
+        for n in range(6 * m.nu):
+            put(J, n, 0.0)
+        found = 0.0 * (lever[0] + lever[1] + lever[2])
+        i = body
+        while i > 0:
+            for j in range(m.dof[i], m.dof[i + 1]):
+                S = load6(k.S, j)
+                w, v = angular(S), add3(linear(S), cross(angular(S), lever))
+                for n in range(3):
+                    put(J, n * m.nu + j, w[n])
+                    put(J, (3 + n) * m.nu + j, v[n])
+                found = found + 0.0 * (w[0] + w[1] + w[2])
+            i = m.parent[i]
+        scatter(J, s, out)
+        total += lane_sum(found) + checksum(coordinates) + unit_check(k)
+    return total
+
+
+@entry
+def sums(memory, q, u, out, start, stop):
+    """Momentum about the world origin (6), kinetic, potential and modal energy, mass times centre of mass (3) and mass
+    of all moving bodies. Returns 0 if all is well."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != SUMS:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    q_block, n = take(buffer, n, m.nq)
+    u_block, n = take(buffer, n, m.nu)
+    block, n = take(buffer, n, SUMS)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        coordinates, velocities, result = gather(q, s, q_block), gather(u, s, u_block), target(out, block)
+        place_and_move(m, coordinates, velocities, k)
+        zero = get(k.v, 0)  # ground's own
+        kinetic, p, moment, mass = zero, load6(k.v, 0), (zero, zero, zero), zero
         for i in range(1, m.nb):
-            origin = load3(k.point, m.component[i])
-            store9(R, i, load9(k.R, i))
-            store3(position, i, load3(k.o, i))
-            store6(v, i, load6(k.v, i))
-            h = load3(k.h, i)
-            Iv = mul_rigid(m.mass[i], h, load6(k.J, i), load6(k.v, i))
-            kinetic = kinetic + 0.5 * dot(load6(k.v, i), Iv)
-            potential = potential - dot3(load3(m.gravity, 0), add3(h, scale3(m.mass[i], origin)))
+            origin, h, v = load3(k.point, m.component[i]), load3(k.h, i), load6(k.v, i)
+            Iv = mul_rigid(m.mass[i], h, load6(k.J, i), v)
+            kinetic = kinetic + 0.5 * dot(v, Iv)
+            moment, mass = add3(moment, add3(h, scale3(m.mass[i], origin))), mass + m.mass[i]
             p = add(p, join(add3(angular(Iv), cross(origin, linear(Iv))), linear(Iv)))
         for j in range(m.nu):
-            store6(S, j, load6(k.S, j))
-            kinetic = kinetic + 0.5 * m.armature[j] * get(speeds, j) * get(speeds, j)
-        for c in range(m.nc):
-            store3(point, c, load3(k.point, c))
-        store6(sums, 0, p)
-        put(sums, 6, kinetic)
-        put(sums, 7, potential)
-        put(sums, 8, 0.0)
-        if modal > 0:
+            kinetic = kinetic + 0.5 * m.armature[j] * get(velocities, j) * get(velocities, j)
+        store6(result, 0, p)
+        put(result, 6, kinetic)
+        put(result, 7, -dot3(load3(m.gravity, 0), moment))
+        put(result, 8, 0.0)
+        store3(result, 3, moment)
+        put(result, 12, mass)
+        if m.header[MODAL_MOTION] > 0:
             for i in range(1, m.nb):
                 if m.kind[i] == MODES:
-                    call_flexible(SURVEY, i, 0, m.header, k.sin, coordinates, speeds, sums, sums, sums)
-            for j in range(modal):
-                put(result, n + j, get(columns, j))
+                    call_flexible(SURVEY, i, 0, m.header, k.sin, coordinates, velocities, result, result, result)
         scatter(result, s, out)
         total += checksum(result) + unit_check(k)
     return total

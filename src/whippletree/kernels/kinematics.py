@@ -104,8 +104,8 @@ def rest_ground(m, k):
 
 
 @inline
-def place_body(m, q, k, i):
-    """Frame, freedoms and inertia of one body"""
+def place_frame(m, q, k, i):
+    """Frame and freedoms of one body; returns its rotation and origin"""
     p = m.parent[i]
     Rp = load9(k.R, p)
     R = matmul(Rp, load9(m.Rt, i))
@@ -117,6 +117,13 @@ def place_body(m, q, k, i):
         R, o = place_other(m, q, k, i, R, o)
     store9(k.R, i, R)
     store3(k.o, i, o)
+    return R, o
+
+
+@inline
+def place_body(m, q, k, i):
+    """Frame, freedoms and inertia of one body"""
+    R, o = place_frame(m, q, k, i)
     place_inertia(m, k, i, R, o)
 
 

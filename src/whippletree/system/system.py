@@ -135,9 +135,19 @@ class System:
         i = self._carried.get(joint)
         return self.topology.edges[i - 1].joint.kind if i else self.model.joints[joint].kind
 
-    def place(self, name: str) -> tuple[int, np.ndarray, np.ndarray]:
-        """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there."""
+    def place(self, name: str | int) -> tuple[int, np.ndarray, np.ndarray]:
+        """System body that carries a model body or frame, and its rotation (3 x 3) and position (3) there.
+
+        A body may be given by its number in ``bodies`` too.
+        """
+        if isinstance(name, int) and not isinstance(name, bool):
+            if not 0 <= name < len(self.bodies):
+                raise ModelError(
+                    f"there is no body {name} in '{self.name}'", expected=f"0 to {len(self.bodies) - 1}", got=name
+                )
+            name = self.bodies[name]
         _require_text(name, "a body or frame")
+        assert isinstance(name, str)
         if name in self._row:
             n = self._row[name]
             return self.topology.group[name], self._turn[n], self._shift[n]

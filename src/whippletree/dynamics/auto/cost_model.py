@@ -13,7 +13,7 @@ from ..registry import ALGORITHMS
 from .rates import WITH_FORCES, Rates, Use
 
 # what forces of the model add to a call that is quick without them, and to any other
-TYPICAL: Rates = {WITH_FORCES: (2.9e-5, 1.2e-5)} | {
+TYPICAL: Rates = {WITH_FORCES: (1.0e-6, 1.2e-5)} | {
     name: rate for a in ALGORITHMS.values() if a.cost for name, rate in a.cost.typical.items()
 }
 

@@ -89,7 +89,7 @@ def _quick(system: System, algorithm: str, threads: int | None) -> Any:
         return None
     found = system.workspaces.found
 
-    def quick(q: Any, u: Any, tau: Any) -> np.ndarray | None:
+    def quick(q: Any, u: Any, tau: Any, signals: np.ndarray | None = None) -> np.ndarray | None:
         return divide.quick(system, waiting, q, u, tau) if found.get(key, 0.0) > BEGUN else None
 
     return quick

@@ -21,7 +21,7 @@ from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import ROW
 from ...system.callbacks import raised_in
 from ...system.system import System
-from ..dispatch import evaluate
+from ..dispatch import evaluate, quick
 
 
 class Loads(NamedTuple):
@@ -142,6 +142,15 @@ def loads(system: System, q: np.ndarray, u: np.ndarray, t: Any, threads: int | N
     nu = system.nu
     ledger = out[..., nu + 2 :].reshape(*out.shape[:-1], system.forces.rows, ROW)
     return Loads(out[..., :nu], out[..., nu], out[..., nu + 1], ledger)
+
+
+def quick_loads(system: System, q: Any, u: Any, t: Any) -> np.ndarray | None:
+    """tau (nu), stored energy, power and the ledger of one state; None if anything asks for a closer look."""
+    out = np.empty(_columns(system))
+    try:
+        return out if quick(survey_forces, system, out, q, u, signals(system, t)) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def given_accelerations(system: System, t: Any, u: np.ndarray) -> np.ndarray | None:

@@ -57,8 +57,8 @@ def _quick(system: System, algorithm: str, threads: int | None) -> Any:
         return None
     waiting: list[Any] = system.workspaces.ready[passes.accelerations]
 
-    def quick(q: Any, u: Any, tau: Any) -> np.ndarray | None:
-        return passes.quick(system, waiting, q, u, tau)
+    def quick(q: Any, u: Any, tau: Any, signals: np.ndarray | None = None) -> np.ndarray | None:
+        return passes.quick(system, waiting, q, u, tau, signals)
 
     return quick
 

@@ -293,15 +293,20 @@ def workspace(system: System, lanes: int = 1) -> Any:
     return Planned(system, lanes)
 
 
-def quick(system: System, waiting: list[Any], q: Any, u: Any, tau: Any) -> np.ndarray | None:
-    """u' of one state of a model without forces; None if anything asks for a closer look."""
+def quick(
+    system: System, waiting: list[Any], q: Any, u: Any, tau: Any, signals: np.ndarray | None = None
+) -> np.ndarray | None:
+    """u' of one state under all forces, and functions of time if there are any; None if anything asks for a closer
+    look."""
     try:
         planned = waiting.pop()
     except LookupError:  # others use it
         return None
     udot = np.empty(system.nu)
     try:
-        total = sweep(planned.memory, q, u, tau, planned.no_time, udot, planned.health, 0, 1)
+        total = sweep(
+            planned.memory, q, u, tau, planned.no_time if signals is None else signals, udot, planned.health, 0, 1
+        )
     except TypeError:  # not contiguous doubles
         total = None
     waiting.append(planned)

@@ -65,6 +65,24 @@ def take_work(m, buffer, n):
     return Work(bodies, M, f, x, zero, terms), n
 
 
+@inline
+def gather_inertia(m, k, w, i):
+    """Mass, h and J of a body and of all that it carries, going inward; they are added to those of its parent"""
+    mass = get(w.mass, i) + m.mass[i]  # rows of leaves stay zero, as workspace made them
+    h = add3(load3(w.h, i), load3(k.h, i))
+    J = add(load6(w.J, i), load6(k.J, i))
+    p = m.parent[i]
+    if m.first[i]:
+        put(w.mass, p, mass)  # R(k) = R(k-1) + M(k)
+        store3(w.h, p, h)
+        store6(w.J, p, J)
+    else:
+        put(w.mass, p, get(w.mass, p) + mass)
+        store3(w.h, p, add3(load3(w.h, p), h))
+        store6(w.J, p, add(load6(w.J, p), J))
+    return mass, h, J
+
+
 @kernel
 def fill_mass_matrix(m, k, w, M):
     """M, both triangles; entries of freedoms that do not carry each other are left as they are"""
@@ -72,18 +90,7 @@ def fill_mass_matrix(m, k, w, M):
         call_flexible(MASS, 0, 0, m.header, k.sin, w.mass, M, M, M, M)
         return
     for i in range(m.nb - 1, 0, -1):  # tips to ground
-        mass = get(w.mass, i) + m.mass[i]  # rows of leaves stay zero, as workspace made them
-        h = add3(load3(w.h, i), load3(k.h, i))
-        J = add(load6(w.J, i), load6(k.J, i))
-        p = m.parent[i]
-        if m.first[i]:
-            put(w.mass, p, mass)  # R(k) = R(k-1) + M(k)
-            store3(w.h, p, h)
-            store6(w.J, p, J)
-        else:
-            put(w.mass, p, get(w.mass, p) + mass)
-            store3(w.h, p, add3(load3(w.h, p), h))
-            store6(w.J, p, add(load6(w.J, p), J))
+        mass, h, J = gather_inertia(m, k, w, i)
         for j in range(m.dof[i], m.dof[i + 1]):
             S = load6(k.S, j)
             F = mul_rigid(mass, h, J, S)  # X = R H'

@@ -11,6 +11,7 @@ Differs  one common frame, so Phi is 1 between bodies and (H Phi K)_lj = S_l . U
 from typing import Any
 
 import numpy as np
+from numba.extending import overload
 
 from ...algebra.spatial import (
     add,
@@ -28,7 +29,20 @@ from ...algebra.spatial import (
     sub_outer,
 )
 from ...compiler.function_pointers import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
-from ...compiler.lanes import entry, get, kernel, put, scratch, take, view
+from ...compiler.lanes import (
+    ALWAYS,
+    LANES,
+    entry,
+    get,
+    get_run,
+    inline,
+    kernel,
+    put,
+    put_run,
+    scratch,
+    take,
+    view,
+)
 from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
 from ...kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
 from ...kernels.unpack import unpack
@@ -42,6 +56,13 @@ SUPPORTS = {"trees", "flexible", "lanes"}
 def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
     """Memory for the entries below; they return ``columns`` vectors of length nu for each state."""
     rows = kinematics_rows(system) + work_rows(system) + system.nq + system.nu * columns
+    return make_memory(system, rows, lanes)
+
+
+def inverse_workspace(system: System, lanes: int = 1) -> Any:
+    """Memory for :func:`inverses`."""
+    nu = system.nu
+    rows = kinematics_rows(system) + work_rows(system) + system.nq + nu * nu + (6 + nu) * (nu + LANES)
     return make_memory(system, rows, lanes)
 
 
@@ -126,9 +147,131 @@ def solutions(memory, q, rhs, out, start, stop):
     return total
 
 
+@inline
+def columns_at_once(buffer):
+    """How many columns of a matrix in memory one number holds: in a batch one, of LANES states"""
+    return LANES if states_per_block(buffer) < LANES else 1
+
+
+def several(array, index):
+    """Numbers of a row from ``index`` on: LANES columns of one state as a register, or one column of LANES states."""
+
+
+def put_several(array, index, value):
+    """The way back of :func:`several`."""
+
+
+@overload(several, jit_options=ALWAYS)
+def _several(array, index):
+    if array.ndim == 1 and LANES > 1:
+        return lambda array, index: get_run(array, index)
+    return lambda array, index: get(array, index)
+
+
+@overload(put_several, jit_options=ALWAYS)
+def _put_several(array, index, value):
+    if array.ndim == 1 and LANES > 1:
+        return lambda array, index, value: put_run(array, index, value)
+    return lambda array, index, value: put(array, index, value)
+
+
+@inline
+def load_columns(z, width, c):
+    """Column c, and its neighbours, of six rows"""
+    return (
+        several(z, c),
+        several(z, width + c),
+        several(z, 2 * width + c),
+        several(z, 3 * width + c),
+        several(z, 4 * width + c),
+        several(z, 5 * width + c),
+    )
+
+
+@inline
+def store_columns(z, width, c, x):
+    for r in range(6):
+        put_several(z, r * width + c, x[r])
+
+
+@kernel
+def fill_inverse(m, k, w, z, N, width):
+    """Upper triangle of M^-1 in rows of ``width`` numbers, eq. (56) for all columns of the identity at once.
+
+    A column of z is what its right-hand side sends inward: zero from ground up to its own body, so siblings share z.
+    """
+    step = columns_at_once(z)
+    for n in range(6 * width):
+        put(z, n, 0.0)
+    for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K), then D^-1
+        last = i
+        while last + 1 < m.nb and m.parent[last + 1] >= i:  # bodies are numbered depth first
+            last += 1
+        end = m.dof[last + 1]
+        for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
+            S, U, d = load6(k.S, j), load6(w.U, j), get(w.d, j)
+            for c in range(j, m.nu if end < m.nu else 0, step):
+                put_several(N, j * width + c, 0.0 * several(z, c))
+            for c in range(j, m.nu, step):
+                if c + step > end and end < m.nu:  # what is beyond belongs to other branches
+                    fill_few(m, z, N, width, S, U, d, j, c, min(end, c + step))
+                else:
+                    x = load_columns(z, width, c)
+                    nu = -d * dot(S, x)
+                    put_several(N, j * width + c, nu)
+                    store_columns(z, width, c, axpy(nu, U, x))
+            put(N, j * width + j, d)  # of its own column, which nothing has touched
+            for r in range(6):
+                put(z, r * width + j, d * U[r])
+    for i in range(1, m.nb):  # (1 - H Psi K)'
+        p, j = m.parent[i], m.dof[i]
+        if p != i - 1 or i == 1:
+            for r in range(6):
+                for c in range(j, m.nu, step):
+                    put_several(z, r * width + c, 0.0 * several(z, r * width + c))
+            while p > 0:
+                add_motion(m, k, z, N, width, p, j, step)
+                p = m.parent[p]
+        for l in range(j, m.dof[i + 1]):
+            S, U, d = load6(k.S, l), load6(w.U, l), get(w.d, l)
+            for c in range(l, m.nu, step):
+                x = load_columns(z, width, c)
+                n = several(N, l * width + c) - d * dot(U, x)
+                put_several(N, l * width + c, n)
+                store_columns(z, width, c, axpy(n, S, x))
+
+
+@inline
+def fill_few(m, z, N, width, S, U, d, j, first, last):
+    """The same for some columns, one by one"""
+    for c in range(first, last):
+        s = 0.0 * get(z, c)
+        for r in range(6):
+            s = s + S[r] * get(z, r * width + c)
+        nu = -d * s
+        put(N, j * width + c, nu)
+        for r in range(6):
+            put(z, r * width + c, get(z, r * width + c) + nu * U[r])
+
+
+@inline
+def add_motion(m, k, z, N, width, p, first, step):
+    """z += S N of a body, columns from ``first`` on"""
+    for l in range(m.dof[p], m.dof[p + 1]):
+        S = load6(k.S, l)
+        for c in range(first, m.nu, step):
+            store_columns(z, width, c, axpy(several(N, l * width + c), S, load_columns(z, width, c)))
+
+
+@inline
+def row_width(nu):
+    """Numbers in a padded row of a matrix: registers of one state may end behind it"""
+    return nu + LANES
+
+
 @entry
 def inverses(memory, q, out, start, stop):
-    """M^-1 (nu nu, row by row) of the states start to stop, by nu solves."""
+    """M^-1 (nu nu, row by row) of the states start to stop."""
     m, end = unpack(memory)
     if q.shape[-1] != m.nq or out.shape[-1] != m.nu * m.nu:
         return np.nan
@@ -137,16 +280,28 @@ def inverses(memory, q, out, start, stop):
     w, n = take_work(m, buffer, n)
     q_block, n = take(buffer, n, m.nq)
     block, n = take(buffer, n, m.nu * m.nu)
+    width = row_width(m.nu)
+    z, n = take(buffer, n, 6 * width)
+    N, n = take(buffer, n, m.nu * width)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
         place(m, gather(q, s, q_block), k)
         factorize(m, k, w, view(w.d, 0, 0))
         result = target(out, block)
-        for j in range(m.nu * m.nu):
-            put(result, j, 0.0)
-        for j in range(m.nu):
-            put(result, j * m.nu + j, 1.0)
-            solve(m, k, w, result, j, m.nu, result)
+        if m.header[FLEXIBLE] > 0:  # modes are eliminated elsewhere: one solve for each column
+            for j in range(m.nu * m.nu):
+                put(result, j, 0.0)
+            for j in range(m.nu):
+                put(result, j * m.nu + j, 1.0)
+                solve(m, k, w, result, j, m.nu, result)
+        else:
+            fill_inverse(m, k, w, z, N, width)
+            for j in range(m.nu):
+                put(result, j * m.nu + j, get(N, j * width + j))
+                for c in range(j + 1, m.nu):
+                    x = get(N, j * width + c)
+                    put(result, j * m.nu + c, x)
+                    put(result, c * m.nu + j, x)
         scatter(result, s, out)
         total += checksum(w.d) + unit_check(k)
     return total

@@ -1,0 +1,112 @@
+"""The Coriolis matrix of a tree of rigid bodies whose twice difference from dM/dt is skew-symmetric, O(n^2).
+
+Paper    [echeandia2021] Numerical methods to compute the Coriolis matrix and Christoffel symbols of rigid bodies:
+         C = sum of J' (I dJ/dt + B J), B x = (v x* I x + x x* I v - I (v x x)) / 2.
+Symbols  S, v, I as in docs/notation.md; dS is dS/dt.
+Differs  one common frame, and a column of C by one inward pass over the bodies that its degree of freedom moves, in the
+         place of composite B: no 6 x 6 matrix. An axis moves with the parent or with the child (carried_by_child).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ...algebra.spatial import (
+    add,
+    add3,
+    angular,
+    cross,
+    cross_motion,
+    dot,
+    join,
+    linear,
+    load3,
+    load6,
+    mul_rigid,
+    scale,
+    store6,
+    sub,
+)
+from ...compiler.lanes import entry, inline, put, scratch, take
+from ...joints.formulas import FREE, PLANAR, SPHERICAL, UNIVERSAL
+from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ...kernels.unpack import unpack
+from ...system.system import System
+
+
+def coriolis_workspace(system: System, lanes: int = 1) -> Any:
+    """Memory for :func:`coriolis_matrices`."""
+    rows = kinematics_rows(system) + 6 * system.nb + system.nq + system.nu + system.nu**2
+    return make_memory(system, rows, lanes)
+
+
+@inline
+def cross_force(v, f):
+    """v x* f"""
+    w = angular(v)
+    return join(add3(cross(w, angular(f)), cross(linear(v), linear(f))), cross(w, linear(f)))
+
+
+@inline
+def carried_by_child(m, i, j):
+    """Whether the axis of freedom j is fixed in its body, not in the parent; the same for those of one freedom"""
+    kind, along = m.kind[i], m.sign[i] > 0.0
+    if kind in (SPHERICAL, FREE):
+        return along
+    if kind in (UNIVERSAL, PLANAR):
+        return along == (j == m.dof[i + 1] - 1)
+    return False
+
+
+@entry
+def coriolis_matrices(memory, q, u, out, start, stop):
+    """C (nu nu, row by row) of the states start to stop. Returns 0 if all is well."""
+    m, end = unpack(memory)
+    if q.shape[-1] != m.nq or u.shape[-1] != m.nu or out.shape[-1] != m.nu * m.nu:
+        return np.nan
+    buffer = scratch(memory, end, q)
+    k, n = take_kinematics(m, buffer)
+    f, n = take(buffer, n, 6 * m.nb)
+    q_block, n = take(buffer, n, m.nq)
+    u_block, n = take(buffer, n, m.nu)
+    block, n = take(buffer, n, m.nu * m.nu)
+    total = 0.0
+    for s in range(start, stop, states_per_block(buffer)):
+        place_and_move(m, gather(q, s, q_block), gather(u, s, u_block), k)
+        C = target(out, block)
+        for i in range(1, m.nb):
+            for j in range(m.dof[i], m.dof[i + 1]):
+                S = load6(k.S, j)
+                dS = cross_motion(load6(k.v, i if carried_by_child(m, i, j) else m.parent[i]), S)
+                fill_column(m, k, f, i, j, S, dS, C)
+        scatter(C, s, out)
+        total += checksum(C) + unit_check(k)
+    return total
+
+
+@inline
+def fill_column(m, k, f, i, j, S, dS, C):
+    """Column j of C: forces that velocity S and acceleration dS of body i and of all that it carries take"""
+    last = i
+    while last + 1 < m.nb and m.parent[last + 1] >= i:  # bodies are numbered depth first
+        last += 1
+    for r in range(m.nu):
+        put(C, r * m.nu + j, 0.0)
+    for n in range(6 * i, 6 * last + 6):
+        put(f, n, 0.0)
+    for l in range(last, i - 1, -1):
+        mass, h, J, v = m.mass[l], load3(k.h, l), load6(k.J, l), load6(k.v, l)
+        both = add(cross_force(v, mul_rigid(mass, h, J, S)), cross_force(S, mul_rigid(mass, h, J, v)))
+        moved = mul_rigid(mass, h, J, sub(dS, scale(0.5, cross_motion(v, S))))
+        fl = add(load6(f, l), add(moved, scale(0.5, both)))
+        store6(f, l, fl)
+        if l > i:
+            store6(f, m.parent[l], add(load6(f, m.parent[l]), fl))
+        for r in range(m.dof[l], m.dof[l + 1]):
+            put(C, r * m.nu + j, dot(load6(k.S, r), fl))
+    fi, p = load6(f, i), m.parent[i]
+    while p > 0:
+        for r in range(m.dof[p], m.dof[p + 1]):
+            put(C, r * m.nu + j, dot(load6(k.S, r), fi))
+        p = m.parent[p]
