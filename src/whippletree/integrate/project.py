@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..compiler.function_pointers import address_of, call_solver
 from ..compiler.lanes import entry, inline, view
 from ..dynamics.constraints.jacobian import rows_of
+from ..dynamics.constraints.live_rows import live_rows
+from ..dynamics.loads.applied import signals
+from ..dynamics.reduction import passes as reduction
+from ..dynamics.reduction.passes import plan_at
 from ..system.system import System
 from .accelerate import make_mechanism, mechanism_memory, open_scratch
-from .closed import closed
+from .closed import closed, closed_reduced
+
+MOST_ROWS = 64  # the factors of multipliers, of the cube of the rows, take longer for more than a plan of reduction
+WELL = 1e-10  # violation that reduction may leave: where a pose is nearly singular its plan may, multipliers do not
 
 
 @inline
@@ -60,8 +69,18 @@ def violation_left(system: System, q: np.ndarray, u: np.ndarray, t: float) -> fl
     """The same; returns the violation that is left, against the size of the mechanism or its velocities."""
     if not system.constraints.count:
         return 0.0
+    if live_rows(system).count > MOST_ROWS and system.features <= reduction.SUPPORTS:
+        y = np.concatenate([q, u])
+        plan = plan_at(system, q, signals(system, t))
+        left = _onto(mechanism_memory(system, "reduction", 0, plan=plan), closed_reduced, t, y)
+        if left < WELL:
+            q[:], u[:] = y[: system.nq], y[system.nq :]
+            return left
     y = np.concatenate([q, u])
-    code = (0, 0, address_of(closed))
-    left = onto(mechanism_memory(system, "multipliers", 0), code, float(t), y, np.zeros(system.nu))
+    left = _onto(mechanism_memory(system, "multipliers", 0), closed, t, y)
     q[:], u[:] = y[: system.nq], y[system.nq :]
-    return float(left)
+    return left
+
+
+def _onto(memory: np.ndarray, closer: Any, t: float, y: np.ndarray) -> float:
+    return float(onto(memory, (0, 0, address_of(closer)), float(t), y, np.zeros(y.size)))
