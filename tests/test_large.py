@@ -1,4 +1,4 @@
-"""What surrounds the kernels grows with the mechanism: counted, not timed. And the O(n + m) ways say what the dense do."""
+"""What surrounds the kernels grows with the mechanism, counted, not timed; its O(n + m) ways agree with dense ones."""
 
 import cProfile
 import pstats

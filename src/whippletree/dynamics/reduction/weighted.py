@@ -1,4 +1,4 @@
-"""The least displacement that constraint equations ask for, by the passes of reduction: O(n + m), whatever is redundant.
+"""The least displacement that constraint equations ask for, by the passes of reduction: O(n + m), redundant or not.
 
 min x' W x / 2 - pull' x subject to C x = rows, for weights W of degrees of freedom, is motion from rest under the joint
 forces ``pull`` of a mechanism without mass whose joints have W as their armature.
