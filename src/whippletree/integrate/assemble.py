@@ -45,6 +45,7 @@ LED, MOST_LED = 0.2, 100  # rad or m, in one step in which joints lead a mechani
 DENSE = 30_000  # numbers of C: the singular values of more take longer than the passes of reduction
 CORRECTIONS, LESS, EXACT = 5, 0.1, 1e-6  # of velocities, at most; they go on as long as each leaves less than this
 # share of a violation, and more than this share of what is allowed
+AS_GOOD = 1e-11  # violation of a large mechanism that rounding of its coordinates leaves: no plan is made to mend it
 MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a second
 
 
@@ -366,8 +367,10 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
             if np.abs(got - asked).max() > 1e-4 * scale:
                 told = f"'{name}' would have to move at {got}, asked is {asked}"
                 raise off_constraints(system, "the start", "cannot be so", told)
-    require_consistent(system, q, u, who="the start")
-    project(system, q, u)
+    rows = require_consistent(system, q, u, who="the start")
+    violation = max(np.abs(rows.g).max() / min(1.0, system.constraints.size), np.abs(rows.rate).max() / scale)
+    if violation > AS_GOOD or system.constraints.count * system.nu <= DENSE:
+        project(system, q, u)
 
 
 def _timed(system: System) -> bool:
