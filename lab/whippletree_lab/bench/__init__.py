@@ -31,6 +31,7 @@ from . import (
     subchains,
     theory,
     view,
+    whole,
 )
 from .result import BenchResult, Row, machine, versions
 
@@ -39,7 +40,7 @@ __all__ = ["BenchResult", "Row", "families", "peers", "report", "run"]
 # how families are measured: without peers, beside them, and so by several threads
 ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "subchains": subchains.measure}
 ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
-ALONE |= {"view": view.measure}
+ALONE |= {"view": view.measure, "whole": whole.measure}
 BESIDE: dict[str, Any] = dict.fromkeys(rows.MODELS, rows.single) | dict.fromkeys(loop_families.LOOPS, loops.measure)
 BESIDE |= {"simulate": simulate.measure, "calls": calls.measure}
 THREADED: dict[str, Any] = {"batch": rows.batch, "rollout": rows.rollout}
@@ -64,9 +65,9 @@ def run(
         states), "simulate" (a motion of 10 s), "calls" (plain calls of all kinds, with
         and without forces); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
         and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto takes, beside
-        the best), "theory" (counts of the papers), "live" (real time; sizes are seconds) and "view" (the first picture
-        of a result; sizes are megabytes); with closed loops "ladder", "tower", "lattice" and "stewart"; of flexible
-        bodies "flexible".
+        the best), "theory" (counts of the papers), "live" (real time; sizes are seconds), "view" (the first picture
+        of a result; sizes are megabytes) and "whole" (from the model to the motion; sizes are loops); with closed
+        loops "ladder", "tower", "lattice" and "stewart"; of flexible bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
         of a lattice, and stewart platforms.

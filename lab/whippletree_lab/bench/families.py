@@ -49,6 +49,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "theory": (1024, 4096),
     "live": (60,),
     "view": (10,),
+    "whole": (64, 256, 1024, 4096, 10000),
     **loop_families.PLANNED,
 }
 

@@ -21,7 +21,7 @@ QUESTIONS = {
     "rollout": "rollout",
     "simulate": "simulation",
 }
-PER = {"rollout": "step of a state", "live": "step", "simulate": "run", "flexible": "state or motion"}
+PER = {"rollout": "step of a state", "live": "step", "simulate": "run", "whole": "model", "flexible": "state or motion"}
 LOOP_NAMES = {OURS: f"{OURS} reduction", f"{OURS} lanes": f"{OURS} reduction, in lanes"}
 MOMENTS = {
     "listens": "the server takes connections",

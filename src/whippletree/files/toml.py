@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import ModelError, nearest
 from ..model import TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
+from ..model.garbage import without_collections
 from ..modes.check import moved
 from .lines import KeyPath, Lines
 from .paths import Roots
@@ -75,7 +76,8 @@ PARTS: dict[str, tuple[str, Any, Callable[..., Any]]] = {
 
 def loads(text: str, source: str, packages: Sequence[str | os.PathLike[str]] = ()) -> Model:
     """The Model that ``text`` describes; ``source`` is the file it came from, for messages and for mesh files."""
-    return _Reader(text, source, packages).model()
+    with without_collections():
+        return _Reader(text, source, packages).model()
 
 
 class _Reader:

@@ -4,6 +4,8 @@ Paper    [yamashita2001] On the rate of convergence of the Levenberg-Marquardt m
 Symbols  g residual, C its matrix, W weights of freedoms.
 Differs  steps are weighted and on the manifold of q; once closed, steps along the null space of C lead to the
          nearest point. A start from which nothing moves, as bars in one line, is left by small turns, always the same.
+         Of large mechanisms C is never formed: the passes of reduction solve for the same steps in O(n + m), without
+         damping, and shorter where that does not help.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from ..dynamics.constraints.consistency import (
 )
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.inputs import one_state
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import given_motion, signals
+from ..dynamics.reduction.weighted import Displacements
 from ..errors import ModelError
 from ..model.constraints import Relative, Speed
 from ..system.system import System, require_system
@@ -39,6 +42,10 @@ RANK = 1e-9  # directions weaker than this, against the strongest, do not move a
 STEPS, TRIES = 60, 12
 LARGEST = 0.5  # rad or sizes of the mechanism, in one step
 LED, MOST_LED = 0.2, 100  # rad or m, in one step in which joints lead a mechanism to where they stay; steps at most
+DENSE = 30_000  # numbers of C: the singular values of more take longer than the passes of reduction
+CORRECTIONS, LESS, EXACT = 5, 0.1, 1e-6  # of velocities, at most; they go on as long as each leaves less than this
+# share of a violation, and more than this share of what is allowed
+AS_GOOD = 1e-11  # violation of a large mechanism that rounding of its coordinates leaves: no plan is made to mend it
 MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a second
 
 
@@ -108,14 +115,62 @@ def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
     return roots
 
 
-def _residual(system: System, q: np.ndarray, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """g and C of the rows that bound poses."""
-    rows, some = rows_of(system, q, np.zeros(system.nu), t), system.constraints.of_poses
-    return rows.g[some], rows.C[some]
+def _residual(system: System, q: np.ndarray, t: float = 0.0) -> np.ndarray:
+    """g of the rows that bound poses, 0 of the others."""
+    rows = rows_of(system, q, np.zeros(system.nu), t, matrix=False)
+    return np.where(system.constraints.of_poses, rows.g, 0.0)
 
 
 def _gap(system: System, q: np.ndarray) -> float:
-    return float(np.abs(_residual(system, q)[0]).max(initial=0.0))
+    return float(np.abs(_residual(system, q)).max(initial=0.0))
+
+
+class _ByMatrix:
+    """Displacements with weights W = root^-2 that change the rows, all or those that bound poses, by the matrix C."""
+
+    def __init__(self, system: System, root: np.ndarray, all_rows: bool = False) -> None:
+        self.system, self.root = system, root
+        self.some = np.ones(system.constraints.count, bool) if all_rows else system.constraints.of_poses
+
+    def _split(self, q: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        C = rows_of(self.system, q, np.zeros(self.system.nu), t).C[self.some]
+        return _split(C * self.root)
+
+    def towards(self, q: np.ndarray, rows: np.ndarray, damping: float = 0.0, t: float = 0.0) -> np.ndarray:
+        """The least that changes the rows by so much, or as far as damping lets it."""
+        U, s, Vt = self._split(q, t)
+        return np.asarray(self.root * (Vt.T @ (s / (s * s + damping) * (U.T @ rows[self.some]))))
+
+    def along(self, q: np.ndarray, away: np.ndarray) -> np.ndarray:
+        """The part of a displacement that changes no row."""
+        _, _, Vt = self._split(q, 0.0)
+        scaled = _scaled(away, self.root)
+        return np.asarray(self.root * (scaled - Vt.T @ (Vt @ scaled)))
+
+
+class _ByReduction:
+    """The same in O(n + m); damping makes steps shorter."""
+
+    def __init__(self, system: System, root: np.ndarray) -> None:
+        self.system, self.root = system, root
+        self.weights = np.divide(1.0, root * root, out=np.full(system.nu, np.inf), where=root > 0)
+        self.steps = Displacements(system, self.weights)
+
+    def towards(self, q: np.ndarray, rows: np.ndarray, damping: float = 0.0, t: float = 0.0) -> np.ndarray:
+        none = np.zeros(self.system.nu)
+        return self.steps.least(q, signals(self.system, t), none, rows) / (1.0 + damping)
+
+    def along(self, q: np.ndarray, away: np.ndarray) -> np.ndarray:
+        pull = np.where(self.root > 0, self.weights, 0.0) * away
+        return self.steps.least(q, signals(self.system, 0.0), pull, np.zeros(self.system.constraints.count))
+
+
+def _solver(system: System, root: np.ndarray, all_rows: bool = False) -> _ByMatrix | _ByReduction:
+    """By the matrix where that is small, and with modes, whose mass the passes know no weights for."""
+    c = system.constraints
+    if c.count * system.nu <= DENSE or system.flexible or not (all_rows or c.of_poses.all()):
+        return _ByMatrix(system, root, all_rows)
+    return _ByReduction(system, root)
 
 
 def _split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -175,21 +230,19 @@ def least_violation(system: System, q: np.ndarray, t: float) -> np.ndarray:
 
 def _march(system: System, q: np.ndarray, root: np.ndarray, t: float = 0.0) -> np.ndarray:
     """Levenberg-Marquardt: damping grows with the residual, and as long as steps do not help."""
-    g, C = _residual(system, q, t)
-    damping = 1e-3
+    solver, g, damping = _solver(system, root), _residual(system, q, t), 1e-3
     for _ in range(STEPS):
         size = float(np.linalg.norm(g))
         if size < DONE * min(1.0, system.constraints.size):
             break
-        U, s, Vt = _split(C * root)
-        step = root * (Vt.T @ (s / (s * s + damping * min(size, 1.0) ** 2) * (U.T @ -g)))
+        step = solver.towards(q, -g, damping * min(size, 1.0) ** 2, t)
         largest = float(np.abs(step).max())
         if largest == 0.0:
             break
         moved = advance(system, q, step * min(1.0, LARGEST / largest))
-        g_new, C_new = _residual(system, moved, t)
+        g_new = _residual(system, moved, t)
         if np.linalg.norm(g_new) < size:
-            q, g, C, damping = moved, g_new, C_new, damping / 10
+            q, g, damping = moved, g_new, damping / 10
         elif size < CLOSED * min(1.0, system.constraints.size):
             break  # rounding
         else:
@@ -199,18 +252,21 @@ def _march(system: System, q: np.ndarray, root: np.ndarray, t: float = 0.0) -> n
 
 def _nearest(system: System, start: np.ndarray, q: np.ndarray, closing: np.ndarray, root: np.ndarray) -> np.ndarray:
     """Along the constraints towards the start, as long as that comes nearer; ``root`` says what near means."""
-    limit, away = CLOSED * min(1.0, system.constraints.size), _scaled(difference(system, q, start), root)
+    limit, solver, away = (
+        CLOSED * min(1.0, system.constraints.size),
+        _solver(system, root),
+        difference(system, q, start),
+    )
     for _ in range(STEPS):
-        _, _, Vt = _split(_residual(system, q)[1] * root)
-        along = away - Vt.T @ (Vt @ away)
-        step = root * along
+        step = solver.along(q, away)
         step *= min(1.0, LARGEST / max(np.abs(step).max(), 1e-300))
         if np.abs(step).max() < 1e-10:
             break
         for _ in range(4):
             moved = _march(system, advance(system, q, step), closing)
-            ahead = _scaled(difference(system, moved, start), root)
-            if _gap(system, moved) < limit and ahead @ ahead < away @ away:
+            ahead = difference(system, moved, start)
+            nearer = np.linalg.norm(_scaled(ahead, root)) < np.linalg.norm(_scaled(away, root))
+            if nearer and _gap(system, moved) < limit:
                 break
             step = 0.3 * step
         else:
@@ -248,14 +304,16 @@ def _turned_back(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """The speeds nearest to u that the constraints allow at q."""
-    rows = rows_of(system, q, u)
+    rows = rows_of(system, q, u, matrix=False)
     least = START * float(speed_scale(u, rows.given))
     stiff = _modal(system)
     for held, weight in ((kept | stiff, np.inf), (kept, np.inf), (kept, KEPT)):
-        root = _roots(system, held, weight)
-        U, s, Vt = _split(rows.C * root)
-        out = u - root * (Vt.T @ ((U.T @ rows.rate) / s))
-        left = rows_of(system, q, out).rate
+        solver, out, left = _solver(system, _roots(system, held, weight), all_rows=True), u, rows.rate
+        for _ in range(CORRECTIONS):
+            before, out = np.abs(left).max(), out - solver.towards(q, left)
+            left = rows_of(system, q, out, matrix=False).rate
+            if not EXACT * least < np.abs(left).max() < LESS * before:
+                break
         if np.abs(left).max() < least:
             return out
     raise ModelError(
@@ -266,7 +324,7 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
 
 
 def _cannot_close(system: System, q: np.ndarray) -> ModelError:
-    g = rows_of(system, q, np.zeros(system.nu)).g
+    g = rows_of(system, q, np.zeros(system.nu), matrix=False).g
     least = 1e-3 * float(np.abs(g).max())
     owners = {o for o, x in zip(system.constraints.owner, g, strict=True) if abs(x) > least}
     if len(owners) > 1:
@@ -299,7 +357,7 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
     """Refuse a start off the constraints; q and u, in place, become exact. ``completes``: speeds not named follow."""
     if system.constraints.count == 0:
         return
-    rows = rows_of(system, q, u)
+    rows = rows_of(system, q, u, matrix=False)
     require_closed(system, rows, "the start")
     scale = speed_scale(u, rows.given)
     if completes and np.abs(rows.rate).max() > START * scale:
@@ -309,8 +367,10 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
             if np.abs(got - asked).max() > 1e-4 * scale:
                 told = f"'{name}' would have to move at {got}, asked is {asked}"
                 raise off_constraints(system, "the start", "cannot be so", told)
-    require_consistent(system, q, u, who="the start")
-    project(system, q, u)
+    rows = require_consistent(system, q, u, who="the start")
+    violation = max(np.abs(rows.g).max() / min(1.0, system.constraints.size), np.abs(rows.rate).max() / scale)
+    if violation > AS_GOOD or system.constraints.count * system.nu <= DENSE:
+        project(system, q, u)
 
 
 def _timed(system: System) -> bool:

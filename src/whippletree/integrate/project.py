@@ -9,10 +9,16 @@ import numpy as np
 from ..compiler.function_pointers import call_solver
 from ..compiler.lanes import entry, inline, view
 from ..dynamics.constraints.jacobian import rows_of
-from ..dynamics.registry import projecting
+from ..dynamics.constraints.live_rows import live_rows
+from ..dynamics.loads.applied import signals
+from ..dynamics.registry import projecting, with_corrections
 from ..dynamics.stepping.calls import closing_code
 from ..dynamics.stepping.mechanism import make_mechanism, mechanism_memory, open_scratch
+from ..dynamics.stepping.stepper import Stepper
 from ..system.system import System
+
+MOST_ROWS = 64  # dense factors, of the cube of the rows, take longer for more than a plan of O(n + m)
+WELL = 1e-10  # violation that a plan may leave: near singular poses it may leave more, dense factors do not
 
 
 @inline
@@ -69,9 +75,19 @@ def violation_left(system: System, q: np.ndarray, u: np.ndarray, t: float) -> fl
     """The same; returns the violation that is left, against the size of the mechanism or its velocities."""
     if not system.constraints.count:
         return 0.0
+    by = with_corrections(system) if live_rows(system).count > MOST_ROWS else None
+    if by and by.stepper and (stepper := by.stepper(system, by.name)).plan_at:
+        y = np.concatenate([q, u])
+        left = _onto(system, stepper, stepper.plan_at(system, q, signals(system, t)), t, y)
+        if left < WELL:
+            q[:], u[:] = y[: system.nq], y[system.nq :]
+            return left
     y = np.concatenate([q, u])
-    stepper = _stepper(system)
-    code = (0, 0, closing_code(stepper))
-    left = onto(mechanism_memory(system, stepper, 0), code, float(t), y, np.zeros(system.nu))
+    left = _onto(system, _stepper(system), None, t, y)
     q[:], u[:] = y[: system.nq], y[system.nq :]
-    return float(left)
+    return left
+
+
+def _onto(system: System, stepper: Stepper, plan: Any, t: float, y: np.ndarray) -> float:
+    memory = mechanism_memory(system, stepper, 0, plan=plan)
+    return float(onto(memory, (0, 0, closing_code(stepper)), float(t), y, np.zeros(system.nu)))

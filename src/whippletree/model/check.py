@@ -69,6 +69,8 @@ def known(name: Any, names: Collection[str], what: str, where: str | None = None
 
 
 def number(value: Any, what: str, where: str | None = None, *, low: float | None = None) -> float:
+    if type(value) is float and -LARGEST_NUMBER <= value <= LARGEST_NUMBER and (low is None or value >= low):
+        return value  # as nearly all are, and there may be millions
     expected = "a finite number" if low is None else f"a finite number >= {low:g}"
     if isinstance(value, bool | str | bytes):
         raise ModelError(f"{what} is not a number", expected=expected, got=repr(value), where=where)

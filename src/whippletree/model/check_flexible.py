@@ -48,6 +48,8 @@ def body_names(model: Model) -> dict[str, str]:
 
 def one_place(model: Model, name: str) -> str:
     """The body or node that a name means: the inboard node of a flexible body moves with its frame."""
+    if not model.flexibles:
+        return name
     body, _, node = name.rpartition("/")
     flexible = model.flexibles.get(body)
     return body if flexible is not None and node == flexible.modes.inboard else name

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotCompiled
@@ -13,6 +14,7 @@ from ..modes import Modes
 from . import check, check_constraints, check_flexible, check_forces, check_temporary
 from .constraints import Constraint
 from .forces import Force
+from .garbage import without_collections
 from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
 from .temporary import Temporary
@@ -238,15 +240,18 @@ class Model:
         """
         from ..system.compile import compile_model
 
-        return compile_model(self._copy())
+        with without_collections():
+            return compile_model(self._copy())
 
     def _copy(self) -> Model:
-        """With parts of its own. They are numbers, names and what is immutable; 10,000 bodies take 0.05 s."""
+        """With parts of its own. They are numbers, names and what is immutable."""
         made = copy(self)
-        for section in ("bodies", "flexibles", "joints", "frames", "couplings", "forces", "constraints", "temporaries"):
+        for section in ("flexibles", "frames", "couplings", "forces", "constraints", "temporaries"):
             setattr(made, section, {name: copy(part) for name, part in getattr(self, section).items()})
+        made.bodies = {name: Body(*_of_body(body)) for name, body in self.bodies.items()}
+        made.joints = {name: Joint(*_of_joint(joint)) for name, joint in self.joints.items()}
         for joint in made.joints.values():
-            joint.limits = copy(joint.limits)
+            joint.limits = None if joint.limits is None else copy(joint.limits)
         for body in made.bodies.values():
             body.visuals = tuple(map(copy, body.visuals))
         return made
@@ -258,6 +263,10 @@ class Model:
             if name.startswith("__"):  # asked for by copies and pickles, of what they are about to make
                 raise AttributeError(name)
             raise NotCompiled(self, name)
+
+
+# all fields of those parts of which there may be many, where copy() takes long
+_of_body, _of_joint = (attrgetter(*(field.name for field in fields(part))) for part in (Body, Joint))
 
 
 def _name(body: Body | Flexible | str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -21,17 +23,25 @@ class Pose:
 
     def rotation(self) -> np.ndarray:
         """The rotation as a 3 x 3 matrix; its columns are the frame's axes."""
-        w, x, y, z = self.quaternion
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return np.array(_rows(*self.quaternion))
 
 
 IDENTITY = Pose()
+
+
+def rotations(quaternions: ArrayLike) -> np.ndarray:
+    """(..., 3, 3) The rotations of unit quaternions (..., 4)."""
+    rows = _rows(*np.moveaxis(np.asarray(quaternions, float), -1, 0))
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _rows(w: Any, x: Any, y: Any, z: Any) -> tuple[tuple[Any, Any, Any], ...]:
+    """Of the rotation of a unit quaternion."""
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
 
 
 def quaternion_from_rpy(rpy: Sequence[float]) -> Quaternion:

@@ -35,6 +35,8 @@ def counted(value: Any) -> int:
 
 def is_list(value: Any) -> bool:
     """Whether it is a row of values: neither a text nor a table, nor one number as an array."""
+    if type(value) in (tuple, list):
+        return True
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -16,7 +16,7 @@ from ..layout.system import KIND
 from ..model import JOINT_KINDS, Joint, Model, Pose, check
 from ..model.check_flexible import one_place
 from ..model.forces import Motion
-from ..model.pose import Vector
+from ..model.pose import Vector, rotations
 from .constraints import ANOTHER_CUT
 from .joint_frames import joint_frame
 from .system import System
@@ -89,17 +89,31 @@ def _model_bodies_in_system_bodies(model: Model, topology: Topology) -> tuple[np
         shift[row[outboard]] = turn[row[inboard]] @ p + shift[row[inboard]]
     nb = len(topology.edges) + 1
     frame_R, frame_p = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
-    for i, edge in enumerate(topology.edges, start=1):
-        joint = edge.joint
-        if joint.kind == "modes":
-            continue  # nothing rides on it but its nodes
-        body, R, p = _at(model, *((joint.parent, joint.at) if edge.turned else (joint.child, joint.child_at)))
-        n = row[body]
-        frame_R[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
-        frame_p[i] = turn[n] @ p + shift[n]
+    some = [i for i, edge in enumerate(topology.edges, start=1) if edge.joint.kind != "modes"]
+    joints = [(edge.joint, edge.turned) for edge in topology.edges if edge.joint.kind != "modes"]
+    ends = [(j.parent, j.at) if turned else (j.child, j.child_at) for j, turned in joints]
+    frame_R[some], frame_p[some] = _placed(model, row, turn, shift, ends, joints)
     body_of = np.array([topology.group[name] for name in names])
     R = frame_R[body_of]
     return np.einsum("nji,njk->nik", R, turn), np.einsum("nji,nj->ni", R, shift - frame_p[body_of])
+
+
+def _placed(
+    model: Model,
+    row: dict[str, int],
+    turn: np.ndarray,
+    shift: np.ndarray,
+    ends: list[tuple[str, Pose]],
+    joints: list[tuple[Joint, bool]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Frames of joints, each turned or not, at places on named bodies: rotations and points, as (turn, shift) are."""
+    n = np.array([row[one_place(model, name)] for name, _ in ends], int)
+    R = rotations(np.array([pose.quaternion for _, pose in ends]).reshape(-1, 4))
+    p = np.array([pose.position for _, pose in ends]).reshape(-1, 3)
+    for k, (name, pose) in enumerate(ends) if model.flexibles else ():
+        p[k] = _at(model, name, pose)[2]
+    F = np.array([_joint_frame(*each) for each in joints]).reshape(-1, 3, 3)
+    return turn[n] @ R @ F, (turn[n] @ p[..., None])[..., 0] + shift[n]
 
 
 def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray) -> dict[str, np.ndarray]:
@@ -142,19 +156,20 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     last_child[parent[1:]] = np.arange(1, nb)  # the highest numbered child wins: it is met first going inward
     arrays["first"][last_child[last_child > 0]] = True
     Rt, pt = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))
+    some = [i for i, edge in enumerate(topology.edges, start=1) if edge.modes is None]
+    joints = [(edge.joint, edge.turned) for edge in topology.edges if edge.modes is None]
+    ends = [(j.child, j.child_at) if turned else (j.parent, j.at) for j, turned in joints]
+    Rt[some], pt[some] = _placed(model, row, turn, shift, ends, joints)
     for i, edge in enumerate(topology.edges, start=1):
-        joint = edge.joint
-        there = edge.modes.r[edge.modes.node(edge.node)] if edge.modes is not None else np.zeros(3)
-        if joint.kind == "node":
+        if edge.modes is None:
+            continue
+        there = edge.modes.r[edge.modes.node(edge.node)]
+        if edge.joint.kind == "node":
             pt[i] = there  # in its body's frame, at rest
             continue
-        body, R, p = _at(model, *((joint.child, joint.child_at) if edge.turned else (joint.parent, joint.at)))
-        if joint.kind == "modes":  # the node that carries it, less its place
-            body, R, p = _at(model, _node_name(edge))
-            p = p - there
+        body, R, p = _at(model, _node_name(edge))  # the node that carries it, less its place
         n = row[body]
-        Rt[i] = turn[n] @ R @ _joint_frame(joint, edge.turned)
-        pt[i] = turn[n] @ p + shift[n]
+        Rt[i], pt[i] = turn[n] @ R @ _joint_frame(edge.joint, edge.turned), turn[n] @ (p - there) + shift[n]
     arrays["base"] = pt[on_ground]
     pt[on_ground] = 0.0
     return arrays | {"Rt": Rt, "pt": pt}

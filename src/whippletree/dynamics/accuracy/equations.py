@@ -169,35 +169,45 @@ def _sizes(system: System, count: int) -> np.ndarray:
 def _found_sizes(system: System, count: int) -> np.ndarray:
     sizes, n, c, typed = np.zeros(count), COUNTS, system.constraints, _typed(system.model)
     places = _exact_places(system)
-    of_joints = [places[max(parent, 0)] for parent in system.arrays["parent"]]
+    of_joints = [(places[max(parent, 0)],) for parent in system.arrays["parent"]]
     for name, length in lengths(system.nb, system.nu, system.nc).items():
         if name in COMPUTED:
             rows = system.arrays[name].reshape(-1, COMPUTED[name])
-            exact = {"pt": of_joints, "com": places, "Rt": [AXES] * len(rows)}.get(name, [typed] * len(rows))
-            sizes[n : n + length] = _term_sizes(rows, exact).ravel()
+            if name == "pt":
+                known = _on_bodies(rows, of_joints)
+            elif name == "com":
+                known = _on_bodies(rows, [(own,) for own in places])
+            else:
+                known = np.isin(np.abs(rows), AXES if name == "Rt" else typed)
+            sizes[n : n + length] = _term_sizes(rows, known).ravel()
         n += length
     numbers = c.arrays["numbers"]  # they come last
     within, start = np.zeros_like(numbers), system.packed.size + c.packed.size - numbers.size
-    turned = [AXES] * len(numbers)
-    moved = [np.union1d(places[max(i, 0)], places[max(k, 0)]) for i, k in zip(c.body, c.to, strict=True)]
-    parts = (slice(0, 9), turned), (slice(9, 18), turned), (slice(18, 21), moved), (slice(21, FRAMES), moved)
-    for part, exact in parts:
-        within[:, part] = _term_sizes(numbers[:, part], exact)
+    ends = [(places[max(i, 0)], places[max(k, 0)]) for i, k in zip(c.body, c.to, strict=True)]
+    for part in (slice(0, 9), slice(9, 18)):
+        within[:, part] = _term_sizes(numbers[:, part], np.isin(np.abs(numbers[:, part]), AXES))
+    for part in (slice(18, 21), slice(21, FRAMES)):
+        within[:, part] = _term_sizes(numbers[:, part], _on_bodies(numbers[:, part], ends))
     sizes[start : start + within.size] = within.ravel()
     return sizes
 
 
-def _term_sizes(rows: np.ndarray, exact: list[np.ndarray]) -> np.ndarray:
-    """The length of a row for each of its numbers but those that are exact, whose sizes are given for each row.
+def _on_bodies(rows: np.ndarray, exact: list[tuple[set[float], ...]]) -> np.ndarray:
+    """Which numbers have a size that is exact on one of the bodies of their row."""
+    both = zip(np.abs(rows).tolist(), exact, strict=True)
+    return np.array([[any(x in own for own in on) for x in row] for row, on in both], bool).reshape(rows.shape)
+
+
+def _term_sizes(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The length of a row for each of its numbers but those that are known to be exact.
 
     A number that is less than a rounding of it is at most rounding altogether.
     """
     size = np.linalg.norm(rows, axis=1, keepdims=True) / (np.sqrt(3.0) if rows.shape[1] == 9 else 1.0)
-    known = np.array([np.isin(np.abs(row), own) for row, own in zip(rows, exact, strict=True)]).reshape(rows.shape)
     return np.where(known, 0.0, np.minimum(size, np.abs(rows) / ROUNDING))
 
 
-def _exact_places(system: System) -> list[np.ndarray]:
+def _exact_places(system: System) -> list[set[float]]:
     """Of each body the sizes of those coordinates of its points that no rounding has touched.
 
     A point of the model, less the origin of the joint that carries the body: where that difference is exact.
@@ -214,14 +224,16 @@ def _exact_places(system: System) -> list[np.ndarray]:
     for body in range(system.nb):
         names, edge = members.get(body, []), system.topology.edges[body - 1] if body else None
         pose = None if edge is None or edge.flexible else (edge.joint.at if edge.turned else edge.joint.child_at)
-        origin = np.zeros(3) if pose is None else np.array(pose.position)
-        if len(names) != 1 or (pose is not None and np.count_nonzero(pose.quaternion) != 1):
-            found.append(np.zeros(1))
+        origin = (0.0, 0.0, 0.0) if pose is None else pose.position
+        if len(names) != 1 or (pose is not None and sum(map(bool, pose.quaternion)) != 1):
+            found.append({0.0})
             continue
-        points = np.array([*on.get(names[0], []), *others], float).reshape(-1, 3)
-        differences = points - origin
-        swallowed = (differences + origin != points) | (points - differences != origin)
-        found.append(np.setdiff1d([0.0, *np.abs(differences[~swallowed])], np.abs(differences[swallowed])))
+        exact, swallowed = {0.0}, set()
+        for point in (*on.get(names[0], ()), *others):
+            for x, o in zip(map(float, point), origin, strict=True):
+                d = x - o
+                (exact if d + o == x and x - d == o else swallowed).add(abs(d))
+        found.append(exact - swallowed)
     return found
 
 
@@ -236,18 +248,17 @@ def _vectors(x: Any) -> list[Any]:
 
 def _typed(model: Model) -> np.ndarray:
     """The sizes of all numbers of a model as they were typed."""
-    found = {0.0, 1.0}
-
-    def gather(x: Any) -> None:
+    found, names = {0.0, 1.0}, dict[type, list[str]]()
+    sections = (model.bodies, model.joints, model.constraints, model.frames)
+    waiting: list[Any] = [part for section in sections for part in section.values()]
+    while waiting:
+        x = waiting.pop()
         if isinstance(x, float | int):
             found.add(abs(float(x)))
         elif isinstance(x, tuple | list | np.ndarray):
-            for part in x:
-                gather(part)
+            waiting.extend(x)
         elif is_dataclass(x):
-            for part in fields(x):
-                gather(getattr(x, part.name))
-
-    for part in (model.bodies, model.joints, model.constraints, model.frames):
-        gather(list(part.values()))
+            if type(x) not in names:
+                names[type(x)] = [part.name for part in fields(x)]
+            waiting += [getattr(x, name) for name in names[type(x)]]
     return np.array(sorted(found))

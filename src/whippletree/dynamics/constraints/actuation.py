@@ -42,7 +42,7 @@ def joint_forces(
     actuated: Iterable[str] | None,
 ) -> np.ndarray:
     """tau of states (n) or (B, n) from what a motion of the spanning tree needs."""
-    rows = require_consistent(system, q, u, t)
+    rows = require_consistent(system, q, u, t, matrix=True)
     require_acceleration(system, rows, udot)
     drive = np.arange(system.nu) if actuated is None else actuated_rows(system, actuated)
     if needed.ndim == 1:

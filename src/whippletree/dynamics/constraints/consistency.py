@@ -14,10 +14,17 @@ START = 1e-6  # how far off a state may be: against the size of the mechanism, o
 
 
 def require_consistent(
-    system: System, q: np.ndarray, u: np.ndarray, t: float | np.ndarray = 0.0, who: str = "the state"
+    system: System,
+    q: np.ndarray,
+    u: np.ndarray,
+    t: float | np.ndarray = 0.0,
+    who: str = "the state",
+    *,
+    matrix: bool = False,
 ) -> ConstraintRows:
-    """The rows of states (n) or (B, n); refuses the first that is open, or opens, by more than START."""
-    rows = rows_of(system, q, u, t)
+    """The rows of states (n) or (B, n), with C if ``matrix``; refuses the first that is open, or opens, by more than
+    START."""
+    rows = rows_of(system, q, u, t, matrix=matrix)
     require_closed(system, rows, who)
     allowed = START * speed_scale(u, rows.given)
     state = _first_off(rows.rate, allowed)

@@ -106,14 +106,16 @@ class LoopGeometry(NamedTuple):
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
     open_by: float  # closure error of the pose, in radians or against the size of the mechanism
     mass: np.ndarray  # (nu)    of each freedom, where there are modes to be compared with joints; else 1
+    outward: np.ndarray  # (nb, 6, 6)  a motion about that point, seen from each body's origin
+    inward: np.ndarray  # (nb, 6, 6)   one about the origin of what carries the body, seen from its own
 
     def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
         """(n, 6) Freedoms of body i's component about its origin."""
-        return self.S[freedoms] @ shift(self.o[i]).T
+        return self.S[freedoms] @ self.outward[i].T
 
     def carried(self, rows: np.ndarray, i: int, to: int) -> np.ndarray:
         """Rows on a motion about the origin of body i, as rows on the same motion about that of body ``to``."""
-        return rows @ shift(self.o[i] - self.o[to])
+        return rows @ shifts(self.o[i] - self.o[to])
 
 
 def columns_of(system: System) -> list[range]:
@@ -128,11 +130,12 @@ def columns_of(system: System) -> list[range]:
     return found
 
 
-def shift(by: np.ndarray) -> np.ndarray:
-    """(6, 6) A motion about a point, seen from another one that lies ``by`` away: v + w x by."""
-    x, y, z = by.tolist()
-    X = np.eye(6)
-    X[3:, :3] = (0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)
+def shifts(by: np.ndarray) -> np.ndarray:
+    """(..., 6, 6) A motion about a point, seen from another one that lies ``by`` (..., 3) away: v + w x by."""
+    X = np.zeros((*by.shape[:-1], 6, 6))
+    X[..., range(6), range(6)] = 1.0
+    X[..., (4, 5, 3), (2, 0, 1)] = by
+    X[..., (5, 3, 4), (1, 2, 0)] = -by
     return X
 
 
@@ -152,7 +155,7 @@ class Spans:
             i = self.parent[i]
         span = self.found.get((base, i), np.zeros((6, 0)))
         for body in reversed(todo):
-            span = shift(self.pose.o[body] - self.pose.o[self.parent[body]]) @ span
+            span = self.pose.inward[body] @ span
             own = [j for j in self.columns[body] if j not in self.driven]
             span = self.joined(span, self.pose.seen(own, body))
             self.found[base, body] = span
@@ -218,7 +221,8 @@ def loop_geometry(
             S = np.vstack([S, modal[at : at + 6 * edge.modes.count].reshape(-1, 6)])
     ends = np.stack([rows.body, rows.to], axis=1)[rows.arrays["element"]]
     own = np.concatenate([w[..., :3] - np.cross(o[ends], w[..., 3:]), w[..., 3:]], axis=-1)
-    return LoopGeometry(o, S, w, own, open_by, _mass(system, q))
+    outward, inward = shifts(o), shifts(o - o[system.arrays["parent"]])
+    return LoopGeometry(o, S, w, own, open_by, _mass(system, q), outward, inward)
 
 
 def _mass(system: System, q: np.ndarray) -> np.ndarray:

@@ -223,12 +223,12 @@ def lend(system: System, memory: np.ndarray) -> np.ndarray:
     """The memory of a System, in which the passes find lent armature and the equations of motion do not."""
     lent = lent_armature(system)
     if lent:
-        resist = _view(system, memory, "resist")
+        resist = array_in(system, memory, "resist")
         resist[list(lent)] += list(lent.values())
     return memory
 
 
-def _view(system: System, memory: np.ndarray, name: str) -> np.ndarray:
+def array_in(system: System, memory: np.ndarray, name: str) -> np.ndarray:
     """An array of the System that is packed at the start of a memory."""
     counts = lengths(system.nb, system.nu, system.nc)
     at = COUNTS + sum(counts[before] for before in list(counts)[: list(counts).index(name)])
@@ -240,7 +240,7 @@ def _without_inertia(system: System, rows: LiveRows) -> dict[int, float]:
     found: dict[int, float] = {}
     prepare(pivots, 1, 1)
     memory, D = pivot_workspace(system), np.zeros(system.nu)
-    armature = _view(system, memory, "armature")
+    armature = array_in(system, memory, "armature")
     for q in (system.q0.copy(), some_pose(system)):
         M = _diagonal(system, q)
         for _ in range(system.nu):

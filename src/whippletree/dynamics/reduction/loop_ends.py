@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...layout.constraints import COUPLE, FIRST, SECOND
+from ...system.ancestors import Ancestors
 from ...system.system import System
 from ..constraints.live_rows import LiveRows
 
@@ -32,9 +33,9 @@ class Coupling(NamedTuple):
 
 
 class Ends:
-    def __init__(self, system: System, rows: LiveRows) -> None:
+    def __init__(self, system: System, rows: LiveRows, driven: frozenset[int]) -> None:
         self.row, self.elements = rows.row.tolist(), len(rows.body)
-        self.parent = system.arrays["parent"].tolist()
+        self.meet = Ancestors(system.arrays["parent"].tolist()).meet
         self.of_body: dict[int, list[End]] = {}
         self.couplings: dict[int, list[Coupling]] = {}  # by the body where both freedoms are in the front
         self.waiting: dict[int, int] = {}  # freedoms and slacks: how many elements have still to meet
@@ -45,7 +46,7 @@ class Ends:
             if kinds[e] == COUPLE:
                 factors = tuple(numbers[e, [FIRST, SECOND]].tolist())
                 own = zip(rows.arrays["freedom"][e].tolist(), factors, strict=True)
-                freedoms = tuple(j if f != 0.0 and j not in system.forces.motions else -1 for j, f in own)
+                freedoms = tuple(j if f != 0.0 and j not in driven else -1 for j, f in own)
                 base = self.meet(a, b)
                 self.couplings.setdefault(base, []).append(Coupling(e, freedoms, factors, (a, b)))
                 self._wait(base, [j for j in freedoms if j >= 0])
@@ -67,12 +68,6 @@ class Ends:
         self._meeting.setdefault(meet, []).extend(variables)
         for j in variables:
             self.waiting[j] = self.waiting.get(j, 0) + 1
-
-    def meet(self, a: int, b: int) -> int:
-        """The outermost body that carries both."""
-        while a != b:
-            a, b = (self.parent[a], b) if a > b else (a, self.parent[b])
-        return a
 
     def meets(self, i: int) -> bool:
         """Whether something waits for the front of a body."""

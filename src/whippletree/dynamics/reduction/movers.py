@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,7 +42,7 @@ class Front:
 
 
 def size_of(x: np.ndarray) -> float:
-    return float(np.sqrt((x * x).sum()))
+    return math.sqrt(np.vdot(x, x))
 
 
 def sizes_of(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
@@ -53,14 +54,13 @@ def sizes_of(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
 class Movers:
     """Freedoms at a pose, as they move rows. A body's motion is about its own origin."""
 
-    def __init__(self, system: System, pose: LoopGeometry, ends: Ends) -> None:
+    def __init__(self, system: System, pose: LoopGeometry, ends: Ends, driven: frozenset[int]) -> None:
         self.pose, self.ends, self.nu = pose, ends, system.nu
         self.parent, self.dof = system.arrays["parent"].tolist(), system.arrays["dof"].tolist()
         self.kinds, self.columns = [GROUND, *(e.joint.kind for e in system.topology.edges)], columns_of(system)
         self.light = 1.0 / np.sqrt(pose.mass)
         self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
-        self.driven = frozenset(system.forces.motions)
-        self.effects = Effects(system, pose, self.driven)
+        self.driven, self.effects = driven, Effects(system, pose, driven)
         self.nothing, self.rank = NOTHING + PER_GAP * pose.open_by, RANK + PER_GAP * pose.open_by
 
     def later_effect(self, group: Group, i: int, later: list[int]) -> float:
@@ -74,17 +74,23 @@ class Movers:
         effect = size_of(group.own @ self.pose.seen(own, i).T) if own else 0.0
         rows, at, outer = group.own, i, int(self.parent[i])
         for b in sorted((b for what, b in group.rest if what == "body"), reverse=True):  # they move too, from there on
-            rows, at = self.pose.carried(rows, at, outer), outer
+            rows, at = self.carried(rows, at, outer), outer
             effect = max(effect, size_of(rows @ self.effects.of(b, outer)))
-            rows, at = self.pose.carried(rows, at, b) + group.rest["body", b], b
+            rows, at = self.carried(rows, at, b) + group.rest["body", b], b
             outer = min(outer, b)
-        rows = self.pose.carried(rows, at, outer)
+        rows = self.carried(rows, at, outer)
         return max(effect, size_of(rows @ self.effects.of(group.base, outer)))
+
+    def carried(self, rows: np.ndarray, i: int, to: int) -> np.ndarray:
+        """Rows at body i as rows at one farther inboard, mostly its parent."""
+        return (
+            rows if i == to else rows @ self.pose.inward[i] if to == self.parent[i] else self.pose.carried(rows, i, to)
+        )
 
     def left_for_later(self, group: Group, i: int, effect: float) -> float:
         """The share of what later degrees of freedom could do to the rows that is left to them, at most 1."""
         outer = int(self.parent[i])
-        first = size_of(self.pose.carried(group.first, i, outer) @ self.effects.of(group.base, outer))
+        first = size_of(group.first @ self.pose.inward[i] @ self.effects.of(group.base, outer))
         return min(effect / first, 1.0) if first > 0.0 else 1.0
 
     def best_kept(self, group: Group, front: Front) -> float:

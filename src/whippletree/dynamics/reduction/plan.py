@@ -22,7 +22,7 @@ Here, unlike in the sweep, what is said of a body's motion is about its own orig
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -59,11 +59,11 @@ def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
 
 
 class Planner:
-    def __init__(self, system: System, pose: LoopGeometry) -> None:
+    def __init__(self, system: System, pose: LoopGeometry, driven: frozenset[int]) -> None:
         self.pose, self.nb, self.nu = pose, system.nb, system.nu
-        self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system))
+        self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system), driven)
         self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
-        self.movers = x = Movers(system, pose, self.ends)
+        self.movers = x = Movers(system, pose, self.ends, driven)
         self.parent, self.dof, self.kinds, self.columns, self.driven = x.parent, x.dof, x.kinds, x.columns, x.driven
         self.places = system.flexible.column if system.flexible else []  # of modes; none in a rigid system
         self.fronts = [Front() for _ in range(system.nb)]
@@ -165,7 +165,7 @@ class Planner:
             self.dependents.setdefault(self.owner[rows.start], [])
 
     def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
-        S, touched = self.pose.seen([j], i)[0], j in self.coupled
+        S, touched = self.pose.outward[i] @ self.pose.S[j], j in self.coupled
         chosen, most = None, 0.0
         for group in front.groups:
             moved = size_of(group.own @ S)
@@ -177,7 +177,7 @@ class Planner:
             if self.places and moved * self.movers.light[j] < WELL * self.movers.most(i, group, front):
                 continue  # modes move the rows much better
             share = moved / sizes_of(group.own, self.movers.near(i, j, group.base)).max()
-            if share > most and self.depends_well(i, front, j, later, group, moved, share):
+            if share > most and self.depends_well(i, front, S, later, group, moved, share):
                 chosen, most = group, share
         if not touched:
             self.program.append((FREE, i, j))
@@ -198,11 +198,11 @@ class Planner:
         self.settle(i, front, later)
 
     def depends_well(
-        self, i: int, front: Front, j: int, later: list[int], group: Group, moved: float, share: float
+        self, i: int, front: Front, S: np.ndarray, later: list[int], group: Group, moved: float, share: float
     ) -> bool:
         """Whether rows may give a degree of freedom here: nothing near moves them better, what is left of its effect on
         them is no rounding of what it was, or no less than what is left to those still to come and to those kept."""
-        could = size_of(group.first @ self.pose.seen([j], i)[0])
+        could = size_of(group.first @ S)
         effect = self.movers.later_effect(group, i, later)
         if share < WELL:
             return effect <= self.movers.nothing * group.scale and moved >= FAIR * self.movers.best_kept(group, front)
@@ -302,16 +302,16 @@ class Planner:
                 above.variables[name] = None
         for group in front.groups:
             keys = group.rest.pop(("body", p), None)
-            own, first = self.pose.carried(group.own, i, p), self.pose.carried(group.first, i, p)
+            own, first = group.own @ self.pose.inward[i], group.first @ self.pose.inward[i]
             own = own if p else 0.0 * own  # ground stands still
             above.groups.append(replace(group, own=own if keys is None else own + keys, first=first))
             self.program.append((MOVE, i, p, group.element))
         self.program.append((MERGE, i, p))
 
 
-def make_plan(system: System, pose: LoopGeometry) -> Plan:
-    """For the live rows at one pose."""
-    planner = Planner(system, pose)
+def make_plan(system: System, pose: LoopGeometry, held: Iterable[int] = ()) -> Plan:
+    """For the live rows at one pose; degrees of freedom that are ``held`` stand still, as prescribed motions do."""
+    planner = Planner(system, pose, frozenset(system.forces.motions).union(held))
     planner.plan()
     layout = Layout(planner.program, planner.fronts, planner.ends.count)
     return layout.plan(planner.dependents, planner.kept, planner.ends.rows)
