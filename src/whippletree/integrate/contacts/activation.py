@@ -176,7 +176,9 @@ def _collide(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> bool:
     placed = {name: b.whole.model.constraints[name] for name in names}
     while True:
         new = _with_all(b, placed, {})
-        rows, guided, order, contacts = rows_of(new, q, u, t), [], [], []
+        rows, contacts = rows_of(new, q, u, t), []
+        order: list[int] = []
+        guided: list[int] = []
         signs = np.ones(new.constraints.count)
         for name in names:
             x, own = b.temporaries[name], range(*b.rows_in(new, name).indices(new.constraints.count))
