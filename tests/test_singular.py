@@ -78,6 +78,22 @@ def test_divided_trees_and_fixed_steps_pass_too():
         assert got.angle < ANGLE
 
 
+@pytest.mark.parametrize(
+    ("name", "x", "speed", "step"),
+    [
+        ("change point", 0.7824133144800772, -1.0166545970007634, 3.553944490743789e-4),
+        ("antiparallelogram", 0.006349964061065799, 0.9284674928551635, 2.8427130818521655e-4),
+    ],
+)
+def test_fixed_steps_look_ahead_from_where_singular_values_are_largest(name, x, speed, step):
+    """Where they do not change, they were taken to stay: steps went over the pose and 25 and 48 rad off in 10 s."""
+    branch, usual = branches()[name]
+    got = compared(branch, x, speed * usual, 10.0, algorithm="multipliers", integrator="rk4", step=step)
+    assert got.stopped is None
+    assert got.angle < 1e-6
+    assert got.energy < 1e-8
+
+
 def test_a_run_may_begin_in_the_very_pose():
     """Speeds say which branch it is on."""
     branch, speed = branches()["parallelogram"]

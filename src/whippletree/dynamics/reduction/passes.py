@@ -287,9 +287,10 @@ class Planned:
 def plan_at(system: System, q: np.ndarray, signals: np.ndarray) -> Plan:
     """A plan for a pose; the last one is known."""
     pose, found = np.concatenate([q, signals]), system.workspaces.found
-    last = found.get("plan")
+    key = "plan", *system.forces.motions
+    last = found.get(key)
     if last is None or not np.array_equal(last[0], pose):
-        last = found["plan"] = pose, make_plan(system, loop_geometry(system, live_rows(system), q, signals))
+        last = found[key] = pose, make_plan(system, loop_geometry(system, live_rows(system), q, signals))
     return last[1]
 
 

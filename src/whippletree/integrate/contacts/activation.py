@@ -1,8 +1,8 @@
 """The moment at which a temporary constraint is made: what is open closes, speeds jump, and who cannot follow yields.
 
 Constraints made at one moment share one impulse. What holds besides takes its share of it. A contact that would have to
-pull lets go of it, one that would take more than friction holds slips, a clutch slips at once. Contacts reached at one
-moment do not push each other off.
+pull lets go of it, one that would take more than friction holds slips, a clutch slips at once. Contacts and ropes that
+are struck at one moment and move each other share a complementarity problem, collision.py; for others see impact.py.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from ...dynamics.constraints.consistency import pulled_motions
 from ...dynamics.constraints.jacobian import rows_of
@@ -25,6 +26,7 @@ from ...result.records import Change
 from ...system.system import System
 from ..project import project
 from ..run.contradiction import TAKES_PART, opposed_by
+from .collision import Struck, collision
 from .friction import STILL
 from .impact import impact
 from .impulse import Impulse, contradicts, impulse
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 REST = 1e-4  # m/s: impacts that would leave less do not bounce
 CLOSED = 1e-9  # m or rad: what may be left open by what has been made
+MOVES = 1e-9  # of what an impulse does: less is rounding
 PULLS = 1e-9  # N or N s, against the largest of its kind: rounding of a force that is none
 
 
@@ -133,6 +136,93 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
     change = Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides)
     b.note(change, q_before, u_before)
+
+
+def strike(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
+    """Of contacts and ropes reached at one moment: some that are struck and move each other, or else the first.
+
+    If their common impulse is not found, the fastest of them is struck alone.
+    """
+    q, u = b.split(y)
+    struck = [name for name in names if float(b.approach(name, t, q, u)[1]) < -STILL]
+    group = _coupled(b, struck, t, q, u) if len(struck) > 1 else []
+    if not group:
+        make(b, names[0], t, y)
+    elif not _collide(b, group, t, y):
+        make(b, min(group, key=lambda name: float(b.approach(name, t, q, u)[1])), t, y)
+
+
+def _coupled(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
+    """The first of these with all that its impulse reaches, if there are any and all can be moved."""
+    C = np.array([rows_of(b.everything, q, u, t).C[b.rows_in(b.everything, name).start] for name in names])
+    still = rows_of(b.system, q, u, t, matrix=False).rate
+    G = C @ np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
+    own = np.sqrt(np.maximum(G.diagonal(), 0.0))
+    if not (own > MOVES * np.linalg.norm(C, axis=1)).all():
+        return []
+    labels = connected_components(np.abs(G) > MOVES * np.outer(own, own), directed=False)[1]
+    groups = [[name for name, n in zip(names, labels, strict=True) if n == label] for label in dict.fromkeys(labels)]
+    return next((group for group in groups if len(group) > 1), [])
+
+
+def _collide(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> bool:
+    """One impact of several contacts and ropes; those that do not part afterwards are made. Returns if it is solved."""
+    q, u = b.split(y)
+    q_before, u_before = q.copy(), u.copy()
+    b.forget()
+    rates = {name: float(b.approach(name, t, q, u)[1]) for name in names}
+    back = {name: -b.temporaries[name].restitution * rate for name, rate in rates.items()}
+    bounces = {name: speed > REST and b.hops(name, t, q, u, speed) for name, speed in back.items()}
+    placed = {name: b.whole.model.constraints[name] for name in names}
+    while True:
+        new = _with_all(b, placed, {})
+        rows, contacts = rows_of(new, q, u, t), []
+        order: list[int] = []
+        guided: list[int] = []
+        signs = np.ones(new.constraints.count)
+        for name in names:
+            x, own = b.temporaries[name], range(*b.rows_in(new, name).indices(new.constraints.count))
+            signs[own[0]] = b.sign(name)
+            along = [
+                r for r in own if new.constraints.what[r] == "displacement along y"
+            ]  # of a line: it holds both ways
+            mu = x.friction if x.friction is not None else 0.0 if bounces[name] else np.inf
+            mine = [r for r in own if r not in along and (r == own[0] or mu > 0.0)]
+            contacts.append(
+                Struck(slice(len(order), len(order) + len(mine)), mu, x.restitution if bounces[name] else 0.0)
+            )
+            order, guided = order + mine, guided + along
+        some = order + guided
+        C, v, k = signs[some, None] * rows.C[some], (signs * rows.rate)[some], len(order)
+        still = rows_of(b.system, q, u, t, matrix=False).rate
+        G = C @ np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
+        held = np.linalg.lstsq(G[k:, k:], np.column_stack([v[k:], G[k:, :k]]), rcond=None)[0]
+        p = collision(G[:k, :k] - G[:k, k:] @ held[:, 1:], v[:k] - G[:k, k:] @ held[:, 0], contacts)
+        if p is None:
+            return False
+        p = np.concatenate([p, -held[:, 0] - held[:, 1:] @ p])
+        found = impulse(b.system, q, u, t, 0.0, p @ C)
+        jump = Jump(found.u, b.system, found.lam, found.rows.wrenches, np.zeros(6), {})
+        if not _yields(b, names, t, q, u, jump):
+            break
+    lam = np.zeros(new.constraints.count)
+    lam[some] = signs[some] * p
+    wrenches = wrenches_of(new, q, u, rows.wrenches, lam)
+    besides = wrenches_of(b.system, q, u, found.rows.wrenches, found.lam)
+    part = dict(zip(names, ((v + C @ (found.u - u))[c.rows.start] for c in contacts), strict=True))
+    hit = [name for name, c in zip(names, contacts, strict=True) if p[c.rows.start] > 0.0]
+    stay = [name for name in hit if abs(part[name]) <= STILL and not bounces[name]]
+    then = rows_of(new, q, found.u, t, matrix=False).rate
+    shares = [-0.5 * float(lam[own] @ (rows.rate[own] + then[own])) for own in (b.rows_in(new, n) for n in hit)]
+    lost = b.take(y, q_before.copy(), found.u)
+    shares[0] += lost - sum(shares)  # of what held
+    toward = {name: _slides(b, name, t, q, u) if name in stay else None for name in hit}
+    b.move_as(_with_all(b, {name: placed[name] for name in stay}, toward))
+    for n, name in enumerate(hit):
+        what = "made" if name in stay else "bounced"
+        loads = {other: load for other, load in besides.items() if load.any()} if n == 0 else {}
+        b.note(Change(name, what, t, wrenches[name], shares[n], None, toward[name], "", loads), q_before, u_before)
+    return True
 
 
 def refuse(b: Bonds, name: str, t: float, why: str) -> None:

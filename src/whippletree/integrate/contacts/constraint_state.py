@@ -26,7 +26,7 @@ from ...result.records import Change
 from ...system.system import System
 from ..run.events import Condition
 from ..run.watch import MOST_AT_ONCE, SET
-from .activation import CLOSED, PULLS, REST, make, make_together, refuse
+from .activation import CLOSED, PULLS, REST, make_together, refuse, strike
 from .friction import STILL, Friction
 
 HOP = 1e-12  # m: lower ones are not told from rounding
@@ -277,7 +277,7 @@ class Bonds:
         """All that is done at one moment, then what follows from it; y changes in place.
 
         Constraints are released first, then friction changes, then constraints are made that hold both ways, all by one
-        impulse, then contacts and ropes that are reached, one after the other in the order of the model.
+        impulse, then contacts and ropes that are reached, those that move each other together.
         """
         self.now = y
         self.forget()
@@ -367,10 +367,10 @@ class Bonds:
     def _next(self, t: float, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
         sided = [name for name, x in self.temporaries.items() if x.one_sided]
-        for name in sided:
-            if name not in {*self.system.held, *self.refused} and self._reached(name, t, q, u):
-                make(self, name, t, y)
-                return True
+        open_ = [name for name in sided if name not in {*self.system.held, *self.refused}]
+        if reached := [name for name in open_ if self._reached(name, t, q, u)]:
+            strike(self, reached, t, y)
+            return True
         made = [name for name in sided if name in self.system.held]
         self.friction.require_free(t, q, u)
         if made:

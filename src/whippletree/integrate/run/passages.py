@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...dynamics.constraints.jacobian import rows_of
@@ -28,6 +30,7 @@ FALLS = 0.5  # of errors from one look to the next: more, and it is rounding
 AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named to one that it is compared with
 LOST = 1e-2  # of what holds there
 START = 1e-3  # of what holds a little later: a run begins in a pose where rank is lost
+CURVED = 4.0 * AWAY**2  # of rows of unit size, over a little move squared: how much faster singular values come to fall
 STANDS = 1e-9  # rad/s, or sizes of the mechanism per second: what is slower goes nowhere
 HINT = "loosen rtol and atol, take integrator='dopri5', or begin behind that pose"
 
@@ -106,14 +109,17 @@ class Passages:
         return here < NEAR * abs(there - here) + RANK
 
     def clear(self, t: float, y: np.ndarray) -> float:
-        """For how long (s), at these speeds, no rank is lost: the least singular value falls as fast as any changes."""
+        """For how long (s), at these speeds, no rank is lost.
+
+        The least singular value falls as fast as any changes here, and ever faster, by CURVED: it may be largest here.
+        """
         system, nq, turn = self.task.system, self.task.system.nq, self.natural(y, np.inf)
         if turn == 0.0:
             return np.inf
         weak = Weakness(system, t, advance(system, y[:nq], y[nq:-1], -turn))
         here = weak.sizes_at(t, y[:nq])[: weak.rank]
         change = float(np.abs(here - weak.sizes[: weak.rank]).max(initial=0.0))
-        return float(here[-1]) * turn / change if change > 0.0 else np.inf
+        return 2.0 * float(here[-1]) * turn / (change + math.sqrt(change**2 + 2.0 * CURVED * float(here[-1])))
 
     def lost(self, t: float, y: np.ndarray) -> str | None:
         """Which loops lose rank in this pose, in words."""
