@@ -11,7 +11,7 @@ from flint import arb, arb_mat
 ZERO, ONE = arb(0), arb(1)
 SIZES = {
     "fixed": 0, "revolute": 1, "prismatic": 1, "screw": 1, "cylindrical": 2, "universal": 2, "planar": 3,
-    "spherical": 3, "free": 6,
+    "homokinetic": 2, "spherical": 3, "free": 6,
 }  # fmt: skip
 
 
@@ -194,8 +194,18 @@ def joint_path(joint, q, u):
         R, p = parts(X)
         e = [[arb(int(i == k)) for i in range(6)] for k in range(len(u))]
         return Path(X, X * K, X * K * K), [moved(R, p, x[:3], x[3:]) for x in e]
+    if joint.kind == "homokinetic":  # half of the first angle, the second, the other half
+        (e1, e2), o = in_plane(joint.axis), [ZERO] * 3
+        first, second, rest = [(e1, o), (e2, o), (e1, o)], *([x[0] / 2, x[1], x[0] / 2] for x in (vector(q), vector(u)))
+        total, (a, b, c) = product(first, second, rest)
+        return total, [[(x + y) / 2 for x, y in zip(a, c, strict=True)], b]
+    return product(factors(joint), vector(q), vector(u))
+
+
+def product(twists, q, u):
+    """Of exponentials, each in the frame of those before it; and their twists in the first frame."""
     total, screws = None, []
-    for (w, v), qi, ui in zip(factors(joint), vector(q), vector(u), strict=True):
+    for (w, v), qi, ui in zip(twists, q, u, strict=True):
         screws.append(w + v if total is None else moved(*parts(total.T[0]), w, v))
         T, K = exponential(w, v, qi), ui * twist_matrix(w, v)
         step = Path(T, K * T, K * K * T)
@@ -270,6 +280,9 @@ def closing_rows(joint, m, swapped=False):
             return [tilt(m, g, f)] + [along(m, x) for x in e]
         case "planar":
             return [tilt(m, a, x) for x in n] + [along(m, a)]
+        case "homokinetic":  # no part of the quaternion along the shaft
+            e1, e2 = in_plane(joint.axis)
+            return [less(tilt(m, e1, e2), tilt(m, e2, e1), ONE)] + [along(m, x) for x in e]
         case "spherical":
             return [along(m, x) for x in e]
     return []

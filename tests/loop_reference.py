@@ -247,6 +247,10 @@ def joint_pose(joint, q):
             return turn(a, q[0]), q[1].times(a)
         case "universal":
             return turn(a, q[0]) @ turn(second_axis(joint), q[1]), nowhere
+        case "homokinetic":
+            e1, e2 = in_plane(a)
+            half = turn(e1, Series(q[0].x / 2, q[0].d / 2, q[0].dd / 2))
+            return half @ turn(e2, q[1]) @ half, nowhere
         case "planar":
             e1, e2 = in_plane(a)
             return turn(a, q[2]), q[0].times(e1) + q[1].times(e2)
@@ -283,6 +287,9 @@ def joint_rows(joint, E, p):
             return [(E @ second_axis(joint)).dot(a), *place]
         case "planar":
             return [*tilt, p.dot(a)]
+        case "homokinetic":
+            e1, e2 = in_plane(a)
+            return [(E @ e1).dot(e2) - (E @ e2).dot(e1), *place]
         case "spherical":
             return place
     return []

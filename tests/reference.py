@@ -22,6 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import curves
+
 SIZES = {  # joint kind: lengths of q and u
     "fixed": (0, 0),
     "revolute": (1, 1),
@@ -30,6 +32,8 @@ SIZES = {  # joint kind: lengths of q and u
     "cylindrical": (2, 2),
     "universal": (2, 2),
     "planar": (3, 3),
+    "homokinetic": (2, 2),
+    "curve": (1, 1),
     "spherical": (4, 3),
     "free": (7, 6),
 }
@@ -119,6 +123,21 @@ def relative(joint, q, u):
             e1, e2 = plane(a)
             E, p = turn(a, q[2]), e1 * q[0] + e2 * q[1]
             V[:, 0], V[:, 1], W[:, 2] = e1, e2, a
+        case "homokinetic":  # the unit quaternion (w, p), p across the shaft: omega = 2 (w p' - w' p + p x p')
+            (c0, s0), (c1, s1) = ((np.cos(x / 2), np.sin(x / 2)) for x in q)
+            e1, e2 = plane(a)
+            w, p4 = c0 * c1, s0 * c1 * e1 + s1 * e2
+            dw, dp = (-s0 * c1 / 2, -c0 * s1 / 2), (c0 * c1 * e1 / 2, -s0 * s1 * e1 / 2 + c1 * e2 / 2)
+            E = matrix([w, *p4])
+            for k in range(2):
+                W[:, k] = 2 * (w * dp[k] - dw[k] * p4 + cross(p4, dp[k]))
+            mixed = u[0] * u[1] / 2
+            ddw = -w * (u[0] ** 2 + u[1] ** 2) / 4 + s0 * s1 * mixed
+            ddp = -(s0 * c1 * e1) * (u[0] ** 2 + u[1] ** 2) / 4 - c0 * s1 * e1 * mixed - s1 * e2 * u[1] ** 2 / 4
+            Wt = 2 * (w * ddp - ddw * p4 + cross(p4, ddp))
+        case "curve":
+            E, p, W[:, 0], V[:, 0], Wt, Vt = curves.along(joint.own, q[0])
+            Wt, Vt = Wt * u[0] ** 2, Vt * u[0] ** 2
         case "spherical":
             E = matrix(q)
             W[:] = E  # and d(E u)/dt = E (u x u) = 0

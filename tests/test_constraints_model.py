@@ -133,7 +133,7 @@ def test_explain_says_what_else_holds():
 
 KINDS = "known: distance, point_on_line, point_on_plane, gear, rack, relative, latch, roll, knife_edge, speed"
 TWO = "hint: body and to are two bodies"
-PLAIN = "expected: a revolute, prismatic, screw, cylindrical, universal or planar joint"
+PLAIN = "expected: a revolute, prismatic, screw, cylindrical, universal, planar, homokinetic or curve joint"
 HOLD = "hint: a constraint of kind 'relative' without 'of' holds a joint where it is"
 MESSAGES = [
     (

@@ -409,14 +409,14 @@ MESSAGES = [
     (
         lambda: whole(("motor", {"joint": "ball", "position": 0, "kp": 1})),
         "force 'f0': position is not for a spherical joint, whose coordinates are not angles",
-        "expected: a revolute, prismatic, screw, cylindrical, universal or planar joint",
+        "expected: a revolute, prismatic, screw, cylindrical, universal, planar, homokinetic or curve joint",
         "got: joint 'ball' (spherical)",
         "hint: a bushing pulls to a pose; velocity and kd hold a speed",
     ),
     (
         lambda: whole(("motion", {"joint": "ball"})),
         "force 'f0': position is not for a spherical joint, whose coordinates are not angles",
-        "expected: a revolute, prismatic, screw, cylindrical, universal or planar joint",
+        "expected: a revolute, prismatic, screw, cylindrical, universal, planar, homokinetic or curve joint",
         "got: joint 'ball' (spherical)",
         "hint: use joints of one freedom each",
     ),

@@ -86,7 +86,8 @@ MESSAGES = [
     (
         lambda: joint("hinge"),
         "joint 'j': kind 'hinge' is not known",
-        "hint: known: fixed, revolute, prismatic, screw, cylindrical, universal, planar, spherical, free",
+        "hint: known: fixed, revolute, prismatic, screw, cylindrical, universal, planar, homokinetic, curve, "
+        "spherical, free",
     ),
     # numbers
     (lambda: body(mass="1"), "body 'a': mass is not a number", "expected: a finite number", "got: '1'"),
@@ -280,7 +281,7 @@ MESSAGES = [
     (
         lambda: whole(TREE[0], ("spherical", "a", "b"), then=lambda m: m.couple("j0", "j1")),
         "coupling of 'j0': joint 'j1' has not one freedom",
-        "expected: a revolute, prismatic or screw joint",
+        "expected: a revolute, prismatic, screw or curve joint",
         "got: spherical",
     ),
     (

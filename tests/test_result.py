@@ -10,12 +10,14 @@ import pytest
 import xarray as xr
 
 import whippletree as wt
+from whippletree import joints
 from whippletree.errors import ModelError
 from whippletree.result import Result, load_result, report, result
-from whippletree.result.columns import COORDINATES, SPEEDS, joint_quantity
+from whippletree.result.columns import joint_quantity
 from whippletree.result.pictures import plot
 
 KINDS = wt.model.JOINT_KINDS
+PARAMETERS = {"screw": {"pitch": 0.1}, "curve": {"points": [(0, 0, 0), (1, 0, 0), (1, 1, 0)]}}
 
 
 def one_of_each():
@@ -24,7 +26,7 @@ def one_of_each():
     last = m.ground
     for kind in KINDS:
         body = m.body(f"{kind} body", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.15))
-        m.joint(kind, kind, last, body, at=(0.2, 0, 0), **({"pitch": 0.1} if kind == "screw" else {}))
+        m.joint(kind, kind, last, body, at=(0.2, 0, 0), **PARAMETERS.get(kind, {}))
         last = body
     m.frame("tip", last, (0.3, 0, 0))
     return m.compile()
@@ -50,7 +52,7 @@ def each():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_coordinate_and_speed_has_a_label_and_a_unit(kind):
-    assert (len(COORDINATES[kind]), len(SPEEDS[kind])) == KINDS[kind]
+    assert (len(joints.KINDS[kind].coordinates), len(joints.KINDS[kind].rates)) == KINDS[kind]
     assert all(unit.endswith("/s^2") for unit in joint_quantity(one_of_each(), kind, "udot").units)
 
 

@@ -72,7 +72,7 @@ def models(draw):
             kind,
             draw(st.sampled_from(bodies[:-1])),
             bodies[-1],
-            axis=None if kind in ("fixed", "spherical", "free") else first,
+            axis=None if kind in ("fixed", "spherical", "free", "curve") else first,
             axis2=second if kind == "universal" else None,
             at=draw(places),
             child_at=draw(places),
@@ -81,6 +81,7 @@ def models(draw):
             damping=draw(st.sampled_from([0.0, 0.1])),
             friction=draw(st.sampled_from([0.0, 0.1])),
             limits=None if limit is None else Limits(lower=-limit, effort=limit),
+            **({"points": [(0, 0, 0), draw(st.sampled_from([(1, 0, 0), (1, 2, 0)]))]} if kind == "curve" else {}),
         )
     if m.joints:
         m.couple(next(iter(m.joints)), "another", ratio=draw(number), offset=draw(number))

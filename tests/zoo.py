@@ -39,6 +39,8 @@ def random_axes(kind, rng, principal=False):
     """The axis arguments of a joint of this kind."""
     if kind in ("fixed", "spherical", "free"):
         return {}
+    if kind == "curve":
+        return random_curve(rng)
     if kind == "universal":
         first = unit(rng, 3)
         second = np.cross(first, unit(rng, 3))
@@ -47,6 +49,19 @@ def random_axes(kind, rng, principal=False):
     if kind == "screw":
         axes["pitch"] = rng.uniform(-0.3, 0.3)
     return axes
+
+
+def random_curve(rng):
+    """Open along x or closed round z, of either orientation; up is across both."""
+    count = int(rng.integers(6, 9))
+    closed = bool(rng.random() < 0.5)
+    angle = np.linspace(0.0, 2 * np.pi, count, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0.3 * np.cos(2 * angle)], axis=-1)
+    line = np.stack([0.5 * np.arange(count), *np.zeros((2, count))], axis=-1)
+    points = (ring if closed else line) + rng.uniform(-0.08, 0.08, (count, 3))
+    up = np.array([0.0, 0.0, 1.0]) + rng.uniform(-0.3, 0.3, (count, 3))
+    shape = {"points": points.tolist(), "closed": closed, "up": up.tolist() if rng.random() < 0.5 else (0.1, 0.1, 1.0)}
+    return shape | {"orientation": str(rng.choice(("fixed", "tangent")))}
 
 
 def random_model(rng, bodies=8, kinds=MOVING, reversed_joints=True, branching=True, armature=False, welds=0.0):
@@ -95,6 +110,8 @@ def random_joint_q(kind, rng):
         return unit(rng, 4)
     if kind == "free":
         return np.concatenate([rng.uniform(-2, 2, 3), unit(rng, 4)])
+    if kind == "homokinetic":  # folded back, at pi, it is singular
+        return rng.uniform(-1.5, 1.5, 2)
     return rng.uniform(-4, 4, JOINT_KINDS[kind][0])
 
 

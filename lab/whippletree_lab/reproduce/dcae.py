@@ -8,6 +8,7 @@ from typing import Any
 from whippletree.dynamics.auto import chain_operations as costs
 from whippletree.dynamics.auto.loop_operations import OF_BODY, OF_FREEDOM
 from whippletree.dynamics.auto.tree_operations import ASIDE, OF_KINEMATICS, TIP
+from whippletree.joints import CODES
 
 from ..bench import run as bench
 from ..bench import theory
@@ -35,7 +36,7 @@ NAMES = {  # of the ways that are measured
 
 def two_handles() -> float:
     """What a body of a subchain with two handles costs here, over the plain sweep, by operations of our kernels."""
-    plain_body = OF_KINEMATICS["revolute"] + OF_BODY + OF_FREEDOM
+    plain_body = OF_KINEMATICS[CODES["revolute"]] + OF_BODY + OF_FREEDOM
     return (plain_body + ASIDE + TIP) / plain_body
 
 

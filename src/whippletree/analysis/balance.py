@@ -81,8 +81,8 @@ class Balance:
         for joint in self.system.joints:
             index = self.system.u_index(joint)
             parts = [left[:, j : j + 1] for j in range(index.start, index.stop)]
-            if self.system.joint_kind(joint) in ("free", "planar"):
-                shifts = np.flatnonzero(~turning(self.system)[index])  # their axes may turn: the length is what stays
+            shifts = np.flatnonzero(~turning(self.system)[index])
+            if len(shifts) > 1:  # their axes may turn: the length is what stays
                 parts.append(left[:, index][:, shifts])
             for part in parts:
                 size = np.linalg.norm(part, axis=1)

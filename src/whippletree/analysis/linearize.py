@@ -36,6 +36,7 @@ from ..dynamics.loads.applied import given_accelerations
 from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start
+from ..joints import KINDS, QUATERNIONS
 from ..modes.reference import cross
 from ..result.result import Result
 from ..system.system import System, require_system
@@ -248,10 +249,10 @@ def _brackets(system: System, u: np.ndarray) -> np.ndarray:
     """(nu, nu) u x: what the turning axes of spherical and free joints do to a deviation."""
     X = np.zeros((system.nu, system.nu))
     for joint in system.joints:
-        if system.joint_kind(joint) in ("spherical", "free"):
+        if system.joint_kind(joint) in QUATERNIONS:
             j = system.u_index(joint).start
             X[j : j + 3, j : j + 3] = cross(u[j : j + 3])
-            if system.joint_kind(joint) == "free":
+            if KINDS[system.joint_kind(joint)].nu == 6:
                 X[j + 3 : j + 6, j + 3 : j + 6] = X[j : j + 3, j : j + 3]
                 X[j + 3 : j + 6, j : j + 3] = cross(u[j + 3 : j + 6])
     return X

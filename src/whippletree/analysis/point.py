@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics.inputs import one_state
 from ..dynamics.loads.applied import given_motion
 from ..errors import ModelError
+from ..joints import QUATERNIONS
 from ..result.columns import joint_quantity
 from ..system.system import System
 
@@ -56,7 +57,7 @@ def freedoms_of(system: System, joint: str, letter: str = "q") -> list[tuple[str
     """(label, turns) of each freedom of a joint; modes of a flexible body are numbered."""
     speeds = joint_quantity(system, joint, "u")
     found = [(label, unit == "rad/s") for label, unit in zip(speeds.labels, speeds.units, strict=True)]
-    if system.joint_kind(joint) in ("spherical", "free"):
+    if system.joint_kind(joint) in QUATERNIONS:
         return [(LETTERS[letter][0 if turns else 1] + label[-1], turns) for label, turns in found]
     return found
 

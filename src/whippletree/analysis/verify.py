@@ -26,6 +26,7 @@ from ..dynamics.loads.applied import loads
 from ..dynamics.registry import able_to_solve
 from ..errors import ModelError, SimulationError
 from ..integrate.simulate import A_RUN, simulate
+from ..joints import FLOAT
 from ..model import GROUND
 from ..model.check import number
 from ..result.result import Result
@@ -300,4 +301,4 @@ def _alone(system: System) -> bool:
     model = system.model
     kinds = {joint.kind for joint in model.joints.values() if GROUND in (joint.parent, joint.child)}
     held = any(GROUND in (getattr(c, "body", GROUND), getattr(c, "to", GROUND)) for c in model.constraints.values())
-    return not (system.gravity.any() or model.forces or held) and kinds <= {"free"}
+    return not (system.gravity.any() or model.forces or held) and kinds <= {FLOAT}

@@ -131,11 +131,13 @@ def _arm() -> Any:
     """Rods on hinges."""
     import whippletree as wt
 
+    from ..joints import HINGE
+
     m = wt.Model("arm of 7")
     for n in range(7):
         m.body(f"b{n}", **wt.rod(mass=1.0, length=0.3, axis="x"))
         parent, at = (f"b{n - 1}", (0.3, 0, 0)) if n else (m.ground, (0, 0, 0))
-        m.joint(f"j{n}", "revolute", parent, f"b{n}", axis="zy"[n % 2], at=at)
+        m.joint(f"j{n}", HINGE, parent, f"b{n}", axis="zy"[n % 2], at=at)
     return m
 
 

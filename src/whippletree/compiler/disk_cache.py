@@ -29,7 +29,7 @@ from ..errors import ModelWarning
 
 PACKAGE = Path(__file__).parent.parent
 WITHOUT_KERNELS = {"errors.py", "model", "files", "modes", "result"}  # imports are followed everywhere else
-IMPORT = re.compile(r"^from (\.*)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+IMPORT = re.compile(r"^\s*from (\.*)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
 WORDS = {"disk_cache.py", "notice.py"}  # of the compiler: no kernel is made of them
 NOWHERE = Path(os.devnull, "nowhere")  # no folder can be made there, so that Numba keeps nothing
 _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))

@@ -245,6 +245,40 @@ def lane_sum(typing_context: Any, value: Any) -> Any:
 
 
 @intrinsic
+def lane_count(typing_context: Any, value: Any) -> Any:
+    """How many numbers a value has: LANES in a register, else 1."""
+    count = LANES if value is lanes_type else 1
+    return types.intp(value), lambda context, builder, sig, args: context.get_constant(types.intp, count)
+
+
+@intrinsic
+def lane_of(typing_context: Any, value: Any, lane: Any) -> Any:
+    """The double in one lane; a float is its own, and of a number of more digits the nearest."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if value is types.float64:
+            return args[0]
+        index = builder.trunc(args[1], ir.IntType(32)) if value is lanes_type else ir.Constant(ir.IntType(32), 0)
+        return builder.extract_element(args[0], index)
+
+    return types.float64(value, types.intp), generate
+
+
+@intrinsic
+def with_lane(typing_context: Any, value: Any, lane: Any, number: Any) -> Any:
+    """The value with another double in one lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if value is types.float64:
+            return args[2]
+        if value is lanes_type:
+            return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
+        return context.cast(builder, args[2], types.float64, value)
+
+    return value(value, types.intp, types.float64), generate
+
+
+@intrinsic
 def view(typing_context: Any, buffer: Any, start: Any, count: Any) -> Any:
     """Rows ``start`` to ``start + count`` of a buffer, borrowed: no reference is counted, nothing allocated."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..joints import QUATERNIONS
 from ..system.system import System
 
 UNIT_START = 1e-6  # how far from 1 a given quaternion's length may be before it is taken for a mistake
@@ -126,7 +127,7 @@ def _rows(system: System, name: str) -> np.ndarray:
 def require_unit(system: System, q: np.ndarray, tolerance: float) -> None:
     """Complains about the first quaternion whose length is not 1."""
     for edge in system.topology.edges:
-        if edge.joint.kind in ("spherical", "free"):
+        if edge.joint.kind in QUATERNIONS:
             quaternions = np.atleast_2d(q)[:, system.q_index(edge.joint.name)][:, -4:]
             with np.errstate(over="ignore"):
                 lengths = np.linalg.norm(quaternions, axis=1)

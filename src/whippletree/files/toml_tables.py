@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from ..joints import KINDS
 from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Coupling, Frame, Joint, Limits, Temporary, shapes
 from ..model.pose import IDENTITY
 from .toml_flexible import FORMS, arguments_of
@@ -72,8 +73,9 @@ def _fields(part: type, *hidden: str) -> dict[str, Any]:
 TEXT = (str, ...)
 KIND = {"kind": TEXT}
 LimitsTable = _table("limits", _fields(Limits))
+OWN = _keys({name: False for kind in KINDS.values() if kind.check is not None for name in kind.parameters})
 JointTable = _table(
-    "joint", _fields(Joint) | KIND | {"parent": TEXT, "child": TEXT, "limits": (LimitsTable | None, None)}
+    "joint", _fields(Joint, "own") | OWN | KIND | {"parent": TEXT, "child": TEXT, "limits": (LimitsTable | None, None)}
 )
 FrameTable = _table("frame", _fields(Frame) | {"body": TEXT})
 CouplingTable = _table("coupling", _fields(Coupling, "joint") | {"of": TEXT})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelWarning
+from ..joints import KINDS
 from ..model import (
     CONSTRAINT_KINDS,
     FORCE_KINDS,
@@ -98,14 +99,15 @@ def _joint_text(joint: Joint) -> str:
         kind=_text(joint.kind),
         parent=_text(joint.parent),
         child=_text(joint.child),
-        axis=None if joint.kind in ("fixed", "spherical", "free") else _axis(joint.axis),
-        axis2=_axis(joint.axis2) if joint.kind == "universal" else None,
+        axis=None if KINDS[joint.kind].axes == 0 else _axis(joint.axis),
+        axis2=_axis(joint.axis2) if KINDS[joint.kind].axes == 2 else None,
         at=_pose(joint.at),
         child_at=_pose(joint.child_at),
-        pitch=repr(joint.pitch) if joint.kind == "screw" else None,
+        pitch=repr(joint.pitch) if "pitch" in KINDS[joint.kind].parameters else None,
         armature=repr(joint.armature) if joint.armature else None,
         **{key: _value(getattr(joint, key)) for key in PASSIVE if getattr(joint, key) != PASSIVE[key]},
         limits=None if limits is None else _inline(_changed(limits)),
+        **{key: _plain(value) for key, value in joint.own.items()},
     )
 
 

@@ -30,6 +30,7 @@ from ..dynamics.inputs import one_state
 from ..dynamics.loads.applied import given_motion, signals
 from ..dynamics.reduction.weighted import Displacements
 from ..errors import ModelError
+from ..joints import QUATERNIONS
 from ..model.constraints import Relative, Speed
 from ..system.system import System, require_system
 from .motion import advance
@@ -286,14 +287,14 @@ def difference(system: System, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     for edge in system.topology.edges:
         rows, speeds = system.q_index(edge.joint.name), system.u_index(edge.joint.name)
         x, y, kind = a[rows], b[rows], edge.joint.kind
-        if kind not in ("spherical", "free"):
+        if kind not in QUATERNIONS:
             out[speeds] = y - x
             continue
         (w1, e1), (w2, e2) = (x[-4], x[-3:]), (y[-4], y[-3:])
         w, e = w1 * w2 + e1 @ e2, w1 * e2 - w2 * e1 - np.cross(e1, e2)  # of conj(a) b
         length = np.linalg.norm(e)
         turn = 2.0 * np.arctan2(length, abs(w)) * np.sign(w or 1.0) / length * e if length > 0 else e
-        out[speeds] = turn if kind == "spherical" else np.concatenate([turn, _turned_back(x[-4:], y[:3] - x[:3])])
+        out[speeds] = turn if x.size == 4 else np.concatenate([turn, _turned_back(x[-4:], y[:3] - x[:3])])
     return out
 
 

@@ -17,6 +17,7 @@ from ..dynamics.loads.applied import given_motion
 from ..dynamics.registry import in_lanes, projecting
 from ..dynamics.stepping.calls import code_of, code_of_lanes
 from ..errors import ModelError, SimulationError
+from ..joints import QUATERNIONS
 from ..model.check import known, number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System, require_system
@@ -160,7 +161,7 @@ def _room(system: System, count: int, rows: int) -> tuple[np.ndarray, np.ndarray
 def _require_unit(system: System, Q: np.ndarray) -> None:
     """Quaternions have length 1, in all states."""
     for edge in system.topology.edges:
-        if edge.joint.kind in ("spherical", "free"):
+        if edge.joint.kind in QUATERNIONS:
             last = system.q_index(edge.joint.name).stop
             turns = np.atleast_2d(Q)[:, last - 4 : last]
             off = np.abs(np.linalg.norm(turns, axis=1) - 1.0) > UNIT

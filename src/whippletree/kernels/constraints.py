@@ -34,7 +34,9 @@ from ..layout.constraints import (
     SPEEDS,
     TURN_ALL,
     TURN_AXIS,
-    TURN_UNIVERSAL,
+    TURN_COUNTS,
+    TURN_CROSS,
+    TURN_TWIST,
 )
 from ..layout.forces import TINY
 from ..layout.system import FLEXIBLE
@@ -47,7 +49,7 @@ def turn_rows(x, r, c, t, held):
     """Rotations that a joint holds; returns the next row"""
     Q, w = t.Q, t.w
     zero = 0.0 * Q[0]
-    if held == TURN_UNIVERSAL:  # g = a_x . b_y
+    if held == TURN_CROSS:  # g = a_x . b_y
         y, z = Q[4], Q[7]
         dy, dz = w[2] * Q[1] - w[0] * z, w[0] * y - w[1] * Q[1]  # w x b_y
         put_turn_row(x, r, c, t, Q[1], (zero, z, -y), w[1] * dz - w[2] * dy)
@@ -64,7 +66,12 @@ def turn_rows(x, r, c, t, held):
         put_turn_row(x, r, c, t, 2.0 * ex, (half, ez, -ey), zero)
         put_turn_row(x, r + 1, c, t, 2.0 * ey, (-ez, half, ex), zero)
         put_turn_row(x, r + 2, c, t, 2.0 * ez, (ey, -ex, half), zero)
-    return r + held
+    elif held == TURN_TWIST:  # the last row of TURN_ALL: g = 2 e_z, zero where the frames only bend
+        half = 0.5 * math.sqrt(1.0 + Q[0] + Q[4] + Q[8] + TINY)
+        s = 0.25 / half
+        ex, ey, ez = s * (Q[7] - Q[5]), s * (Q[2] - Q[6]), s * (Q[3] - Q[1])
+        put_turn_row(x, r, c, t, 2.0 * ez, (ey, -ex, half), zero)
+    return r + TURN_COUNTS[held]
 
 
 @inline

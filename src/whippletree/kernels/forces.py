@@ -32,7 +32,6 @@ from ..algebra.spatial import (
 )
 from ..compiler.function_pointers import call_force, read_lane, write_lane
 from ..compiler.lanes import get, inline, kernel, put
-from ..joints.closing import beyond, meet_freedom, push_along
 from ..layout.forces import (
     BALL,
     BUSHING,
@@ -52,6 +51,7 @@ from ..layout.forces import (
     WRENCH,
 )
 from .blocks import states_per_block
+from .cut_freedom import beyond, meet_freedom, push_along
 
 
 @inline

@@ -7,7 +7,6 @@ parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is
 
 from typing import Any, NamedTuple
 
-from ..algebra.rotation import column, turn_z
 from ..algebra.spatial import (
     add,
     add3,
@@ -27,8 +26,8 @@ from ..algebra.spatial import (
 from ..algebra.trig import sincos_all
 from ..compiler.function_pointers import call_placing
 from ..compiler.lanes import get, inline, kernel, put, take, view
-from ..joints.formulas import PLANAR, REVOLUTE, UNIVERSAL, place_other, put_turn
-from ..layout.system import KIND, MODAL_MOTION
+from ..layout.system import MODAL_MOTION, MODES
+from .joints import has_bias, joint_bias, place_first, place_other
 
 
 class Kinematics(NamedTuple):
@@ -43,9 +42,6 @@ class Kinematics(NamedTuple):
     v: Any  # (nb, 6)     spatial velocity
     defect: Any  # (2)    sum over quaternions of (length^2 - 1)^2; power of the damping of modes
     b: Any  # (nb, 6)     acceleration at u' = 0, less gravity: a = b + (what u' adds)
-
-
-MODES = KIND["modes"]
 
 
 def kinematics_rows(system: Any) -> int:
@@ -110,11 +106,10 @@ def place_frame(m, q, k, i):
     Rp = load9(k.R, p)
     R = matmul(Rp, load9(m.Rt, i))
     o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, i)))
-    if m.kind[i] == REVOLUTE:
-        R = turn_z(R, get(k.sin, m.position[i]), get(k.cos, m.position[i]))
-        put_turn(k.S, m.dof[i], 1.0, column(R, 2), o)
+    if m.kind[i] == 0:
+        R, o = place_first(m, i, q, k, R, o)
     else:
-        R, o = place_other(m, q, k, i, R, o)
+        R, o = place_other(m, i, q, k, R, o)
     store9(k.R, i, R)
     store3(k.o, i, o)
     return R, o
@@ -164,7 +159,7 @@ def shift_inertia(J, h, c):
 
 
 @inline
-def move_body(m, u, k, i):
+def move_body(m, q, u, k, i):
     """Velocity and bias acceleration of one body"""
     j = m.dof[i]
     vp, bp = load6(k.v, m.parent[i]), load6(k.b, m.parent[i])
@@ -172,18 +167,10 @@ def move_body(m, u, k, i):
     for n in range(j + 1, m.dof[i + 1]):
         vJ = axpy(get(u, n), load6(k.S, n), vJ)
     b = add(bp, cross_motion(vp, vJ))
-    if m.kind[i] == UNIVERSAL or m.kind[i] == PLANAR:
-        b = add(b, turning_axis(m, u, k, i, vJ))
+    if has_bias(m, i):
+        b = add(b, joint_bias(m, i, q, u, k))
     store6(k.v, i, add(vp, vJ))
     store6(k.b, i, b)
-
-
-@kernel
-def turning_axis(m, u, k, i, vJ):
-    """The last freedom's axis is carried by the freedoms before it: (S_1 u_1 + ...) x S_n u_n"""
-    n = m.dof[i + 1] - 1
-    last = scale(get(u, n), load6(k.S, n))
-    return scale(m.sign[i], cross_motion(vJ, last))
 
 
 @kernel
@@ -214,6 +201,6 @@ def place_and_move(m, q, u, k):
     for i in range(1, m.nb):
         if m.kind[i] >= 0:
             place_body(m, q, k, i)
-            move_body(m, u, k, i)
+            move_body(m, q, u, k, i)
         else:
             place_modes(m, q, u, k, i)

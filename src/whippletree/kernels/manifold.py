@@ -6,7 +6,8 @@ from ..algebra.rotation import matrix, normalize, quaternion_product
 from ..algebra.spatial import add3, axpy3, cross, mul33, scale3
 from ..algebra.trig import sincos
 from ..compiler.lanes import get, inline, kernel, put
-from ..joints.formulas import FREE, SPHERICAL, load_quaternion
+from .joint_columns import load_quaternion
+from .joints import quaternion_at
 
 SMALL = 1e-60  # keeps the angle off zero; far below rounding for any angle that matters
 
@@ -45,33 +46,29 @@ def screw_shift(w, v, f, angle):
 def advance(m, q, step, out):
     """out: q moved by the displacement step (nu), each joint along its own axes. out may be q."""
     for i in range(1, m.nb):
-        kind, n, j = m.kind[i], m.position[i], m.dof[i]
-        if kind < SPHERICAL:
+        at, n, j = quaternion_at(m, i), m.position[i], m.dof[i]
+        if at < 0:
             for l in range(m.dof[i + 1] - j):
                 put(out, n + l, get(q, n + l) + get(step, j + l))
             continue
-        w = load_turn(step, j)
+        w, a = load_turn(step, j), load_quaternion(q, at)
         turn, f, angle = exponential(w)
-        if kind == FREE:
-            a = load_quaternion(q, n + 3)
+        if at > n:  # a displacement in the parent's axes stands before it
             shift = mul33(matrix(a[0], a[1], a[2], a[3]), screw_shift(w, load_turn(step, j + 3), f, angle))
             put_all(out, n, add3((get(q, n), get(q, n + 1), get(q, n + 2)), shift))
-            n += 3
-        put_all(out, n, normalize(quaternion_product(load_quaternion(q, n), turn)))
+        put_all(out, at, normalize(quaternion_product(a, turn)))
 
 
 @inline
 def coordinate_rates(m, q, u, out):
     """out = N(q) u"""
     for i in range(1, m.nb):
-        kind, n, j = m.kind[i], m.position[i], m.dof[i]
-        if kind < SPHERICAL:
+        at, n, j = quaternion_at(m, i), m.position[i], m.dof[i]
+        if at < 0:
             for l in range(m.dof[i + 1] - j):
                 put(out, n + l, get(u, j + l))
             continue
-        if kind == FREE:
-            a = load_quaternion(q, n + 3)
+        w, a = scale3(0.5, load_turn(u, j)), load_quaternion(q, at)
+        if at > n:
             put_all(out, n, mul33(matrix(a[0], a[1], a[2], a[3]), load_turn(u, j + 3)))
-            n += 3
-        w = scale3(0.5, load_turn(u, j))
-        put_all(out, n, quaternion_product(load_quaternion(q, n), (0.0 * w[0], w[0], w[1], w[2])))
+        put_all(out, at, quaternion_product(a, (0.0 * w[0], w[0], w[1], w[2])))

@@ -9,7 +9,7 @@ from ..layout.constraints import SLIDES, Constraints, Rows
 from ..layout.forces import NUMBERS as FORCE_NUMBERS
 from ..layout.forces import Forces
 from ..layout.modes import VARIES, Constants, Modal
-from ..layout.system import COUNTS, FLEXIBLE, Arrays
+from ..layout.system import COUNTS, FLEXIBLE, OWN_NUMBERS, Arrays
 
 
 @inline
@@ -35,14 +35,15 @@ def unpack(packed):
     mass, n = take(packed, n, nb)
     com, n = take(packed, n, 3 * nb)
     inertia, n = take(packed, n, 6 * nb)
-    pitch, n = take(packed, n, nb)
+    parameter, n = take(packed, n, nb)
     sign, n = take(packed, n, nb)
     armature, n = take(packed, n, nu)
     resist, n = take(packed, n, nu)
     gravity, n = take(packed, n, 3)
+    numbers, n = take(packed, n, counts[OWN_NUMBERS])
     system = Arrays(
         nb, nu, nq, nc, parent, kind, position, dof, component, up, first,
-        Rt, pt, base, mass, com, inertia, pitch, sign, armature, resist, gravity, counts,
+        Rt, pt, base, mass, com, inertia, parameter, sign, armature, resist, gravity, numbers, counts,
     )  # fmt: skip
     return system, n + counts[FLEXIBLE]
 

@@ -1,7 +1,7 @@
 """Constraints as kernels see them: flat arrays packed behind the System and its forces; and the rows of one state.
 
 A joint that closes a loop holds ``turn`` rotations and the displacements of the mask ``shift`` between a frame on its
-parent (the first body) and one on its child (the second); the axis of the joint is z, of a universal one x and then y.
+parent (the first body) and one on its child (the second); the axis of the joint is z.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 JOINT, DISTANCE, COUPLE, ROLL, BLADE = range(5)
-TURN_NONE, TURN_UNIVERSAL, TURN_AXIS, TURN_ALL = 0, 1, 2, 3  # number of rotations held; which ones follows
+# rotations held: none; x of the parent stays across y of the child; about the two axes across z; all; no twist about z,
+# which keeps the relative angular velocity in the plane that bisects the two z axes
+TURN_NONE, TURN_CROSS, TURN_AXIS, TURN_ALL, TURN_TWIST = 0, 1, 2, 3, 4
+TURN_COUNTS = (0, 1, 2, 3, 1)
 SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
 DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
 SLIDES = 3  # the same of what rolls, or couples speeds: its last row is friction

@@ -14,7 +14,7 @@ NUMBERS = FRAMES + PARAMETERS
 # a turn about it or, more by SHIFT, a displacement along it
 ON_CHILD, SHIFT = 3, 6
 # coordinate of a CUT element: what is measured of it
-UNMEASURED, WAY, ANGLE_X, ANGLE_Y, ANGLE_Z = range(5)
+UNMEASURED, WAY, ANGLE_X, ANGLE_Y, ANGLE_Z, BEND_X, BEND_Y = range(7)
 MIDDLE, SCALE = FRAMES + 9, FRAMES + 10  # the value its stops count from; way for a unit of the coordinate
 ROW = 8  # of the ledger: six numbers of load, stored energy, power of what does not store it
 TINY = 1e-200  # m^2: keeps the direction of a spring without length a number

@@ -11,21 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KIND = {
-    "revolute": 0,
-    "prismatic": 1,
-    "screw": 2,
-    "cylindrical": 3,
-    "universal": 4,
-    "planar": 5,
-    "spherical": 6,
-    "free": 7,
-    "node": -1,  # of a flexible body: carried by no joint
-    "modes": -2,  # the flexible body itself, whose freedoms are its modes
-}
+# bodies that no joint carries: a node of a flexible body, and the flexible body itself, whose DOF are its modes
+NODE, MODES = -1, -2
 # counts and the like at the start of a System: see Arrays; those of flexible bodies are zero where there are none
-COUNTS = 11
-ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION, PLACING = range(4, COUNTS)
+COUNTS = 12
+ADDRESS, FLEXIBLE, MODAL_MOTION, MODAL_WORK, FACTORS, DIVISION, PLACING, OWN_NUMBERS = range(4, COUNTS)
 UNIT = 1e-3  # how far from 1 a quaternion's length may be; integrators drift, users forget
 
 
@@ -37,7 +27,7 @@ class Arrays(NamedTuple):
     nq: Any  # length of q
     nc: Any  # number of components: what hangs together once ground is taken away
     parent: Any  # (nb)     parent[i] < i
-    kind: Any  # (nb)       joint kind, see KIND
+    kind: Any  # (nb)       joint kind: its code in the joint table, or NODE or MODES
     position: Any  # (nb+1) first row of q
     dof: Any  # (nb+1)      first row of u
     component: Any  # (nb)
@@ -49,11 +39,12 @@ class Arrays(NamedTuple):
     mass: Any  # (nb)
     com: Any  # (nb, 3)     centre of mass in the body
     inertia: Any  # (nb, 6) about the centre of mass, body axes: xx xy xz yy yz zz
-    pitch: Any  # (nb)
+    parameter: Any  # (nb)  of the joint's kind: a screw's pitch, or where in numbers its own ones begin
     sign: Any  # (nb)       -1 if the user's child is the parent in the tree
     armature: Any  # (nu)
     resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
     gravity: Any  # (3)
+    numbers: Any  # (nn)    of joint kinds that have more than one parameter
     header: (
         Any  # (COUNTS) the counts above; then of flexible bodies: address of what solves them (outside.call_flexible),
     )
@@ -61,11 +52,11 @@ class Arrays(NamedTuple):
     # then the address of the memory of a division, where a run is divided, and that of what places flexible bodies
 
 
-def lengths(nb: int, nu: int, nc: int) -> dict[str, int]:
+def lengths(nb: int, nu: int, nc: int, numbers: int = 0) -> dict[str, int]:
     """Numbers in each array, in packing order."""
     counts = {"parent": nb, "kind": nb, "position": nb + 1, "dof": nb + 1, "component": nb, "first": nb, "up": nu}
     counts |= {"Rt": 9 * nb, "pt": 3 * nb, "base": 3 * nc, "mass": nb, "com": 3 * nb, "inertia": 6 * nb}
-    return counts | {"pitch": nb, "sign": nb, "armature": nu, "resist": nu, "gravity": 3}
+    return counts | {"parameter": nb, "sign": nb, "armature": nu, "resist": nu, "gravity": 3, "numbers": numbers}
 
 
 def pack(
@@ -75,10 +66,11 @@ def pack(
 
     ``flexible``: the flexible bodies, packed, and how many numbers they take of Kinematics and of Work.
     """
-    counts = lengths(nb, nu, nc)
+    own = np.size(arrays["numbers"])
+    counts = lengths(nb, nu, nc, own)
     more, motion, work = flexible
     packed = np.concatenate([np.empty(COUNTS + sum(counts.values())), more])
-    packed[:COUNTS].view(np.int64)[:] = nb, nu, nq, nc, 0, more.size, motion, work, 0, 0, 0
+    packed[:COUNTS].view(np.int64)[:] = nb, nu, nq, nc, 0, more.size, motion, work, 0, 0, 0, own
     views, n = {}, COUNTS
     for name, count in counts.items():
         array = np.asarray(arrays[name])

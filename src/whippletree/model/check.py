@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..joints import KINDS, listed
 from ..modes.check import is_list
 from .check_flexible import body_names, one_place
 from .check_sense import principal_moments, radians
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .parts import Body, Joint, Limits
 
 LONGEST_NAME = 200
+ONE_DOF = [name for name, kind in KINDS.items() if kind.nu == 1]
 SMALLEST_MASS = 1e-100  # kg: its products with squares of lengths are not zero, and numbers are divided by it
 LARGEST_NUMBER = 1e100  # squares and products of two such still fit in a float
 UNIT_TOLERANCE = 1e-6  # written numbers of 7 digits pass; the quaternion is then normalized
@@ -185,7 +187,7 @@ def axis(value: Any, what: str, where: str | None = None) -> Vector:
 
 def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> tuple[Vector, Vector]:
     """Both axes of a joint, with their defaults; complains where the kind has none."""
-    takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(kind, 1)
+    takes = KINDS[kind].axes
     for count, given, key in ((1, first, "axis"), (2, second, "axis2")):
         if given is not None and takes < count:
             raise ModelError(
@@ -198,7 +200,7 @@ def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> t
     b = axis(second if second is not None else "y", f"{label}: axis2", where)
     if takes == 2 and abs(sum(p * q for p, q in zip(a, b, strict=True))) > UNIT_TOLERANCE:
         raise ModelError(
-            f"{label}: the axes of a universal joint must be perpendicular",
+            f"{label}: the axes of a {kind} joint must be perpendicular",
             expected="two axes at a right angle",
             got=f"axis {list(a)}, axis2 {list(b)}",
             where=where,
@@ -207,13 +209,24 @@ def axes(kind: str, first: Any, second: Any, label: str, where: str | None) -> t
 
 
 def pitch(kind: str, value: Any, label: str, where: str | None) -> float:
-    if kind == "screw":
+    if "pitch" in KINDS[kind].parameters:
         if value is None:
             raise ModelError(f"{label}: a screw needs a pitch", expected="metres per radian", got="none", where=where)
         return number(value, f"{label}: pitch", where=where)
     if value is not None and value != 0:
         raise ModelError(f"{label}: a {kind} joint takes no pitch", got=value, where=where, hint="only a screw has one")
     return 0.0
+
+
+def own(kind: str, given: Mapping[str, Any], label: str, where: str | None) -> dict[str, Any]:
+    """The parameters that only this kind of joint takes."""
+    row = KINDS[kind]
+    for key in given:
+        if row.check is None or key not in row.parameters:
+            takers = [name for name, other in KINDS.items() if key in other.parameters]
+            hint = f"only {' and '.join(takers)} joints have one" if takers else nearest(key, row.parameters)
+            raise ModelError(f"{label}: a {kind} joint takes no {key}", got=shown(given[key]), where=where, hint=hint)
+    return row.check(dict(given), label, where) if row.check is not None else {}
 
 
 def inertia_matrix(value: Any, label: str, where: str | None = None) -> tuple[Vector, Vector, Vector]:
@@ -321,10 +334,10 @@ def whole(model: Model) -> None:
             raise ModelError(f"coupling of '{c.joint}' is to itself", where=c.where, hint="couple it to another joint")
         for name in (c.joint, c.of):
             known(name, model.joints, f"coupling of '{c.joint}': joint", c.where)
-            if model.joints[name].kind not in ("revolute", "prismatic", "screw"):
+            if model.joints[name].kind not in ONE_DOF:
                 raise ModelError(
                     f"coupling of '{c.joint}': joint '{name}' has not one freedom",
-                    expected="a revolute, prismatic or screw joint",
+                    expected=listed(ONE_DOF),
                     got=model.joints[name].kind,
                     where=c.where,
                 )

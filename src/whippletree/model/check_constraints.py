@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from ..joints import HINGE, KINDS, SLIDE
 from .check import axes, axis, known, number, pose, vector
 from .check_forces import (
     BODIES,
@@ -52,7 +53,7 @@ def flag(value: Any, what: str, where: str | None) -> bool:
     return value
 
 
-LATCHES = ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")
+LATCHES = [name for name, kind in KINDS.items() if kind.holds not in (None, (0, 0)) and not kind.parameters]
 _LINK: dict[str, Checker] = BODIES | {"at": vector}
 _PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": number}
 _FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
@@ -84,8 +85,8 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
             )
         if isinstance(made, Roll):
             _rolls(made, label)
-        if isinstance(made, Latch) and made.joint == "universal":
-            axes("universal", made.axis, made.axis2, label, where)
+        if isinstance(made, Latch) and KINDS[made.joint].axes == 2:
+            axes(made.joint, made.axis, made.axis2, label, where)
         return made
     if isinstance(made, Relative):
         no_jumps(made.position, label, where)
@@ -138,8 +139,8 @@ def constraints(model: Model) -> None:
         if isinstance(c, Between):
             ends(c, "constraint", places)
         elif isinstance(c, Rack):
-            _kind_of(model, c, "joint", "prismatic")
-            _kind_of(model, c, "of", "revolute")
+            _kind_of(model, c, "joint", SLIDE)
+            _kind_of(model, c, "of", HINGE)
         else:
             _freedom(model, c, "joint", "freedom")
             if c.of is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..joints import KINDS, QUATERNIONS, listed
 from ..modes.check import counted, is_list, moved
 from .check import known, limits, number, numbers, pose, shown, text, vector
 from .check_flexible import body_names, one_place
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .model import Model
 
 Checker = Callable[[Any, str, str | None], Any]  # of a value, what it is, and where it stands
-QUATERNIONS = ("spherical", "free")  # joints whose coordinates are not one number for each freedom
 
 
 def not_negative(value: Any, what: str, where: str | None = None) -> float:
@@ -53,17 +53,18 @@ def passive(j: Joint) -> None:
         setattr(j, key, per_freedom(getattr(j, key), j.kind, f"{label}: {key}", low=low, where=where))
     j.friction_speed = positive(j.friction_speed, f"{label}: friction_speed", where)
     j.limits = limits(j.limits, label, where)
-    if j.kind == "free" and j.stiffness:
+    spring = KINDS[j.kind].spring
+    if spring == "none" and j.stiffness:
         raise ModelError(
-            f"{label}: stiffness is not for a free joint",
+            f"{label}: stiffness is not for a {j.kind} joint",
             expected="none",
             got=j.stiffness,
             where=where,
             hint=f"force('{j.name}_spring', 'bushing', body='{j.child}', ...) has one in six directions",
         )
-    if j.kind == "spherical" and isinstance(j.stiffness, tuple):
+    if spring == "whole" and isinstance(j.stiffness, tuple):
         raise ModelError(
-            f"{label}: stiffness of a spherical joint is one number",
+            f"{label}: stiffness of a {j.kind} joint is one number",
             expected="a number: it acts against the whole rotation",
             got=list(j.stiffness),
             where=where,
@@ -310,7 +311,7 @@ def plain_coordinates(joint: Joint, what: str, where: str | None, hint: str | No
     if joint.kind in QUATERNIONS:
         raise ModelError(
             f"{what} is not for a {joint.kind} joint, whose coordinates are not angles",
-            expected="a revolute, prismatic, screw, cylindrical, universal or planar joint",
+            expected=listed([name for name, kind in KINDS.items() if kind.nu and not kind.quaternion]),
             got=f"joint '{joint.name}' ({joint.kind})",
             where=where,
             hint=hint or "use joints of one freedom each",

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, ModelWarning
+from ..joints import KINDS, WELD, JointKind
+from ..joints.kind import Z
+from ..layout.forces import ANGLE_Z
 
 if TYPE_CHECKING:
     from .model import Model
@@ -89,7 +92,7 @@ def sense(model: Model) -> None:
             hint="it is in m/s^2, and lengths are in metres",
         )
     for j in model.joints.values():
-        if j.limits is not None and j.kind in ("revolute", "cylindrical", "universal"):
+        if j.limits is not None and _is_angle(KINDS[j.kind]):
             bounds = [x for x in (j.limits.lower, j.limits.upper) if x is not None]
             radians(bounds, f"joint '{j.name}': a limit", j.where, TURNS)
     lengths = _lengths(model)
@@ -103,11 +106,18 @@ def sense(model: Model) -> None:
     _leaves(model)
 
 
+def _is_angle(kind: JointKind) -> bool:
+    """Whether limits of a joint bound an angle."""
+    return (
+        not kind.quaternion and not kind.parameters and kind.coordinates[:1] != () and kind.coordinates[0][1] == "rad"
+    )
+
+
 def _stiff(b: Body, j: Joint) -> None:
     """A spring of a joint so stiff that the body it holds would ring faster than can be followed."""
     if b.mass <= 0.0 or not j.stiffness:
         return
-    held = b.mass * (1.0 if j.kind == "prismatic" else max(float(np.dot(b.com, b.com)), 1e-6))
+    held = b.mass * (1.0 if KINDS[j.kind].slides_only else max(float(np.dot(b.com, b.com)), 1e-6))
     frequency = math.sqrt(float(np.max(j.stiffness)) / (held + float(np.abs(b.inertia).max())))
     if frequency > FAST:
         note(
@@ -115,7 +125,7 @@ def _stiff(b: Body, j: Joint) -> None:
             expected=f"less than {FAST:g} rad/s",
             got=f"{np.max(j.stiffness):g}",
             where=j.where,
-            hint="stiffness is in N/m or N m/rad; a joint of kind 'fixed' holds without a spring",
+            hint=f"stiffness is in N/m or N m/rad; a joint of kind '{WELD}' holds without a spring",
         )
 
 
@@ -174,24 +184,24 @@ def _leaves(model: Model) -> None:
         if len(joints) != 1 or name not in model.bodies or name in tied or name in on_frames:
             continue
         (j,) = joints
-        if j.kind != "fixed" and not j.armature and j.name not in moved:
+        if j.kind != WELD and not j.armature and j.name not in moved:
             _resists(model.bodies[name], j)
 
 
 def _resists(b: Body, j: Joint) -> None:
-    pose = j.child_at if j.child == b.name else j.at
+    kind, pose = KINDS[j.kind], j.child_at if j.child == b.name else j.at
     r, I = np.array(b.com) - np.array(pose.position), np.array(b.inertia)
     about = I + b.mass * (r @ r * np.eye(3) - np.outer(r, r))
     size = b.mass * (r @ r) + float(abs(I).max())
     axis = pose.rotation() @ np.array(j.axis)
-    least = np.linalg.eigvalsh(about if j.kind == "spherical" else I)[0]
+    least = np.linalg.eigvalsh(about if kind.turns_only else I)[0]
     if b.mass == 0.0 and not I.any():
         lacks = "has neither mass nor inertia"
-    elif j.kind in ("revolute", "cylindrical") and axis @ about @ axis <= NOTHING * size:
+    elif kind.freedoms[0] == (Z, ANGLE_Z) and not kind.parameters and axis @ about @ axis <= NOTHING * size:
         lacks = "has no inertia about its axis"
-    elif j.kind in ("spherical", "free") and least <= NOTHING * size:
+    elif kind.quaternion and least <= NOTHING * size:
         lacks = "has no inertia about one of the axes it turns about"
-    elif j.kind not in ("revolute", "spherical") and b.mass == 0.0:
+    elif not kind.turns_only and b.mass == 0.0:
         lacks = "has no mass to be pushed"
     else:
         return

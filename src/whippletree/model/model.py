@@ -122,6 +122,7 @@ class Model:
         friction_speed: float = 0.01,
         limits: Limits | None = None,
         where: str | None = None,
+        **own: Any,
     ) -> Joint:
         """Join ``child`` to ``parent``. A joint that closes a loop is found, not declared.
 
@@ -129,7 +130,8 @@ class Model:
         m), a :class:`Pose`, a dict with ``position`` and ``quaternion`` (wxyz) or ``rpy``, or a
         4 x 4 matrix. Axes are "x", "y", "z", "-x" ... or 3 numbers in the joint's frame; they
         default to z (universal: x, then y). ``stiffness``, ``rest``, ``damping`` and ``friction``
-        are one number, or one for each freedom.
+        are one number, or one for each freedom. A kind may take parameters of its own: those of a curve are
+        ``points``, ``closed``, ``orientation`` and ``up`` (docs/reference/joints.md).
         """
         check.new_name(name, "joint", self.joints, where)
         check.known(kind, JOINT_KINDS, f"joint '{name}': kind", where)
@@ -153,6 +155,7 @@ class Model:
             friction_speed,
             limits,
             where,
+            check.own(kind, own, label, where),
         )
         if joint.parent == joint.child:
             check.joins_itself(joint)

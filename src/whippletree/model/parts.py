@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from ..joints import KINDS
 from ..modes import Modes
 from .pose import IDENTITY, Pose, Vector
 
@@ -12,17 +14,7 @@ TREES = ("chosen", "as written")  # which joints of loops are cut
 PerFreedom = float | tuple[float, ...]  # one number for every freedom of a joint, or one for each
 
 # freedoms of each joint kind: (length of q, length of u)
-JOINT_KINDS: dict[str, tuple[int, int]] = {
-    "fixed": (0, 0),
-    "revolute": (1, 1),
-    "prismatic": (1, 1),
-    "screw": (1, 1),
-    "cylindrical": (2, 2),
-    "universal": (2, 2),
-    "planar": (3, 3),
-    "spherical": (4, 3),
-    "free": (7, 6),
-}
+JOINT_KINDS: dict[str, tuple[int, int]] = {name: (kind.nq, kind.nu) for name, kind in KINDS.items()}
 
 
 @dataclass(slots=True)
@@ -107,7 +99,7 @@ class Joint:
 
     In each freedom, with coordinate q and speed u, act a spring ``-stiffness (q - rest)``, a damper ``-damping u`` and
     friction ``-friction u / sqrt(u^2 + friction_speed^2)``: one number for every freedom, or one for each. The spring
-    of a spherical joint acts against its whole rotation.
+    of a spherical joint acts against its whole rotation. ``own`` holds the parameters that only this kind takes.
     """
 
     name: str
@@ -127,6 +119,7 @@ class Joint:
     friction_speed: float = 0.01
     limits: Limits | None = None
     where: str | None = field(default=None, compare=False)
+    own: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

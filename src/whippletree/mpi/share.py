@@ -62,7 +62,7 @@ def _part(whole: Forest, a: int, b: int, first: int, last: int) -> Forest:
     """The bodies a to b of a forest, behind ground."""
     arrays, found = whole.arrays, {}
     keep = np.concatenate([[0], np.arange(a, b)])
-    for name in ("kind", "sign", "Rt", "pt", "com", "inertia", "mass", "pitch", "first"):
+    for name in ("kind", "sign", "Rt", "pt", "com", "inertia", "mass", "parameter", "first"):
         found[name] = arrays[name][keep]
     found["parent"] = np.maximum(arrays["parent"][keep] - (a - 1), 0)
     found["component"] = np.maximum(arrays["component"][keep] - first, 0)
@@ -75,7 +75,7 @@ def _part(whole: Forest, a: int, b: int, first: int, last: int) -> Forest:
         found[name] = arrays[name][freedoms]
     q0 = whole.q0[starts["position"] : int(arrays["position"][b])].copy()
     nb, nu = len(keep), freedoms.stop - freedoms.start
-    found["gravity"] = whole.gravity
+    found["gravity"], found["numbers"] = whole.gravity, arrays["numbers"]
     packed, views = pack(found, nb, nu, len(q0), last - first, NO_FLEXIBLE)
     return Forest(whole.name, nb, len(q0), nu, views, q0, whole.gravity, packed)
 

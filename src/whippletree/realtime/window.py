@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..joints import KINDS
 from ..model import Limits
 from ..system.system import System
 from ..view.markdown import literal
@@ -115,7 +116,7 @@ class Window:
         if part in ("torque", "velocity"):
             most = force.limit or limits.effort or EFFORT if part == "torque" else limits.velocity or TURN
             return -most, most
-        reach = WAY if joint.kind == "prismatic" else TURN
+        reach = WAY if KINDS[joint.kind].slides_only else TURN
         start = self.own.now(name, part, 0.0)[0]
         low = limits.lower if limits.lower is not None else min(-reach, start)
         high = limits.upper if limits.upper is not None else max(reach, start)

@@ -7,33 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..joints import KINDS
 from ..model.forces import Bushing, Force, Motion, Motor, Spring
 
 if TYPE_CHECKING:
     from ..model import Model
     from ..system.system import System
 
+
 # (label, unit) of each coordinate and each speed of a joint kind; one unlabelled entry is a plain number
-_QUATERNION = (("qw", "1"), ("qx", "1"), ("qy", "1"), ("qz", "1"))
-_POINT = (("x", "m"), ("y", "m"), ("z", "m"))
-_TURN = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
-_MOVE = (("vx", "m/s"), ("vy", "m/s"), ("vz", "m/s"))
-COORDINATES: dict[str, tuple[tuple[str, str], ...]] = {
-    "fixed": (),
-    "revolute": (("", "rad"),),
-    "prismatic": (("", "m"),),
-    "screw": (("", "rad"),),
-    "cylindrical": (("angle", "rad"), ("displacement", "m")),
-    "universal": (("angle1", "rad"), ("angle2", "rad")),
-    "planar": (("x", "m"), ("y", "m"), ("angle", "rad")),
-    "spherical": _QUATERNION,
-    "free": _POINT + _QUATERNION,
-}
-SPEEDS: dict[str, tuple[tuple[str, str], ...]] = {
-    kind: tuple((label, unit + "/s") for label, unit in entries) for kind, entries in COORDINATES.items()
-} | {"spherical": _TURN, "free": _TURN + _MOVE}
-
-
 class Quantity(NamedTuple):
     """What stands behind one name: the labels of its last axis, their units, and a sentence."""
 
@@ -96,7 +78,7 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     energy = _number("J", "stored energy")
     match force:
         case Motor() | Motion():
-            turns = SPEEDS[model.joints[force.joint].kind][force.freedom][1] == "rad/s"
+            turns = KINDS[model.joints[force.joint].kind].rates[force.freedom][1] == "rad/s"
             said = "torque about the axis" if turns else "force along the axis"
             return {"force": _number("N m" if turns else "N", said), "power": _POWER}
         case Spring():
@@ -116,10 +98,10 @@ def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
         labels = tuple(str(n) for n in range(1, count + 1)) if count > 1 else ("",)
         unit = {"q": "1", "u": "1/s", "udot": "1/s^2"}[letter]
         return Quantity(labels, (unit,) * len(labels), f"{said} of the modes of a flexible body")
-    table = COORDINATES if letter == "q" else SPEEDS
+    entries = KINDS[kind].coordinates if letter == "q" else KINDS[kind].rates
     dot = "/s" if letter == "udot" else ""
-    labels = tuple(label for label, _ in table[kind])
-    units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in table[kind])
+    labels = tuple(label for label, _ in entries)
+    units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in entries)
     return Quantity(labels, units, f"{said} of a {kind} joint: child relative to parent")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..joints import WELD
 from ..model.check import shown
 from ..model.forces import Force, Motion, Motor, Spring
 from .columns import (
@@ -127,7 +128,7 @@ class Result:
     @cached_property
     def _joints(self) -> dict[str, tuple[str, ...]]:
         """Joints that move and what is known of each; the tree's come first."""
-        cuts = [joint.name for joint in self.system.topology.cuts if joint.kind != "fixed"]
+        cuts = [joint.name for joint in self.system.topology.cuts if joint.kind != WELD]
         return dict.fromkeys(self.system.joints, JOINT_LETTERS) | dict.fromkeys(cuts, CUT_LETTERS)
 
     @cached_property

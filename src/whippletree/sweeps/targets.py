@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..joints import KINDS
 from ..model import CONSTRAINT_KINDS, FORCE_KINDS, JOINT_KINDS, Limits, Model, Pose
 from ..model.check import number
 from ..system.system import System
@@ -219,7 +220,8 @@ def _checked(room: str, part: Any) -> Any:
     alone = Model("part")
     given = {f.name: getattr(part, f.name) for f in fields(part)}
     if room == "joints":
-        takes = {"fixed": 0, "spherical": 0, "free": 0, "universal": 2}.get(part.kind, 1)
+        given |= given.pop("own")
+        takes = KINDS[part.kind].axes
         given |= {key: None for key, least in (("axis", 1), ("axis2", 2)) if takes < least}
     plain: dict[str, Any] = {"bodies": alone.body, "joints": alone.joint, "frames": alone.frame}
     plain["couplings"] = alone.couple

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..joints import KINDS
 from ..model import Model
 from ..model.functions import Ramp, Sine, Step, Table
-from ..result.columns import SPEEDS, joint_quantity
+from ..result.columns import joint_quantity
 from ..system.system import System
 
 _PLACE = {"at": "m", "child_at": "m", "to_at": "m"}
@@ -63,7 +64,7 @@ def part_unit(model: Model, part: Any, path: tuple[str, ...]) -> str:
 
 def _of_joint(kind: str, freedom: int | None) -> dict[str, str]:
     """Units along one freedom of a joint, or along all if they agree."""
-    units = [unit for _, unit in SPEEDS[kind]]
+    units = [unit for _, unit in KINDS[kind].rates]
     asked = set(units if freedom is None else units[freedom : freedom + 1])
     return TURNING if asked == {"rad/s"} else SLIDING if asked == {"m/s"} else {}
 

@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ModelWarning
-from ..layout.system import KIND
-from ..model import JOINT_KINDS, Joint, Model, Pose, check
+from ..joints import CODES, KINDS
+from ..layout.system import MODES, NODE
+from ..model import Joint, Model, Pose, check
 from ..model.check_flexible import one_place
 from ..model.forces import Motion
 from ..model.pose import Vector, rotations
@@ -127,14 +128,16 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     for i in range(1, nb):
         if parent[i]:
             component[i] = component[parent[i]]
+    parameter, numbers = _parameters(topology)
     arrays = {
         "parent": parent,
-        "kind": np.array([0] + [KIND[e.joint.kind] for e in topology.edges]),
+        "kind": np.array([0] + [CODE_OF[e.joint.kind] for e in topology.edges]),
         "position": np.concatenate([[0], np.cumsum(sizes[:, 0])]),
         "dof": np.concatenate([[0], np.cumsum(sizes[:, 1])]),
         "component": component,
         "first": np.zeros(nb, bool),
-        "pitch": np.array([0.0] + [e.joint.pitch for e in topology.edges]),
+        "parameter": parameter,
+        "numbers": numbers,
         "sign": np.array([1.0] + [-1.0 if e.turned else 1.0 for e in topology.edges]),
         "armature": np.repeat([0.0] + [e.joint.armature for e in topology.edges], sizes[:, 1]),
         "gravity": np.array(model.gravity),
@@ -175,10 +178,26 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     return arrays | {"Rt": Rt, "pt": pt}
 
 
+CODE_OF = CODES | {"node": NODE, "modes": MODES}
+
+
+def _parameters(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+    """The parameter of each body's joint: a pitch, or where its kind's own numbers begin; and all of those."""
+    parameter, numbers = [0.0], [np.zeros(0)]
+    for edge in topology.edges:
+        kind = KINDS.get(edge.joint.kind)
+        if kind is None or kind.numbers is None:
+            parameter.append(edge.joint.pitch)
+            continue
+        parameter.append(float(sum(map(len, numbers))))
+        numbers.append(kind.numbers(edge.joint))
+    return np.array(parameter), np.concatenate(numbers)
+
+
 def _freedoms(edge: Edge) -> tuple[int, int]:
     """Length of q and of u."""
     if edge.modes is None:
-        return JOINT_KINDS[edge.joint.kind]
+        return KINDS[edge.joint.kind].nq, KINDS[edge.joint.kind].nu
     return (edge.modes.count,) * 2 if edge.joint.kind == "modes" else (0, 0)
 
 

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from ..joints import KINDS
+from ..joints.kind import ALL
 from ..layout import constraints as kernels
-from ..layout.constraints import SHIFT_X, SHIFT_Y, SHIFT_Z, TURN_ALL, TURN_AXIS, TURN_NONE, TURN_UNIVERSAL
+from ..layout.constraints import (
+    DRIVE_NONE,
+    DRIVE_SHIFT,
+    SHIFT_Y,
+    SHIFT_Z,
+    TURN_ALL,
+    TURN_AXIS,
+    TURN_CROSS,
+    TURN_NONE,
+    TURN_TWIST,
+)
 from ..model import Joint
 from ..model.constraints import (
     Constraint,
@@ -30,20 +42,7 @@ from .joint_frames import in_plane_axes, put_end, put_joint_ends
 if TYPE_CHECKING:
     from .system import System
 
-ACROSS, ALL = SHIFT_X | SHIFT_Y, SHIFT_X | SHIFT_Y | SHIFT_Z
-# what a joint holds: rotations and displacements
-HELD: dict[str, tuple[int, int]] = {
-    "fixed": (TURN_ALL, ALL),
-    "revolute": (TURN_AXIS, ALL),
-    "prismatic": (TURN_ALL, ACROSS),
-    "screw": (TURN_AXIS, ACROSS),
-    "cylindrical": (TURN_AXIS, ACROSS),
-    "universal": (TURN_UNIVERSAL, ALL),
-    "planar": (TURN_AXIS, SHIFT_Z),
-    "spherical": (TURN_NONE, ALL),
-    "free": (TURN_NONE, 0),
-}
-TURNS = {TURN_UNIVERSAL: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
+TURNS = {TURN_CROSS: "z", TURN_TWIST: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
 SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound speeds alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
 SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
@@ -104,9 +103,10 @@ class SystemConstraints:
 
     def _cut(self, system: System, joint: Joint, motion: Motion | None) -> dict[str, Any]:
         """A joint that closes a loop; a motion given to it is a row more."""
-        turn, shift = HELD[joint.kind]
-        pitch = joint.pitch if joint.kind == "screw" else 0.0
-        if joint.kind == "screw" and pitch == 0.0:
+        kind, pitch = KINDS[joint.kind], joint.pitch
+        assert kind.holds is not None  # topology.py cuts no other joints
+        turn, shift = kind.holds
+        if "pitch" in kind.parameters and pitch == 0.0:
             shift = ALL  # as a revolute one
         row = _blank(kernels.JOINT) | {"turn": turn, "numbers": np.zeros(kernels.NUMBERS)}
         row |= put_joint_ends(system, joint, row["numbers"])
@@ -251,20 +251,15 @@ def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, 
 
 def _drive(joint: Joint, motion: Motion) -> int:
     """Along which freedom the motion of a joint that closes a loop is given."""
-    codes = {
-        "revolute": (kernels.DRIVE_TURN,),
-        "prismatic": (kernels.DRIVE_SHIFT,),
-        "screw": (kernels.DRIVE_SHIFT if joint.pitch else kernels.DRIVE_TURN,),
-        "cylindrical": (kernels.DRIVE_TURN, kernels.DRIVE_SHIFT),
-    }
-    if joint.kind not in codes:
+    code = KINDS[joint.kind].drive(motion.freedom)
+    if code == DRIVE_NONE:
         raise ModelError(
             f"motion '{motion.name}': joint '{joint.name}' ({joint.kind}) closes a loop",
-            expected=f"a joint of the tree, or one of kind {', '.join(codes)}",
+            expected=f"a joint of the tree, or one of kind {', '.join(k.name for k in KINDS.values() if k.drives)}",
             hint=ANOTHER_CUT,
             where=motion.where,
         )
-    return codes[joint.kind][motion.freedom]
+    return DRIVE_SHIFT if joint.pitch else code
 
 
 def _size(system: System) -> float:

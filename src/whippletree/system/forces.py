@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..joints import KINDS, QUATERNIONS
 from ..layout import forces as kernels
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from ..model.functions import Function, Ramp, Sine, Step
 from .constraints import functions_of, motions_of_cuts
-from .joint_dofs import FREEDOMS, cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
+from .joint_dofs import cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
 from .joint_frames import put_end
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .system import System
 
 Pieces = list[tuple[float, list[float]]]  # where each begins (s), and its polynomial in the time since then
-KINDS = {
+FORCE_CODES = {
     Motor: kernels.MOTOR,
     Motion: kernels.MOTION,
     Spring: kernels.SPRING,
@@ -81,7 +82,7 @@ class SystemForces:
         return len(self._functions) - 1
 
     def _element(self, system: System, force: Force) -> dict[str, Any]:
-        row, numbers = _blank(KINDS[type(force)]), np.zeros(kernels.NUMBERS)
+        row, numbers = _blank(FORCE_CODES[type(force)]), np.zeros(kernels.NUMBERS)
         frames, parameters = numbers[: kernels.FRAMES], numbers[kernels.FRAMES :]
         frames[:18] = np.concatenate([np.eye(3).ravel()] * 2)
         if force in self._held:
@@ -142,12 +143,12 @@ def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[d
     for edge in system.topology.edges:
         joint = edge.joint
         q, u = system.q_index(joint.name), system.u_index(joint.name)
-        quaternion = joint.kind in ("spherical", "free")
+        quaternion = joint.kind in QUATERNIONS
         for n in range(u.stop - u.start):
             numbers = passive_numbers(joint, n)
             if numbers:
                 freedoms.append((u.start + n, -1 if quaternion else q.start + n, numbers))
-        if joint.kind == "spherical" and joint.stiffness:
+        if joint.stiffness and KINDS[joint.kind].spring == "whole":
             spring = np.zeros(kernels.NUMBERS)
             spring[kernels.FRAMES] = of_freedom(joint.stiffness, 0)
             row = _blank(kernels.BALL) | {"freedom": u.start, "coordinate": q.stop - 4}
@@ -159,11 +160,11 @@ def _passive_cuts(system: System) -> list[tuple[str, int, dict[str, Any]]]:
     """The same of joints that close loops: name, freedom (-1 for the spring of a spherical one) and element of each."""
     made: list[tuple[str, int, dict[str, Any]]] = []
     for joint in system.topology.cuts:
-        for n in range(len(FREEDOMS[joint.kind])):
+        for n in range(KINDS[joint.kind].nu):
             row = cut_passive(system, joint, n)
             if row:
                 made.append((joint.name, n, _blank(kernels.CUT_PASSIVE) | row))
-        if joint.kind == "spherical" and joint.stiffness:
+        if joint.stiffness and KINDS[joint.kind].spring == "whole":
             made.append((joint.name, -1, _blank(kernels.BUSHING) | cut_ball(system, joint)))
     return made
 

@@ -1,4 +1,4 @@
-"""The freedoms of each joint kind in the joint's own frame, and forces in those of joints that close loops."""
+"""Forces in the degrees of freedom of joints that close loops."""
 
 from __future__ import annotations
 
@@ -7,27 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..joints import KINDS
 from ..layout import forces as kernels
-from ..layout.forces import ANGLE_X, ANGLE_Y, ANGLE_Z, ON_CHILD, SHIFT, UNMEASURED, WAY
+from ..layout.forces import WAY
 from ..model import Joint, Limits
 from .joint_frames import put_joint_ends
 
 if TYPE_CHECKING:
     from .system import System
-
-X, Y, Z = range(3)
-# of each freedom, in the frame of joint_frame: its axis (force_layout.ON_CHILD says how), and how it is measured
-FREEDOMS: dict[str, tuple[tuple[int, int], ...]] = {
-    "fixed": (),
-    "revolute": ((Z, ANGLE_Z),),
-    "prismatic": ((Z + SHIFT, WAY),),
-    "screw": ((Z, ANGLE_Z),),
-    "cylindrical": ((Z, ANGLE_Z), (Z + SHIFT, WAY)),
-    "universal": ((X, ANGLE_X), (Y + ON_CHILD, ANGLE_Y)),
-    "planar": ((X + SHIFT, WAY), (Y + SHIFT, WAY), (Z, ANGLE_Z)),
-    "spherical": tuple((n + ON_CHILD, UNMEASURED) for n in range(3)),
-    "free": tuple((n + ON_CHILD + kind, UNMEASURED) for kind in (0, SHIFT) for n in range(3)),
-}
 
 
 def of_freedom(value: Any, n: int) -> float:
@@ -38,7 +25,9 @@ def of_freedom(value: Any, n: int) -> float:
 def passive_numbers(joint: Joint, n: int) -> list[float] | None:
     """Stiffness, rest, damping, friction, its speed, lower, upper, stop and its damping of a freedom; None for none."""
     k, rest, c, f = (of_freedom(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
-    k = 0.0 if joint.kind in ("spherical", "free") else k  # the spring of a ball is an element of its own
+    k = (
+        0.0 if joint.kind in KINDS and KINDS[joint.kind].spring != "each" else k
+    )  # the spring of a ball is an element of its own
     stop = joint.limits if joint.limits is not None and joint.limits.stiffness else Limits()
     if not (k or c or f or stop.stiffness):
         return None
@@ -49,9 +38,9 @@ def passive_numbers(joint: Joint, n: int) -> list[float] | None:
 
 def cut_freedom(system: System, joint: Joint, n: int, numbers: np.ndarray) -> dict[str, int]:
     """Bodies, axis and measure of a freedom of a joint that closes a loop; its frames go into the numbers."""
-    axis, measure = FREEDOMS[joint.kind][n]
+    axis, measure = KINDS[joint.kind].freedoms[n]
     numbers[kernels.SCALE] = 1.0
-    if joint.kind == "screw" and joint.pitch:
+    if joint.pitch:
         measure, numbers[kernels.SCALE] = WAY, joint.pitch
     return put_joint_ends(system, joint, numbers) | {"freedom": axis, "coordinate": measure}
 

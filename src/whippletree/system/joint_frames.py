@@ -1,4 +1,4 @@
-"""The frame of a joint in which kernels know its kind: the axis is z; of a universal joint x, then y.
+"""The frame of a joint in which kernels know its kind: the axis is z; of a kind with two axes x, then y.
 
 And the ends of what acts between two bodies: a rotation and a point on each.
 """
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..joints import KINDS
+from ..joints.kind import REVERSIBLE
 from ..model import Joint
 
 if TYPE_CHECKING:
@@ -36,15 +38,16 @@ def in_plane_axes(axis: tuple[float, float, float]) -> np.ndarray:
 
 def joint_frame(joint: Joint, turned: bool) -> np.ndarray:
     """Rotation of the frame in which the kernels know the joint's kind."""
-    if joint.kind == "universal":
+    kind = KINDS.get(joint.kind)
+    if kind is None or kind.axes == 0:
+        return np.eye(3)
+    if kind.axes == 2:
         x, y = np.array(joint.axis), np.array(joint.axis2)
         y = y - x * (x @ y)
         y /= np.linalg.norm(y)
         return np.column_stack([x, y, np.cross(x, y)])
-    if joint.kind in ("spherical", "free", "fixed", "modes", "node"):
-        return np.eye(3)
     frame = in_plane_axes(joint.axis)
-    if turned and joint.kind != "planar":  # X(q)^-1 = F X(q) F with F half a turn about x
+    if turned and kind.group == REVERSIBLE:  # X(q)^-1 = F X(q) F with F half a turn about x
         return frame * [1.0, -1.0, -1.0]
     return frame
 

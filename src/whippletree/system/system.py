@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, NotCompiled, described, nearest
+from ..joints import KINDS, QUATERNIONS
 from ..layout.system import pack
-from ..model import JOINT_KINDS, Constraint, Model
+from ..model import Constraint, Model
 from ..model.check import shown
 from ..model.pose import Vector
 from .constraints import SystemConstraints, functions_of
@@ -102,8 +103,8 @@ class System:
     def _neutral(self) -> np.ndarray:
         q = np.zeros(self.nq)
         for edge, n in zip(self.topology.edges, self.arrays["position"][1:-1], strict=True):
-            if edge.joint.kind in ("spherical", "free"):
-                q[n + JOINT_KINDS[edge.joint.kind][0] - 4] = 1.0
+            if edge.joint.kind in QUATERNIONS:
+                q[n + KINDS[edge.joint.kind].nq - 4] = 1.0
         return q
 
     def q_index(self, joint: str) -> slice:

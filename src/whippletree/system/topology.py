@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..errors import ModelError
+from ..joints import KINDS, WELD
 from ..model import GROUND, Joint, Model
 from ..model.check_flexible import body_names, one_place
 from ..modes import Modes
@@ -102,7 +103,7 @@ def _neighbours(model: Model, names: list[str], joints: list[Joint]) -> dict[str
 def _weld(model: Model) -> Topology:
     """Bodies that fixed joints hold together form one group; a fixed joint too many is a cut."""
     names, owner = rigid_names(model), body_names(model)
-    at = _neighbours(model, names, [j for j in model.joints.values() if j.kind == "fixed"])
+    at = _neighbours(model, names, [j for j in model.joints.values() if j.kind == WELD])
     topology = Topology({})
     used: set[str] = set()
     for number, root in enumerate(names):
@@ -138,9 +139,11 @@ def _span(model: Model, topology: Topology) -> None:
     """
     at: dict[int, list[Joint]] = {topology.group[GROUND]: []}
     for joint in model.joints.values():
-        if joint.kind != "fixed":
+        if joint.kind != WELD:
             for end in topology.ends(joint):
                 at.setdefault(end, []).append(joint)
+    for joints in at.values():
+        joints.sort(key=_closes)  # a joint that cannot close a loop is entered first
     nodes = Nodes(model, topology)
     span = written = _walk(topology, at, nodes)
     if model.tree == "chosen" and not model.flexibles and written.work() > GAIN * len(written.edges):
@@ -150,9 +153,26 @@ def _span(model: Model, topology: Topology) -> None:
             other = _walk(topology, order, nodes)
             if held & {j.name for j in other.cuts} <= {j.name for j in written.cuts} and other.work(least) < least:
                 span, least = other, other.work()
+    _all_close(span)
     topology.edges = span.edges
     topology.cuts += span.cuts
     topology.group = {name: span.number[group] for name, group in topology.group.items()}
+
+
+def _closes(joint: Joint) -> bool:
+    return KINDS[joint.kind].holds is not None
+
+
+def _all_close(span: Span) -> None:
+    """Complain about a joint that the tree does not reach and whose kind cannot close a loop."""
+    for joint in span.cuts:
+        if not _closes(joint):
+            raise ModelError(
+                f"joint '{joint.name}' ({joint.kind}) closes a loop, which its kind cannot",
+                expected="a loop that leaves its base, or returns to it, by a joint of another kind, which is cut",
+                where=joint.where,
+                hint="of the two joints of a loop on one body, often ground, only one may be of this kind",
+            )
 
 
 @dataclass
@@ -261,6 +281,8 @@ def _walk(topology: Topology, at: dict[int, list[Joint]], nodes: Nodes) -> Span:
 def _orders(topology: Topology, at: dict[int, list[Joint]]) -> Iterator[dict[int, list[Joint]]]:
     """Other orders to take the joints in: back to front, and each way with those first that lead nearer to ground."""
     backwards = {group: joints[::-1] for group, joints in at.items()}
+    for joints in backwards.values():
+        joints.sort(key=_closes)
     yield backwards
     ground = topology.group[GROUND]
     distance, waiting = {ground: 0}, [ground]
@@ -273,7 +295,7 @@ def _orders(topology: Topology, at: dict[int, list[Joint]]) -> Iterator[dict[int
 
     def nearest(group: int, joints: list[Joint]) -> list[Joint]:
         ends = {j.name: topology.ends(j) for j in joints}
-        return sorted(joints, key=lambda j: distance[ends[j.name][ends[j.name][0] == group]])
+        return sorted(joints, key=lambda j: (_closes(j), distance[ends[j.name][ends[j.name][0] == group]]))
 
     for order in (at, backwards):
         yield {group: nearest(group, joints) for group, joints in order.items()}

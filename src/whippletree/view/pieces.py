@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from ..joints import KINDS
 from ..model import Body, Joint, Model, Visual
 from ..model.pose import Pose, Vector, quaternion_from_matrix
 from ..system.joint_frames import in_plane_axes
@@ -176,12 +177,13 @@ def _link(body: str, start: np.ndarray, end: np.ndarray, radius: float, color: C
 def _pin(joint: Joint, radius: float) -> list[Piece]:
     """What a joint looks like, on its child."""
     body, at = joint.child, joint.child_at
-    if joint.kind in ("fixed", "free", "planar"):
+    picture = KINDS[joint.kind].picture
+    if picture == "none":
         return []
-    if joint.kind in ("spherical", "universal"):
+    if picture == "ball":
         return [Piece(body, "sphere", (1.5 * radius,) * 3, at, PIN)]
     turned = Pose(at.position, quaternion_from_matrix(at.rotation() @ in_plane_axes(joint.axis)))
-    if joint.kind == "prismatic":
+    if picture == "slide":
         return [Piece(body, "box", (2.6 * radius, 2.6 * radius, 3.6 * radius), turned, PIN)]
     return [Piece(body, "cylinder", (1.2 * radius, 1.2 * radius, 3.2 * radius), turned, PIN)]
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.inputs import require_finite, require_unit, states
+from ..joints import KINDS
+from ..joints.kind import REVERSIBLE, matrices
 from ..layout.system import UNIT
 from ..modes import Modes
 from ..system.system import System
@@ -72,38 +74,14 @@ def stand(system: System, q: np.ndarray) -> Standing:
         else:
             place = place + _times(turn, arrays["pt"][i] if p else arrays["base"][arrays["component"][i]])
             turn = turn @ arrays["Rt"][i].reshape(3, 3)
-            joint, shift = moved(kind, q[..., at : position[i + 1]], float(arrays["pitch"][i]))
-            if kind in TURNED and arrays["sign"][i] < 0.0:
+            joint, shift = np.eye(3), np.zeros((*lead, 3))  # of a flexible body, which stands in its carrier
+            if kind in KINDS:
+                joint, shift = KINDS[kind].pose(q[..., at : position[i + 1]], edge.joint)
+            if kind in KINDS and KINDS[kind].group != REVERSIBLE and arrays["sign"][i] < 0.0:
                 joint = joint.swapaxes(-1, -2)
                 shift = -_times(joint, shift)
         R[..., i, :, :], o[..., i, :] = turn @ joint, place + _times(turn, shift)
     return Standing(R, o)
-
-
-TURNED = ("universal", "planar", "spherical", "free")  # written the other way round; others are so when compiled
-
-
-def moved(kind: str, x: np.ndarray, pitch: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and displacement of a joint's second frame in its first, with coordinates x (..., n)."""
-    turn, shift = np.eye(3), np.zeros((*x.shape[:-1], 3))
-    match kind:
-        case "revolute":
-            turn = _about(2, x[..., 0])
-        case "prismatic":
-            shift[..., 2] = x[..., 0]
-        case "screw":
-            turn, shift[..., 2] = _about(2, x[..., 0]), pitch * x[..., 0]
-        case "cylindrical":
-            turn, shift[..., 2] = _about(2, x[..., 0]), x[..., 1]
-        case "universal":
-            turn = _about(0, x[..., 0]) @ _about(1, x[..., 1])
-        case "planar":
-            turn, shift[..., :2] = _about(2, x[..., 2]), x[..., :2]
-        case "spherical":
-            turn = matrices(x)
-        case "free":
-            turn, shift = matrices(x[..., 3:]), x[..., :3]
-    return turn, shift
 
 
 def deformed(modes: Modes, node: str, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -133,28 +111,6 @@ def _second_order(
         for first, second in ((phi, Q), (psi, psi2))
     )
     return matrices(np.concatenate([np.ones_like(theta[..., :1]), 0.5 * theta], axis=-1)), shift
-
-
-def matrices(quaternions: np.ndarray) -> np.ndarray:
-    """(..., 3, 3) of quaternions (..., 4) [w, x, y, z] of any length."""
-    w, x, y, z = np.moveaxis(quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True), -1, 0)
-    rows = [
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def _about(axis: int, angle: np.ndarray) -> np.ndarray:
-    """(..., 3, 3) Turns about an axis of the frame."""
-    a, b = (axis + 1) % 3, (axis + 2) % 3
-    turn = np.zeros((*angle.shape, 3, 3))
-    turn[..., axis, axis] = 1.0
-    turn[..., a, a] = turn[..., b, b] = np.cos(angle)
-    turn[..., b, a] = np.sin(angle)
-    turn[..., a, b] = -turn[..., b, a]
-    return turn
 
 
 def _times(R: np.ndarray, x: np.ndarray) -> np.ndarray:

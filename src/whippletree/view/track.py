@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..joints import QUATERNIONS
 from ..system.system import System
 
 
@@ -18,7 +19,7 @@ class Track:
     def __init__(self, system: System, t: np.ndarray, q: np.ndarray) -> None:
         self.t, self.q = t, q
         self.begin, self.end = float(t[0]), float(t[-1])
-        turning = [joint for joint in system.joints if system.joint_kind(joint) in ("spherical", "free")]
+        turning = [joint for joint in system.joints if system.joint_kind(joint) in QUATERNIONS]
         ends = [system.q_index(joint).stop for joint in turning]
         self._quaternions = [slice(end - 4, end) for end in ends]
 

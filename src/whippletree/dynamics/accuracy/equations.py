@@ -7,6 +7,7 @@ flexible bodies residuals are made of doubles, and roundings are those of the te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -192,7 +193,7 @@ def _found_sizes(system: System, count: int) -> np.ndarray:
     return sizes
 
 
-def _on_bodies(rows: np.ndarray, exact: list[tuple[set[float], ...]]) -> np.ndarray:
+def _on_bodies(rows: np.ndarray, exact: Sequence[tuple[set[float], ...]]) -> np.ndarray:
     """Which numbers have a size that is exact on one of the bodies of their row."""
     both = zip(np.abs(rows).tolist(), exact, strict=True)
     return np.array([[any(x in own for own in on) for x in row] for row, on in both], bool).reshape(rows.shape)
@@ -228,7 +229,8 @@ def _exact_places(system: System) -> list[set[float]]:
         if len(names) != 1 or (pose is not None and sum(map(bool, pose.quaternion)) != 1):
             found.append({0.0})
             continue
-        exact, swallowed = {0.0}, set()
+        exact: set[float] = {0.0}
+        swallowed: set[float] = set()
         for point in (*on.get(names[0], ()), *others):
             for x, o in zip(map(float, point), origin, strict=True):
                 d = x - o

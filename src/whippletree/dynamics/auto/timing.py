@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...joints import HINGE
 from ...model import Model
 from ...system.system import System
 
@@ -24,7 +25,7 @@ def chain(bodies: int) -> Model:
     for k in range(bodies):
         model.body(f"b{k}", mass=1.0, com=(0.05, 0.02, 0.1), inertia=(4e-3, 5e-3, 3e-3))
         at = (0.02, 0.0, 0.2) if k else (0.0, 0.0, 0.0)
-        model.joint(f"j{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", axis="xyz"[k % 3], at=at)
+        model.joint(f"j{k}", HINGE, f"b{k - 1}" if k else "ground", f"b{k}", axis="xyz"[k % 3], at=at)
     return model
 
 
@@ -36,10 +37,10 @@ def ladder(loops: int) -> Model:
         model.body(f"crank{k}", com=(0.0, 0.5, 0.0), **bar)
         if k:
             model.body(f"coupler{k}", com=(0.5, 0.0, 0.0), **bar)
-            model.joint(f"left{k}", "revolute", f"crank{k - 1}", f"coupler{k}", axis="z", at=(0, 1, 0))
+            model.joint(f"left{k}", HINGE, f"crank{k - 1}", f"coupler{k}", axis="z", at=(0, 1, 0))
             ends: dict[str, Any] = {"at": (1, 0, 0), "child_at": (0, 1, 0)}
-            model.joint(f"right{k}", "revolute", f"coupler{k}", f"crank{k}", axis="z", **ends)
-        model.joint(f"foot{k}", "revolute", "ground", f"crank{k}", axis="z", at=(k, 0, 0))
+            model.joint(f"right{k}", HINGE, f"coupler{k}", f"crank{k}", axis="z", **ends)
+        model.joint(f"foot{k}", HINGE, "ground", f"crank{k}", axis="z", at=(k, 0, 0))
     return model
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...layout.system import KIND
+from ...joints import CODES, KINDS
 from ...system.system import System
 from ..divide.memory import Plan
 from ..divide.options import Division
@@ -19,10 +19,7 @@ from . import flexible_operations as flexible_cost
 from .loop_operations import OF_BODY, OF_FREEDOM
 
 # frame, columns, velocity and bias acceleration of a body, by the kind of its joint
-OF_KINEMATICS = {
-    "revolute": 229, "prismatic": 205, "screw": 236, "cylindrical": 251,
-    "universal": 323, "planar": 321, "spherical": 381, "free": 426,
-}  # fmt: skip
+OF_KINEMATICS = {code: KINDS[name].operations for name, code in CODES.items()}
 LOSS = 4, 16  # the loss of digits: of a body, and of a degree of freedom
 BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a freedom
 MASS = (
@@ -42,8 +39,7 @@ def of_kinematics(system: System) -> int:
 
 def _kinematics(system: System) -> np.ndarray:
     """The same, body by body; what modes and nodes take is in the paper's count of their body."""
-    by_kind = {KIND[name]: count for name, count in OF_KINEMATICS.items()}
-    return np.array([by_kind.get(int(kind), 0) for kind in system.arrays["kind"]])
+    return np.array([OF_KINEMATICS.get(int(kind), 0) for kind in system.arrays["kind"]])
 
 
 def _flexible(system: System) -> tuple[list[int], int, int]:

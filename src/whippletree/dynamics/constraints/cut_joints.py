@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...layout.forces import ANGLE_X, ANGLE_Y, ON_CHILD, SHIFT, WAY
+from ...joints import KINDS
+from ...layout.forces import ANGLE_X, ANGLE_Y, BEND_X, BEND_Y, SHIFT, WAY
 from ...model import Joint
-from ...system.joint_dofs import FREEDOMS
 from ...system.joint_frames import joint_frame
 from ..kinematics import Kinematics
 
@@ -36,24 +36,32 @@ def ends_of(k: Kinematics, joint: Joint) -> Ends:
 
 
 def freedom_axes(ends: Ends, joint: Joint) -> list[np.ndarray]:
-    """The axis of each freedom in the world."""
-    return [(ends.B if code % SHIFT >= ON_CHILD else ends.A)[..., :, code % 3] for code, _ in FREEDOMS[joint.kind]]
+    """For each DOF the vector in the world that its speed and its generalized force are along."""
+    return KINDS[joint.kind].dof_axes(ends.A, ends.B)
 
 
 def cut_coordinates(k: Kinematics, joint: Joint) -> np.ndarray:
     """q of the joint, (n,) or (B, n)."""
     ends = ends_of(k, joint)
     Q = np.swapaxes(ends.A, -1, -2) @ ends.B
-    if joint.kind in ("spherical", "free"):
+    kind = KINDS[joint.kind]
+    if kind.quaternion:
         from scipy.spatial.transform import Rotation
 
         turn = np.roll(Rotation.from_matrix(Q).as_quat(canonical=True), 1, axis=-1)
         place = (np.swapaxes(ends.A, -1, -2) @ ends.gap[..., None])[..., 0]
-        return np.concatenate([place, turn], axis=-1) if joint.kind == "free" else turn
+        return np.concatenate([place, turn], axis=-1) if kind.nq == 7 else turn
     found = []
-    for axis, (_, measure) in zip(freedom_axes(ends, joint), FREEDOMS[joint.kind], strict=True):
-        if measure == WAY or (joint.kind == "screw" and joint.pitch):
-            found.append((axis * ends.gap).sum(axis=-1) / (joint.pitch if joint.kind == "screw" else 1.0))
+    for axis, (_, measure) in zip(freedom_axes(ends, joint), KINDS[joint.kind].freedoms, strict=True):
+        if measure == WAY or joint.pitch:
+            found.append((axis * ends.gap).sum(axis=-1) / (joint.pitch or 1.0))
+        elif measure == BEND_X:
+            found.append(
+                2.0 * np.arctan2(Q[..., 2, 1] - Q[..., 1, 2], 1.0 + Q[..., 0, 0] + Q[..., 1, 1] + Q[..., 2, 2])
+            )
+        elif measure == BEND_Y:
+            w, x, y = 1.0 + np.trace(Q, axis1=-2, axis2=-1), Q[..., 2, 1] - Q[..., 1, 2], Q[..., 0, 2] - Q[..., 2, 0]
+            found.append(2.0 * np.arctan2(y, np.hypot(w, x)))
         elif measure == ANGLE_X:
             found.append(np.arctan2(Q[..., 2, 1], Q[..., 1, 1]))
         elif measure == ANGLE_Y:
@@ -72,6 +80,6 @@ def cut_speeds(k: Kinematics, joint: Joint) -> np.ndarray:
     v = v - a[..., 3:] - np.cross(a[..., :3], ends.point - k.position(joint.parent))
     speeds = [
         (axis * (w if code < SHIFT else v)).sum(axis=-1)
-        for axis, (code, _) in zip(freedom_axes(ends, joint), FREEDOMS[joint.kind], strict=True)
+        for axis, (code, _) in zip(freedom_axes(ends, joint), KINDS[joint.kind].freedoms, strict=True)
     ]
     return np.stack(speeds, axis=-1)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler.lanes import entry, get, put, scratch, take
-from ...joints.formulas import FREE, SPHERICAL
+from ...joints import FIRST_QUATERNION
 from ...kernels.blocks import make_memory
 from ...kernels.constraints import constrain
 from ...kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
 from ...kernels.unpack import unpack, unpack_constraints
-from ...layout.constraints import LENGTH, TURN_AXIS, TURN_NONE, Rows, pack_constraints
+from ...layout.constraints import LENGTH, TURN_AXIS, TURN_COUNTS, TURN_NONE, Rows, pack_constraints
 from ...system.constraints import SystemConstraints
 from ...system.system import System
 from ..dispatch import prepare
@@ -41,7 +41,7 @@ class LiveRows:
             rows = slice(c.row[e], c.row[e + 1])
             turns = 2 if arrays["turn"][e] == TURN_AXIS else 0
             shifts = [n for n in range(3) if arrays["shift"][e] & (1 << n)]
-            first = c.row[e] + (turns or int(arrays["turn"][e]))
+            first = c.row[e] + TURN_COUNTS[arrays["turn"][e]]
             if turns and not alive[rows.start : rows.start + 2].any():
                 arrays["turn"][e] = TURN_NONE
             else:
@@ -90,8 +90,8 @@ def some_pose(system: System) -> np.ndarray:
     q = system.q0 + rng.uniform(-1.0, 1.0, system.nq)
     kind, position = system.arrays["kind"], system.arrays["position"]
     for i in range(1, system.nb):
-        if kind[i] >= SPHERICAL:
-            at = position[i] + (3 if kind[i] == FREE else 0)
+        if kind[i] >= FIRST_QUATERNION:
+            at = position[i + 1] - 4
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
     return q
 

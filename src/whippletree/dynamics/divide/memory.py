@@ -23,6 +23,8 @@ from ..two_handle.layout import (
     NODE,
     NQ,
     NU,
+    OWN_AT,
+    OWN_COUNT,
     PATH,
     Q_FULL,
     U_FULL,
@@ -137,7 +139,10 @@ class Plan:
         where = {name: self._take(table.size) for name, table in listed.items()}
         room, local = self._take(ROOM), self._take(LOCAL * len(self.inside))
         tied = {s.block: lay_out(self.system, s, self._take) for s in self.strands if s.knots}
+        own = self.system.arrays["numbers"]
+        self.own_at = self._take(own.size)
         self.memory = aligned(self._end)
+        self.memory[self.own_at : self.own_at + own.size] = own
         header = self.memory[:HEADER].view(np.int64)
         for name, table in listed.items():
             header[name] = where[name]
@@ -288,6 +293,7 @@ class Plan:
             self._fill_lane(block[lane if lane < len(block) else 0], lane, part, ints, width)
         head = memory[:HEAD].view(np.int64)
         head[[WIDTH, BODIES, PATH, NQ, NU, USED]] = width, nb, len(longest.path), nq, nu, len(block)
+        head[[OWN_AT, OWN_COUNT]] = self.own_at, self.system.arrays["numbers"].size
         head[FREE_TIP] = not any(s.has_next for s in block)
         head[Q_FULL] = min(len(self._rows("position", s)) for s in block)
         head[U_FULL] = min(len(self._rows("dof", s)) for s in block)
@@ -299,7 +305,7 @@ class Plan:
     def _fill_lane(self, strand: Strand, lane: int, part: dict[str, Any], ints: dict[str, Any], width: int) -> None:
         a, bodies = self.system.arrays, np.array(strand.bodies)
         here = slice(1, 1 + len(bodies))
-        for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("pitch", 1)):
+        for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("parameter", 1)):
             table = part[name].reshape(-1, size, width)
             table[here, :, lane] = a[name][bodies].reshape(-1, size)
         for body in set(self.lent) & set(strand.bodies):

@@ -10,10 +10,8 @@ import math
 from ...algebra.spatial import add, add3, axpy, dot, load3, load6, load_at6, mul_rigid, scale, store3, store6
 from ...compiler.lanes import get, inline, kernel, put
 from ...kernels.unpack import constants_of, modal_mass
-from ...layout.system import KIND
+from ...layout.system import MODES, NODE
 from .elimination import last_node
-
-MODES, NODE = KIND["modes"], KIND["node"]
 
 
 @inline

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...joints import KINDS
 from ...layout.forces import ON_CHILD, SHIFT
-from ...system.joint_dofs import FREEDOMS
+from ...model import Joint
 from ...system.joint_frames import joint_frame
 from ...system.system import System
 from ..kinematics import Kinematics
@@ -30,6 +31,7 @@ class Ends(NamedTuple):
     B: np.ndarray  # (nj, 3, 3)  and on the child; the joint's axis is z
     point: np.ndarray  # (nj, 3) the origin of the one on the child
     axes: np.ndarray  # (nj, 3, 3)  as the user wrote that one
+    motions: dict[int, list[np.ndarray]]  # (6) of each DOF of joints whose axes are none of A and B, at the point
 
 
 class JointTable:
@@ -63,7 +65,8 @@ class JointTable:
             self.B[n] = self.axes[n] @ frame
             self.at[n] = R @ np.array(joint.child_at.position) + p
         self.freedoms = self._freedoms([(joint.kind, joint.pitch) for joint in joints])
-        self.count = [len(FREEDOMS[joint.kind]) for joint in joints]
+        self.special = [(n, joint) for n, joint in enumerate(joints) if not KINDS[joint.kind].coded]
+        self.count = [KINDS[joint.kind].nu for joint in joints]
         self.cuts = np.array([self.joint[name] for name in system.cut_joints], int)
         self.carriers, self.inner, self.outer = self._walk(system)
 
@@ -71,9 +74,9 @@ class JointTable:
     def _freedoms(kinds: list[tuple[str, float]]) -> list[Freedoms]:
         found = []
         for n in range(6):
-            own = [j for j, (kind, _) in enumerate(kinds) if len(FREEDOMS[kind]) > n]
-            codes = np.array([FREEDOMS[kinds[j][0]][n][0] for j in own], int)
-            pitch = np.array([kinds[j][1] if kinds[j][0] == "screw" else 0.0 for j in own])
+            own = [j for j, (kind, _) in enumerate(kinds) if KINDS[kind].nu > n and KINDS[kind].coded]
+            codes = np.array([KINDS[kinds[j][0]].freedoms[n][0] for j in own], int)
+            pitch = np.array([kinds[j][1] for j in own])
             turns = (codes < SHIFT).astype(float)
             if own:
                 found.append(Freedoms(np.array(own), codes % SHIFT >= ON_CHILD, np.eye(3)[codes % 3], turns, pitch))
@@ -115,7 +118,30 @@ class JointTable:
         """Where all joints are."""
         a, b = self.group[self.parent], self.group[self.child]
         R = k._R[..., b, :, :]
-        return Ends(k._R[..., a, :, :] @ self.A, R @ self.B, k._o[..., b, :] + times(R, self.at), R @ self.axes)
+        A, B, point = k._R[..., a, :, :] @ self.A, R @ self.B, k._o[..., b, :] + times(R, self.at)
+        motions = {n: joint_motions(k, joint, A[..., n, :, :], B[..., n, :, :]) for n, joint in self.special}
+        return Ends(A, B, point, R @ self.axes, motions)
+
+
+def joint_motions(k: Kinematics, joint: Joint, A: np.ndarray, B: np.ndarray) -> list[np.ndarray]:
+    """(..., 6) The motion of the child against the parent for a unit of each speed, at the child's frame."""
+    system, kind = k.system, KINDS[joint.kind]
+    if joint.name in system.cut_joints:  # axes of rotation that are at right angles
+        axes = [e / (e * e).sum(axis=-1, keepdims=True) for e in kind.dof_axes(A, B)]
+        return [np.concatenate([e, np.zeros_like(e)], axis=-1) for e in axes]
+    found, sign = [], system.arrays["sign"][system.joint_body(joint.name)]
+    lever = k.lever(joint.child, joint.child_at.position)
+    for j in range(*system.u_index(joint.name).indices(system.nu)):
+        S = sign * k._S[..., j, :]
+        found.append(np.concatenate([S[..., :3], S[..., 3:] + np.cross(S[..., :3], lever)], axis=-1))
+    return found
+
+
+def unit_wrench(motion: np.ndarray, turns: bool) -> np.ndarray:
+    """(..., 6) The torque, or the force, alone along a motion that has unit power in it."""
+    part = motion[..., :3] if turns else motion[..., 3:]
+    part = part / (part * part).sum(axis=-1, keepdims=True)
+    return np.concatenate([part, np.zeros_like(part)] if turns else [np.zeros_like(part), part], axis=-1)
 
 
 def times(R: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...joints import KINDS
 from ...layout.forces import SHIFT
 from ...model import Joint
 from ...model.constraints import Between, Distance, KnifeEdge
 from ...model.forces import Bushing, Motion, Motor, Spring
-from ...system.joint_dofs import FREEDOMS
 from ...system.system import System
 from ..constraints.cut_joints import ends_of, freedom_axes
 from ..constraints.forces import Held
@@ -25,7 +25,7 @@ from ..kinematics import Kinematics, kinematics
 from ..tree.newton_euler import body_accelerations, motion_workspace
 from .applied import loads
 from .flexible import force_needed
-from .joint_arrays import Ends, JointTable, joint_table, times
+from .joint_arrays import Ends, JointTable, joint_motions, joint_table, times, unit_wrench
 
 
 class Load(NamedTuple):
@@ -233,8 +233,11 @@ def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, L
 
 def _unit(k: Kinematics, joint: Joint, freedom: int) -> np.ndarray:
     """(…, 6) A unit torque about the axis of a freedom that turns, a unit force along that of one that shifts."""
-    axis = freedom_axes(ends_of(k, joint), joint)[freedom]
-    turns = FREEDOMS[joint.kind][freedom][0] < SHIFT
+    kind, ends = KINDS[joint.kind], ends_of(k, joint)
+    if not kind.coded:
+        return unit_wrench(joint_motions(k, joint, ends.A, ends.B)[freedom], kind.freedoms[freedom][0] < SHIFT)
+    axis = freedom_axes(ends, joint)[freedom]
+    turns = KINDS[joint.kind].freedoms[freedom][0] < SHIFT
     return np.concatenate([axis, np.zeros_like(axis)] if turns else [np.zeros_like(axis), axis], axis=-1)
 
 
@@ -265,4 +268,11 @@ def split(table: JointTable, ends: Ends, wrench: np.ndarray) -> np.ndarray:
         wrench[..., own, :, :] = part - force[..., None] * unit[..., None, :]
         if wrench.shape[-2]:
             along[..., own, n] = force[..., 0]
+    for j, joint in table.special:
+        for n, motion in enumerate(ends.motions[j]):
+            unit = unit_wrench(motion, KINDS[joint.kind].freedoms[n][0] < SHIFT)
+            force = (motion[..., None, :] * wrench[..., j, :, :]).sum(axis=-1)
+            wrench[..., j, :, :] -= force[..., None] * unit[..., None, :]
+            if wrench.shape[-2]:
+                along[..., j, n] = force[..., 0]
     return along

@@ -13,13 +13,12 @@ import numpy as np
 
 from ...compiler.lanes import LANES
 from ...errors import ModelError
-from ...layout.system import KIND, pack
-from ...model import JOINT_KINDS
+from ...joints import CODES, FLOAT, KINDS
+from ...layout.system import pack
 from ...system.system import NO_FLEXIBLE, System
 from ..two_handle.partition import BLUNT, Strand, nearest_fit, tips
 from .options import Cutting
 
-FREE = KIND["free"]
 GROWTH, TRIES = 1.15, 20  # of the least weight of a branch that is cut, to come near the number of subchains asked for
 
 
@@ -202,16 +201,16 @@ class Cut:
         a, nb = system.arrays, system.nb
         afloat = np.isin(order, [joint.body for joint in self.joints])
         sizes = {name: np.diff(a[name])[order] for name in ("position", "dof")}
-        for name, size in zip(("position", "dof"), JOINT_KINDS["free"], strict=True):
+        for name, size in zip(("position", "dof"), (KINDS[FLOAT].nq, KINDS[FLOAT].nu), strict=True):
             sizes[name][afloat] = size
         arrays: dict[str, Any] = {name: np.concatenate([[0], np.cumsum(n)]) for name, n in sizes.items()}
         arrays["parent"] = np.where(afloat, 0, self.here[a["parent"][order]])
-        arrays["kind"] = np.where(afloat, FREE, a["kind"][order])
+        arrays["kind"] = np.where(afloat, CODES[FLOAT], a["kind"][order])
         arrays["sign"] = np.where(afloat, 1.0, a["sign"][order])
         for name, shape in (("Rt", (nb, 9)), ("pt", (nb, 3)), ("com", (nb, 3)), ("inertia", (nb, 6))):
             arrays[name] = a[name].reshape(shape)[order].copy()
         arrays["Rt"][afloat], arrays["pt"][afloat] = np.eye(3).ravel(), 0.0
-        arrays |= {name: a[name][order].copy() for name in ("mass", "pitch")}
+        arrays |= {name: a[name][order].copy() for name in ("mass", "parameter")}
         arrays["resist"] = np.zeros(arrays["dof"][-1])
         q0 = np.zeros(arrays["position"][-1])
         for i in range(1, nb):
@@ -229,7 +228,14 @@ class Cut:
             self._lend(arrays, int(self.here[joint.body]), joint.lent)
         nu = len(arrays["resist"])
         unused = {"first": np.zeros(nb, int), "up": np.zeros(nu, int), "armature": np.zeros(nu)}
-        packed, views = pack(arrays | unused | {"gravity": system.gravity}, nb, nu, len(q0), len(strands), NO_FLEXIBLE)
+        packed, views = pack(
+            arrays | unused | {"gravity": system.gravity, "numbers": a["numbers"]},
+            nb,
+            nu,
+            len(q0),
+            len(strands),
+            NO_FLEXIBLE,
+        )
         return Forest(system.name, nb, len(q0), nu, views, q0, system.gravity, packed)
 
     @staticmethod

@@ -7,8 +7,6 @@ Differs  a subchain is computed in the axes of its base, about its base's origin
          velocity of the base are added as the sweep meets each body, as in two_handle/recursion.py.
 """
 
-import math
-
 from ...algebra.matrix6 import motion_in
 from ...algebra.rotation import matrix
 from ...algebra.spatial import (
@@ -27,8 +25,8 @@ from ...algebra.spatial import (
     sub3,
 )
 from ...algebra.trig import sincos
-from ...compiler.lanes import entry, get, inline, kernel, put, scratch
-from ...joints.formulas import load_quaternion
+from ...compiler.lanes import entry, get, inline, put, scratch
+from ...kernels.joint_columns import load_quaternion, turn_of
 from ...kernels.kinematics import move_body, place_body, take_kinematics
 from ...kernels.unpack import unpack
 from ..two_handle.join import peek3, peek6, peek9, poke
@@ -122,7 +120,7 @@ def place_cut(m, k, q, u, faces, cuts, c):
     store6(k.v, p, peek6(faces, tip + 12, 1))
     store6(k.b, p, peek6(faces, tip + 18, 1))
     place_body(m, q, k, i)
-    move_body(m, u, k, i)
+    move_body(m, q, u, k, i)
     return i
 
 
@@ -132,27 +130,6 @@ def open_system(tree, like):
     m, end = unpack(tree)
     k, _ = take_kinematics(m, scratch(tree, end, like))
     return m, k
-
-
-@kernel
-def turn_of(R):
-    """The unit quaternion of a rotation, by its largest component"""
-    a, b, c = R[0], R[4], R[8]
-    if a + b + c > 0.0:
-        w = 0.5 * math.sqrt(1.0 + a + b + c)
-        f = 0.25 / w
-        return (w, f * (R[7] - R[5]), f * (R[2] - R[6]), f * (R[3] - R[1]))
-    if a >= b and a >= c:
-        x = 0.5 * math.sqrt(1.0 + a - b - c)
-        f = 0.25 / x
-        return (f * (R[7] - R[5]), x, f * (R[1] + R[3]), f * (R[2] + R[6]))
-    if b >= c:
-        y = 0.5 * math.sqrt(1.0 - a + b - c)
-        f = 0.25 / y
-        return (f * (R[2] - R[6]), f * (R[1] + R[3]), y, f * (R[5] + R[7]))
-    z = 0.5 * math.sqrt(1.0 - a - b + c)
-    f = 0.25 / z
-    return (f * (R[3] - R[1]), f * (R[2] + R[6]), f * (R[5] + R[7]), z)
 
 
 @entry

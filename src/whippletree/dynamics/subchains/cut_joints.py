@@ -23,25 +23,14 @@ from ...algebra.spatial import (
     load9,
     matmul,
     mul33t,
-    neg3,
     scale,
     sub,
     sub3,
     transpose,
 )
-from ...algebra.trig import arctangent
 from ...compiler.lanes import entry, get, inline, kernel, put
-from ...joints.formulas import (
-    CYLINDRICAL,
-    FREE,
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    SCREW,
-    SPHERICAL,
-    UNIVERSAL,
-    load_quaternion,
-)
+from ...joints import FIRST_CARRIED, FIRST_QUATERNION
+from ...kernels.joints import read_coordinates
 from ..two_handle.join import peek3, peek6, peek9, poke
 from .cut_frames import (
     BODY,
@@ -66,7 +55,6 @@ from .cut_frames import (
     RETURNED,
     open_system,
     place_cut,
-    turn_of,
 )
 
 NONE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -86,7 +74,7 @@ def orthogonal(joints, at, first, count, v):
 @inline
 def turns_in_base(kind, sign):
     """Whether the axes of a joint move in the frame of B"""
-    return kind in (UNIVERSAL, PLANAR) or (kind >= SPHERICAL and sign < 0.0)
+    return kind >= FIRST_CARRIED and (kind < FIRST_QUATERNION or sign < 0.0)
 
 
 @kernel
@@ -200,52 +188,6 @@ def gaps(cuts, faces, joints, mine, position, speed):
 
 
 # ---------------------------------------------------------------- coordinates, from the two faces
-
-
-@inline
-def nearest_turn(angle, before):
-    """The angle, to within whole turns, that is nearest to another"""
-    return angle + 2.0 * math.pi * math.floor((before - angle) / (2.0 * math.pi) + 0.5)
-
-
-@inline
-def put_quaternion(q, n, a):
-    """The one of the two that is nearer to what is there"""
-    b = load_quaternion(q, n)
-    sign = -1.0 if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0 else 1.0
-    for i in range(4):
-        put(q, n + i, sign * a[i])
-
-
-@kernel
-def read_coordinates(m, i, R, d, q):
-    """q of the joint of body i from its frame R, d after the joint's as it is at q = 0; near the q that is there"""
-    kind, n, sign = m.kind[i], m.position[i], m.sign[i]
-    about_z = arctangent(R[3] - R[1], R[0] + R[4])
-    if kind == REVOLUTE:
-        put(q, n, nearest_turn(about_z, get(q, n)))
-    elif kind == PRISMATIC:
-        put(q, n, d[2])
-    elif kind == SCREW:
-        pitch = get(m.pitch, i)
-        put(q, n, nearest_turn(about_z, d[2] / pitch if pitch != 0.0 else get(q, n)))
-    elif kind == CYLINDRICAL:
-        put(q, n, nearest_turn(about_z, get(q, n)))
-        put(q, n + 1, d[2])
-    elif kind == UNIVERSAL:
-        Q = R if sign > 0.0 else transpose(R)
-        put(q, n, nearest_turn(arctangent(Q[7], Q[4]), get(q, n)))
-        put(q, n + 1, nearest_turn(arctangent(Q[2], Q[0]), get(q, n + 1)))
-    else:
-        shift = d if sign > 0.0 else neg3(mul33t(R, d))
-        if kind == PLANAR:
-            put(q, n, shift[0])
-            put(q, n + 1, shift[1])
-            put(q, n + 2, nearest_turn(sign * about_z, get(q, n + 2)))
-        else:
-            if kind == FREE:
-                poke(q, n, 1, shift)
-            put_quaternion(q, n + 3 * (kind - SPHERICAL), turn_of(R if sign > 0.0 else transpose(R)))
 
 
 @inline

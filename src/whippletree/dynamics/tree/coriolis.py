@@ -4,7 +4,7 @@ Paper    [echeandia2021] Numerical methods to compute the Coriolis matrix and Ch
          C = sum of J' (I dJ/dt + B J), B x = (v x* I x + x x* I v - I (v x x)) / 2.
 Symbols  S, v, I as in docs/notation.md; dS is dS/dt.
 Differs  one common frame, and a column of C by one inward pass over the bodies that its degree of freedom moves, in the
-         place of composite B: no 6 x 6 matrix. An axis moves with the parent or with the child (carried_by_child).
+         place of composite B: no 6 x 6 matrix. dS of one axis by one follows from S' u of all (column_rate).
 """
 
 from typing import Any
@@ -15,6 +15,7 @@ from ...algebra.spatial import (
     add,
     add3,
     angular,
+    axpy,
     cross,
     cross_motion,
     dot,
@@ -27,9 +28,10 @@ from ...algebra.spatial import (
     store6,
     sub,
 )
-from ...compiler.lanes import entry, inline, put, scratch, take
-from ...joints.formulas import FREE, PLANAR, SPHERICAL, UNIVERSAL
+from ...compiler.lanes import entry, get, inline, put, scratch, take
+from ...joints import FIRST_QUATERNION
 from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels.joints import has_bias, joint_bias
 from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
 from ...system.system import System
@@ -37,7 +39,7 @@ from ...system.system import System
 
 def coriolis_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`coriolis_matrices`."""
-    rows = kinematics_rows(system) + 6 * system.nb + system.nq + system.nu + system.nu**2
+    rows = kinematics_rows(system) + 6 * system.nb + system.nq + 2 * system.nu + system.nu**2
     return make_memory(system, rows, lanes)
 
 
@@ -49,14 +51,28 @@ def cross_force(v, f):
 
 
 @inline
-def carried_by_child(m, i, j):
-    """Whether the axis of freedom j is fixed in its body, not in the parent; the same for those of one freedom"""
-    kind, along = m.kind[i], m.sign[i] > 0.0
-    if kind in (SPHERICAL, FREE):
-        return along
-    if kind in (UNIVERSAL, PLANAR):
-        return along == (j == m.dof[i + 1] - 1)
-    return False
+def column_rate(m, i, j, q, u, k, some):
+    """dS/dt of one column. S' u of a joint, G(u, u), is known for all its axes together: of G(x, y), the change of S x
+    by coordinates moving at y, the symmetric part follows from sums of unit velocities; the rest is half (S y) x (S x)
+    """
+    S, p, along = load6(k.S, j), m.parent[i], m.sign[i] > 0.0
+    if m.kind[i] >= FIRST_QUATERNION:
+        return cross_motion(load6(k.v, i if along else p), S)
+    if not has_bias(m, i):
+        return cross_motion(load6(k.v, p), S)
+    dS = cross_motion(load6(k.v, p if along else i), S)
+    first, last = m.dof[i], m.dof[i + 1]
+    for n in range(first, last):
+        for l in range(first, last):
+            put(some, l, (1.0 if l == j else 0.0) + (1.0 if l == n else 0.0))
+        both = joint_bias(m, i, q, some, k)
+        for unit in (j, n):
+            for l in range(first, last):
+                put(some, l, 1.0 if l == unit else 0.0)
+            both = sub(both, joint_bias(m, i, q, some, k))
+        both = add(both, scale(m.sign[i], cross_motion(load6(k.S, n), S)))
+        dS = axpy(0.5 * get(u, n), both, dS)
+    return dS
 
 
 @entry
@@ -70,16 +86,17 @@ def coriolis_matrices(memory, q, u, out, start, stop):
     f, n = take(buffer, n, 6 * m.nb)
     q_block, n = take(buffer, n, m.nq)
     u_block, n = take(buffer, n, m.nu)
+    some, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, m.nu * m.nu)
     total = 0.0
     for s in range(start, stop, states_per_block(buffer)):
-        place_and_move(m, gather(q, s, q_block), gather(u, s, u_block), k)
+        coordinates, velocities = gather(q, s, q_block), gather(u, s, u_block)
+        place_and_move(m, coordinates, velocities, k)
         C = target(out, block)
         for i in range(1, m.nb):
             for j in range(m.dof[i], m.dof[i + 1]):
-                S = load6(k.S, j)
-                dS = cross_motion(load6(k.v, i if carried_by_child(m, i, j) else m.parent[i]), S)
-                fill_column(m, k, f, i, j, S, dS, C)
+                dS = column_rate(m, i, j, coordinates, velocities, k, some)
+                fill_column(m, k, f, i, j, load6(k.S, j), dS, C)
         scatter(C, s, out)
         total += checksum(C) + unit_check(k)
     return total

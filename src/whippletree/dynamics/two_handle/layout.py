@@ -21,7 +21,7 @@ from ...layout.system import Arrays
 from .end_point import ROOM, WIDE
 
 HEAD = 16  # integers in front of a block
-WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL, KNOTS_AT = range(10)  # their places
+WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL, KNOTS_AT, OWN_AT, OWN_COUNT = range(12)  # their places
 
 # loops inside a strand, see divide/subchain_loops.py. Integers of a knot: its top; its first row and how many;
 # freedoms; bodies and where they are listed; where its numbers are; its rank. Integers of a row: the bodies of its two
@@ -69,7 +69,7 @@ class Strands(NamedTuple):
 
 
 def constant_rows(nb: int, nu: int) -> dict[str, int]:
-    return {"Rt": 9 * nb, "pt": 3 * nb, "base": 3, "mass": nb, "com": 3 * nb, "inertia": 6 * nb, "pitch": nb} | {
+    return {"Rt": 9 * nb, "pt": 3 * nb, "base": 3, "mass": nb, "com": 3 * nb, "inertia": 6 * nb, "parameter": nb} | {
         "resist": nu
     }
 
@@ -158,7 +158,7 @@ def take_strands(memory, at, like):
     mass, n = rows(memory, n, nb, like)
     com, n = rows(memory, n, 3 * nb, like)
     inertia, n = rows(memory, n, 6 * nb, like)
-    pitch, n = rows(memory, n, nb, like)
+    parameter, n = rows(memory, n, nb, like)
     resist, n = rows(memory, n, nu, like)
     q, n = rows(memory, n, nq, like)
     u, n = rows(memory, n, nu, like)
@@ -184,9 +184,10 @@ def take_strands(memory, at, like):
     zero, n = rows(memory, n, 21, like)
     wide, n = rows(memory, n, ROOM if width == 1 else 0, like)
     own, n = rows(memory, n, OWN, like)
+    numbers = view(memory, head[OWN_AT], head[OWN_COUNT])  # of joint kinds, the System's
     m = Arrays(
         nb, nu, nq, 1, parent, kind, position, dof, component, u_row, side,
-        Rt, pt, base, mass, com, inertia, pitch, sign, resist, resist, zero, head,
+        Rt, pt, base, mass, com, inertia, parameter, sign, resist, resist, zero, numbers, head,
     )  # fmt: skip
     k = Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b)
     return Strands(

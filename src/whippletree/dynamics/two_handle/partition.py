@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...joints.formulas import FREE, PLANAR, SPHERICAL, UNIVERSAL
+from ...joints import CODES, FIRST_CARRIED, KINDS
 from ...system.system import System
 from ..constraints.live_rows import live_rows
 from ..divide.options import Division
 
-OWN_SIGN = (UNIVERSAL, PLANAR, SPHERICAL, FREE)  # kinds whose formula depends on how the joint was written
+WITH_NUMBERS = [code for name, code in CODES.items() if KINDS[name].numbers is not None]
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
 GRADED = 1e3  # of mass_grading, from which on accelerations are certified
 LOSSY = 1e6  # the same, from which on no run is begun
@@ -58,7 +58,8 @@ class Family:
 def codes(system: System) -> np.ndarray:
     """What must be equal for two joints to be computed side by side."""
     kind, sign = system.arrays["kind"], system.arrays["sign"]
-    return np.where(np.isin(kind, OWN_SIGN) & (sign < 0), -1 - kind, kind)
+    alone = np.isin(kind, WITH_NUMBERS) * np.arange(1, len(kind) + 1)  # it reads numbers that no other joint has
+    return np.where((kind >= FIRST_CARRIED) & (sign < 0), -1 - kind, kind) + 2 * len(KINDS) * alone
 
 
 def tips(system: System) -> np.ndarray:

@@ -154,7 +154,7 @@ def place_strands(memory, at, q, u, tau, like):
             store21(g.IA, i, load21(g.zero, 0))
             store6(g.pA, i, load6(g.zero, 0))
         place_body(g.m, g.q, g.k, i)
-        move_body(g.m, g.u, g.k, i)
+        move_body(g.m, g.q, g.u, g.k, i)
     for n in range(3):
         put(g.own, POINT + n, get(g.k.point, n))
 

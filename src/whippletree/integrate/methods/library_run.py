@@ -17,6 +17,7 @@ from ...dynamics.stepping.closing import LOST
 from ...dynamics.stepping.mechanism import derivative
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import ModelWarning
+from ...joints import QUATERNIONS
 from ..project import violation_left
 from ..run.contradiction import contradiction_beyond
 from ..run.passage import Weakness, lowest
@@ -141,7 +142,7 @@ class Run:
             return self.begin.copy()
         system, y = self.task.system, self.solver.look(t)
         for edge in system.topology.edges:
-            if edge.joint.kind in ("spherical", "free"):
+            if edge.joint.kind in QUATERNIONS:
                 last = system.q_index(edge.joint.name).stop
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
         given_motion(system, t, y, y[system.nq :])

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...dynamics.inputs import require_finite, require_unit
 from ...errors import ModelError, SimulationError, nearest
+from ...joints import KINDS
 from ...model.check import known, number, shown, text
-from ...result.columns import SPEEDS
 from ...result.result import Result
 from ...system.callbacks import function_name, user_error
 from ...system.system import System
@@ -230,5 +230,5 @@ def rotational(system: System) -> np.ndarray:
     found: list[int] = []
     for edge in system.topology.edges:
         first = system.nq + system.u_index(edge.joint.name).start
-        found += [first + n for n, (_, unit) in enumerate(SPEEDS[edge.joint.kind]) if unit == "rad/s"]
+        found += [first + n for n, (_, unit) in enumerate(KINDS[edge.joint.kind].rates) if unit == "rad/s"]
     return np.array(found, int)

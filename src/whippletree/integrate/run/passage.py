@@ -25,7 +25,8 @@ from ...compiler.lanes import entry, kernel, view
 from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.constraints.nullspace import scaled_rows
 from ...dynamics.stepping.mechanism import impose, make_mechanism, open_scratch, rates
-from ...joints.formulas import FREE, SPHERICAL, load_quaternion
+from ...kernels.joint_columns import load_quaternion
+from ...kernels.joints import quaternion_at
 from ...kernels.manifold import put_all
 from ...system.system import System
 from ..motion import advance, coordinate_rates
@@ -96,8 +97,8 @@ def room(ny: int) -> int:
 def make_unit(m, y):
     """Quaternions of y = (q, ...) made unit, in place"""
     for i in range(1, m.nb):
-        if m.kind[i] >= SPHERICAL:
-            n = m.position[i] + (3 if m.kind[i] == FREE else 0)
+        n = quaternion_at(m, i)
+        if n >= 0:
             put_all(y, n, normalize(load_quaternion(y, n)))
 
 

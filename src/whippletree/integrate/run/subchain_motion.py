@@ -19,7 +19,7 @@ from ...dynamics.stepping.mechanism import ask
 from ...dynamics.subchains.algorithm import Pieces, cut_of
 from ...dynamics.subchains.cut import Cut
 from ...dynamics.subchains.options import cutting
-from ...joints.formulas import FREE, SPHERICAL
+from ...joints import FIRST_QUATERNION
 from .. import motion
 from .task import Task
 
@@ -58,8 +58,8 @@ class Motion:
         for compiled in (motion.rates, motion.moved):
             prepare(compiled, 2, 1)
         kind, position = forest.arrays["kind"], forest.arrays["position"]
-        turns = np.flatnonzero(kind >= SPHERICAL)
-        self.quaternions = (position[turns] + 3 * (kind[turns] == FREE))[:, None] + np.arange(4)
+        turns = np.flatnonzero(kind >= FIRST_QUATERNION)
+        self.quaternions = (position[turns + 1] - 4)[:, None] + np.arange(4)
         self._segments()
         self.tau, self.solver = np.zeros(system.nu), choice.solver
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...joints import KINDS
 from ...model import Flexible
 from ...model.parts import GROUND
 from ...system.system import System
@@ -38,7 +39,7 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
             if end != start:
                 sticks.append((name, [_world(run, name, point, moments) for point in (start, end)]))
     for joint in model.joints.values():
-        if joint.kind in ("prismatic", "cylindrical") and GROUND not in (joint.parent, joint.child):  # a telescope
+        if KINDS[joint.kind].telescopes and GROUND not in (joint.parent, joint.child):  # a telescope
             ends = ((joint.parent, joint.at), (joint.child, joint.child_at))
             sticks.append((joint.child, [_world(run, body, place.position, moments) for body, place in ends]))
     for flexible in model.flexibles.values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from unicodedata import east_asian_width
 
+from ...joints import KINDS
 from ...model import CONSTRAINT_KINDS
 from ...model.constraints import Between
 from ...model.forces import Bushing, Force, Motion, Motor, Spring
@@ -21,19 +22,7 @@ MOST_BRANCHES = 12  # drawn on one body of a large model
 MOST_WELDED = 4  # names in one box
 ELSEWHERE = 8  # letters of the name of a body in another band
 INK, PALE, FORCE, HELD = "#333333", "#777777", "#8e3b9e", "#a3322b"
-KIND_COLORS = {
-    "revolute": "#0072B2",
-    "prismatic": "#009E73",
-    "screw": "#56B4E9",
-    "cylindrical": "#E69F00",
-    "universal": "#CC79A7",
-    "planar": "#A08A00",
-    "spherical": "#D55E00",
-    "free": "#999999",
-    "fixed": "#333333",
-    "modes": "#882255",
-    "node": "#AA6677",
-}
+KIND_COLORS = {name: kind.color for name, kind in KINDS.items()} | {"modes": "#882255", "node": "#AA6677"}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ With A the frame on the joint's parent and B the one on its child, Q are the axe
 a turn: they are measured from a given one, half a turn to either side. That of a screw follows from its displacement.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from ..algebra.places import place_on, push, velocity_at
@@ -11,7 +12,7 @@ from ..algebra.rotation import column
 from ..algebra.spatial import add3, angular, dot3, load3, load6, load9, matmul, neg3, scale3, sub3, transpose
 from ..algebra.trig import arctangent, sincos
 from ..compiler.lanes import inline, kernel
-from ..layout.forces import ANGLE_X, ANGLE_Y, NUMBERS, ON_CHILD, SCALE, SHIFT, WAY
+from ..layout.forces import ANGLE_X, ANGLE_Y, BEND_X, BEND_Y, NUMBERS, ON_CHILD, SCALE, SHIFT, WAY
 
 
 class Freedom(NamedTuple):
@@ -52,6 +53,15 @@ def meet_freedom(m, F, k, n):
         sine, cosine = Q[7], Q[4]
     elif F.coordinate[n] == ANGLE_Y:
         sine, cosine = Q[2], Q[0]
+    elif F.coordinate[n] == BEND_X or F.coordinate[n] == BEND_Y:
+        w, x, y = 1.0 + Q[0] + Q[4] + Q[8], Q[7] - Q[5], Q[2] - Q[6]  # of a quaternion without a part along z
+        h = math.sqrt(w * w + x * x)
+        if F.coordinate[n] == BEND_X:  # half about x of A, half about x of B
+            axis = scale3(1.0 / (1.0 + Q[0]), add3(column(A, 0), column(B, 0)))
+            sine, cosine = 2.0 * w * x, w * w - x * x
+        else:
+            axis = scale3(1.0 / h, add3(scale3(w, column(A, 1)), scale3(x, column(A, 2))))
+            sine, cosine = 2.0 * h * y, h * h - y * y
     return Freedom(axis, dot3(axis, motion), sine, cosine, dot3(axis, gap), there, rb)
 
 

@@ -1,0 +1,92 @@
+"""The homokinetic (constant-velocity) joint: two shafts that bend about a point and do not twist against each other.
+
+With z the shaft in both frames, Q = Rx(q1/2) Ry(q2) Rx(q1/2): a double Cardan joint whose middle part halves the bend.
+Its quaternion (cos q1/2 cos q2/2, sin q1/2 cos q2/2, sin q2/2, 0) has no part along z. Hence the relative angular
+velocity S u is in the plane that bisects the shafts, w . (z_A + z_B) = 0, and shafts that spin in fixed bearings spin
+at equal speeds at any bend: w_A . (z_A + z_B) = w_B . (z_A + z_B). The bend b has cos b/2 = cos q1/2 cos q2/2.
+
+S = [(x_A + x_B) / 2, y'] with y' = Rx(q1/2) y; both are at right angles. At q2 = pi, folded back, S is singular.
+"""
+
+import numpy as np
+
+from ..layout.constraints import TURN_TWIST
+from ..layout.forces import BEND_X, BEND_Y
+from .kind import ALL, CARRIED, Formulas, JointKind, Pose, X, Y, about, nowhere
+
+
+def kernels() -> Formulas:
+    import math
+
+    from ..algebra.rotation import column, turn_x, turn_y
+    from ..algebra.spatial import add3, angular, axpy3, cross, join, load3, load6, load9, scale3, sub3, transpose
+    from ..algebra.trig import arctangent, sincos
+    from ..compiler.lanes import get, inline, put
+    from ..kernels.joint_columns import nearest_turn, put_turn
+
+    @inline
+    def place(m, i, q, k, R, o):
+        n, j, sign, before = m.position[i], m.dof[i], m.sign[i], R
+        s, c = sincos(0.5 * sign * get(q, n))
+        half = turn_x(R, s, c)
+        R = turn_x(turn_y(half, sign * get(k.sin, n + 1), get(k.cos, n + 1)), s, c)  # Q inverted is Q at -q
+        put_turn(k.S, j, sign, scale3(0.5, add3(column(before, 0), column(R, 0))), o)
+        put_turn(k.S, j + 1, sign, column(half, 1), o)
+        return R, o
+
+    @inline
+    def bias(m, i, q, u, k):
+        """In the parent's frame A: x_B' = w x x_B, y'' = u1/2 x_A x y'"""
+        j, sign = m.dof[i], m.sign[i]
+        u1, u2 = get(u, j), get(u, j + 1)
+        e, y = scale3(sign, angular(load6(k.S, j))), scale3(sign, angular(load6(k.S, j + 1)))
+        own = column(load9(k.R, i), 0)
+        other = sub3(scale3(2.0, e), own)
+        xA, xB = (other, own) if sign > 0.0 else (own, other)
+        w = add3(scale3(u1, e), scale3(u2, y))
+        t = scale3(0.5 * sign * u1, axpy3(u2, cross(xA, y), cross(w, xB)))
+        return join(t, cross(load3(k.o, i), t))
+
+    @inline
+    def read(m, i, R, d, q):
+        n = m.position[i]
+        Q = R if m.sign[i] > 0.0 else transpose(R)
+        w, x, y = 1.0 + Q[0] + Q[4] + Q[8], Q[7] - Q[5], Q[2] - Q[6]
+        first, second = 2.0 * arctangent(x, w), 2.0 * arctangent(y, math.sqrt(w * w + x * x))
+        turns = math.floor((get(q, n) - first) / (2.0 * math.pi) + 0.5)
+        if turns - 2.0 * math.floor(0.5 * turns) != 0.0:  # (q1 + 2 pi, -q2) is the same rotation
+            second = -second
+        put(q, n, first + 2.0 * math.pi * turns)
+        put(q, n + 1, nearest_turn(second, get(q, n + 1)))
+
+    return Formulas(place, bias, read)
+
+
+def pose(x: np.ndarray, joint: object) -> Pose:
+    half = about(X, 0.5 * x[..., 0])
+    return half @ about(Y, x[..., 1]) @ half, nowhere(x)
+
+
+def axes_of(A: np.ndarray, B: np.ndarray) -> list[np.ndarray]:
+    """The columns of S over their squares."""
+    Q = np.swapaxes(A, -1, -2) @ B
+    first = (A[..., :, 0] + B[..., :, 0]) / (1.0 + Q[..., 0, 0])[..., None]
+    w, x = 1.0 + np.trace(Q, axis1=-2, axis2=-1), Q[..., 2, 1] - Q[..., 1, 2]
+    second = (A[..., :, 1] * w[..., None] + A[..., :, 2] * x[..., None]) / np.hypot(w, x)[..., None]
+    return [first, second]
+
+
+HOMOKINETIC = JointKind(
+    "homokinetic",
+    about="bending in two directions across the shaft `axis`, without twist: a constant-velocity joint",
+    coordinates=(("bend1", "rad"), ("bend2", "rad")),
+    freedoms=((X, BEND_X), (Y, BEND_Y)),
+    holds=(TURN_TWIST, ALL),
+    pose=pose,
+    kernels=kernels,
+    group=CARRIED,
+    picture="ball",
+    color="#117733",
+    operations=420,
+    axes_of=axes_of,
+)

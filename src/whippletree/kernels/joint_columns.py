@@ -1,0 +1,103 @@
+"""What the formulas of joint kinds are made of: columns of S, displaced origins, coordinates read back from frames.
+
+In the joint's frame the axis is z. ``R, o`` is a frame about the component's point; ``sign`` is -1 where the user's
+child is the tree parent: the relative pose is then inverted and S negated.
+"""
+
+import math
+
+from ..algebra.rotation import matrix
+from ..algebra.spatial import add3, axpy, cross, cross_motion, join, load3, load6, scale, scale3, store3, store6, sub3
+from ..algebra.trig import arctangent
+from ..compiler.lanes import get, inline, kernel, put
+
+
+@inline
+def put_turn(S, j, sign, axis, o):
+    """Column of a rotation about an axis through o"""
+    store6(S, j, scale(sign, join(axis, cross(o, axis))))
+
+
+@inline
+def put_shift(S, j, sign, axis):
+    """Column of a translation along an axis"""
+    for n in range(3):
+        put(S, 6 * j + n, 0.0)
+    store3(S, 2 * j + 1, scale3(sign, axis))
+
+
+@inline
+def shift_origin(m, k, i, o, d):
+    """(o, o + d): origins before and after a displacement. A first body's own origin is the component's point."""
+    if m.parent[i] == 0:
+        store3(k.point, m.component[i], add3(d, load3(m.base, m.component[i])))
+        o = sub3(o, d)
+    return o, add3(o, d)
+
+
+@inline
+def carried_axis(m, i, q, u, k):
+    """The bias where the last DOF's axis is carried by the DOF before it: (S_1 u_1 + ...) x S_n u_n"""
+    j, n = m.dof[i], m.dof[i + 1] - 1
+    motion = scale(get(u, j), load6(k.S, j))
+    for l in range(j + 1, n + 1):
+        motion = axpy(get(u, l), load6(k.S, l), motion)
+    return scale(m.sign[i], cross_motion(motion, scale(get(u, n), load6(k.S, n))))
+
+
+@inline
+def load_quaternion(q, n):
+    return (get(q, n), get(q, n + 1), get(q, n + 2), get(q, n + 3))
+
+
+@inline
+def quaternion_matrix(k, q, n):
+    """The rotation of the quaternion at n; how far its length is from 1 is added to the defect"""
+    w, x, y, z = load_quaternion(q, n)
+    excess = w * w + x * x + y * y + z * z - 1.0
+    put(k.defect, 0, get(k.defect, 0) + excess * excess)
+    return matrix(w, x, y, z)
+
+
+# ---------------------------------------------------------------- coordinates, from the frames
+
+
+@inline
+def angle_about_z(R):
+    return arctangent(R[3] - R[1], R[0] + R[4])
+
+
+@inline
+def nearest_turn(angle, before):
+    """The angle, to within whole turns, that is nearest to another"""
+    return angle + 2.0 * math.pi * math.floor((before - angle) / (2.0 * math.pi) + 0.5)
+
+
+@inline
+def put_quaternion(q, n, a):
+    """The one of the two that is nearer to what is there"""
+    b = load_quaternion(q, n)
+    sign = -1.0 if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0 else 1.0
+    for i in range(4):
+        put(q, n + i, sign * a[i])
+
+
+@kernel
+def turn_of(R):
+    """The unit quaternion of a rotation, by its largest component"""
+    a, b, c = R[0], R[4], R[8]
+    if a + b + c > 0.0:
+        w = 0.5 * math.sqrt(1.0 + a + b + c)
+        f = 0.25 / w
+        return (w, f * (R[7] - R[5]), f * (R[2] - R[6]), f * (R[3] - R[1]))
+    if a >= b and a >= c:
+        x = 0.5 * math.sqrt(1.0 + a - b - c)
+        f = 0.25 / x
+        return (f * (R[7] - R[5]), x, f * (R[1] + R[3]), f * (R[2] + R[6]))
+    if b >= c:
+        y = 0.5 * math.sqrt(1.0 - a + b - c)
+        f = 0.25 / y
+        return (f * (R[2] - R[6]), f * (R[1] + R[3]), y, f * (R[5] + R[7]))
+    z = 0.5 * math.sqrt(1.0 - a - b + c)
+    f = 0.25 / z
+    return (f * (R[3] - R[1]), f * (R[2] + R[6]), f * (R[5] + R[7]), z)
