@@ -1,4 +1,4 @@
-"""Random cases over all integrators: ``python tests/soak_events.py 10000 [seed [journal]]`` tells which events were missed.
+"""Random cases over all integrators: ``python tests/soak_events.py 10000 [seed [journal]]`` names missed events.
 
 With the name of a journal it goes on where it was stopped: see soak_journal.py.
 """
@@ -36,9 +36,7 @@ def main(count=2000, seed=0, journal=None):
     rows = kept.rows.values()
     wrong, missed = sum(bool(row["problem"]) for row in rows), sum("missed" in (row["problem"] or "") for row in rows)
     met = sum(row["met"] for row in rows)
-    print(
-        f"{len(rows)} cases, {wrong} wrong, {missed} of them missed; in {met} something is met; {dict(kept.revisions())}"
-    )
+    print(f"{len(rows)} cases, {wrong} wrong, {missed} missed; in {met} something is met; {dict(kept.revisions())}")
     return wrong > 0
 
 

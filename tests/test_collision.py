@@ -102,9 +102,10 @@ def test_a_cradle_is_struck_from_both_ends():
     np.testing.assert_allclose(run.u[-1], [-1, 0, 0, 0, 1], atol=1e-9)
 
 
-def test_most_drawn_impacts_are_solved_together():
-    """Those that are not are struck in turn: temporary-constraints.md says how many."""
-    assert sum(follows_the_law(seed) for seed in range(60)) >= 54
+@pytest.mark.parametrize("seed", [*range(60), 875, 1495, 1888])
+def test_drawn_impacts_are_solved_together(seed):
+    """In the last three, the path from contacts without friction ends where one jams."""
+    assert follows_the_law(seed)
 
 
 def follows_the_law(seed):

@@ -1,5 +1,7 @@
 """Runs that once went wrong without a word: hops too low to see, kicks against what holds, poses without rank."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,19 @@ def test_a_run_begins_in_a_singular_pose_along_its_velocities(integrator):
     run = wt.simulate(parallelogram(), 0.5, u={"j1": 3.0, "j2": -3.0, "j4": 3.0}, integrator=integrator)
     assert np.abs(run["j1.q"] + run["j2.q"]).max() < 1e-7  # the coupler stays parallel
     assert np.abs(run["energy.balance"]).max() < 1e-6
+
+
+@pytest.mark.parametrize("stabilization", ["baumgarte", "none"])
+@pytest.mark.parametrize("integrator", ["dopri5", "dop853", "rk4"])
+def test_runs_without_projection_warn_where_they_may_leave_their_branch(stabilization, integrator):
+    """They went from one branch into the other without a word. Where no rank is lost there is no warning."""
+    start = {"q": {"j1": -0.5, "j2": 0.5, "j4": -0.5}, "u": {"j1": 8.0, "j2": -8.0, "j4": 8.0}}
+    how = {"stabilization": stabilization, "integrator": integrator}
+    with pytest.warns(ModelWarning, match=r"lose rank near t = 0\.0[56](?s:.*) the run may go on along another branch"):
+        wt.simulate(parallelogram(), 0.3, **start, **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wt.simulate(parallelogram(), 0.04, **start, **how)
 
 
 def test_libraries_warn_where_they_may_leave_their_branch():

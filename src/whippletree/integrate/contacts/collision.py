@@ -5,25 +5,33 @@ Paper    [moreau1988] Unilateral contact and dry friction in finite freedom dyna
          contact has v_n+ >= 0, p_n >= 0 and one of them zero, and friction is the impulse of at most mu p_n that takes
          most energy: v_t+ = 0, or p_t = -mu p_n v_t+ / |v_t+|.
          [acary2008] Numerical methods for nonsmooth dynamical systems: Newton's method for p = projection(p - r v+).
+         [allgower1990] sec. 2: following a path of solutions, by predictor and corrector.
 Symbols  G is the velocity of all contacts for unit impulses, with all other constraints held.
 Differs  restitution is Poisson's: what a contact took it gives back e times, so that p is (1 + e) times the inelastic
          one. With one e for all that never gains energy, as p . v+ <= 0 of the inelastic impact shows, and without
          friction it is Newton's. With several e it may: then all of them are made smaller by the same factor, the
-         largest that gains none. All contacts move at once from p = 0, so that symmetric ones share alike where several
-         impulses solve the problem; where that does not settle, in turn, the fastest first.
+         largest that gains none. Without friction, and where nothing slips, the problem is convex; its shortest
+         solution is followed while friction grows, or falls, to what it is. So symmetric contacts share alike where
+         several impulses solve the problem. A path that ends, where contacts jam, is given up for the other one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 SETTLED = 1e-13  # of the largest speed
-FEWER = 0.5  # of what is left, after a step of Newton's method that is taken
-BETWEEN, TOGETHER, MOST = 10, 30, 100  # projections between two such steps; steps with all contacts at once; steps
+MOST = 40  # steps of Newton's method
+SHARES = tuple(0.5**n for n in range(8))  # of such a step
+FEWER = 1e-4  # of what is left, at least, for a whole step
+SHORTEST = 1e-4  # of the way from contacts without friction to those given
+RANK = 1e-13  # of the largest eigenvalue of G
+SHORT = 1e-2, 1e-7  # weight of the length of impulses, which decides where several solve a problem; if that fails
 
 
 class Struck(NamedTuple):
@@ -32,6 +40,9 @@ class Struck(NamedTuple):
     rows: slice
     mu: float  # inf: it does not slip
     restitution: float
+
+
+Way = Callable[[Sequence[Struck], float], list[Struck]]
 
 
 def collision(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck]) -> np.ndarray | None:
@@ -60,35 +71,79 @@ def inelastic(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck]) -> np.nd
     r = np.empty(len(v))
     for c in contacts:
         r[c.rows] = 1.0 / sum(np.linalg.norm(G[c.rows, other.rows], 2) for other in contacts)
-    fastest = sorted(contacts, key=lambda c: v[c.rows.start])
-    least, p = SETTLED * float(np.abs(v).max()), np.zeros(len(v))
-    for n in range(MOST):
-        off, slope = _off(G, v, contacts, r, p)
-        left = float(np.abs(off / r).max())
-        if left <= least:
-            return np.asarray(p - off)
-        there = p - np.linalg.lstsq(slope, off, rcond=1e-12)[0]
-        if float(np.abs(_off(G, v, contacts, r, there)[0] / r).max()) <= FEWER * left:
-            p = there
-            continue
-        for _ in range(BETWEEN):
-            p = p - _off(G, v, contacts, r, p)[0] if n < TOGETHER else _in_turn(G, v, fastest, p)
+    for short, way in product(SHORT, (_growing, _falling)):
+        p = _followed(G, v, contacts, r, way, short)
+        if p is not None:
+            return p
     return None
 
 
-def _in_turn(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], p: np.ndarray) -> np.ndarray:
-    """Each contact projected where those before it have led: faster than all at once."""
-    p = p.copy()
-    for c in contacts:
-        own = G[c.rows, c.rows]
-        p[c.rows] = _projected(p[c.rows] - (v[c.rows] + G[c.rows] @ p) / np.linalg.norm(own, 2), c.mu)
-    return p
+def _growing(contacts: Sequence[Struck], s: float) -> list[Struck]:
+    """Contacts between those without friction, at s = 0, and those given, at s = 1; what does not slip never does."""
+    return [c if c.mu == math.inf else c._replace(mu=s * c.mu) for c in contacts]
 
 
-def _projected(w: np.ndarray, mu: float) -> np.ndarray:
-    normal, size = max(w[0], 0.0), float(np.linalg.norm(w[1:]))
-    limit = math.inf if mu == math.inf else mu * normal
-    return np.append(normal, w[1:] * (limit / size if size > limit else 1.0))
+def _falling(contacts: Sequence[Struck], s: float) -> list[Struck]:
+    """The same from those that do not slip."""
+    return [c._replace(mu=c.mu / s if s else math.inf) for c in contacts]
+
+
+def _followed(
+    G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], r: np.ndarray, way: Way, short: float
+) -> np.ndarray | None:
+    """The impulses from s = 0, where they are those of a convex problem, to s = 1: at once, or in shorter steps."""
+    least, s, step = SETTLED * float(np.abs(v).max()), 0.0, 1.0
+    p = _convex(G, v, way(contacts, 0.0), short)
+    rate = np.zeros(len(v))
+    while s < 1.0 and step > SHORTEST:
+        ahead = min(1.0, s + step)
+        there = _newton(G, v, way(contacts, ahead), r, p + (ahead - s) * rate, least)
+        if there is None:
+            step *= 0.5
+            continue
+        rate = (there - p) / (ahead - s) if s else rate
+        p, s, step = there, ahead, 2.0 * step
+    return p if s == 1.0 else None
+
+
+def _convex(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], short: float) -> np.ndarray:
+    """The shortest impulses of contacts of which none slips with friction: non-negative least squares."""
+    normal = [c.rows.start for c in contacts]
+    across = [n for c in contacts if c.mu == math.inf for n in range(c.rows.start + 1, c.rows.stop)]
+    values, axes = np.linalg.eigh(G)
+    some = values > RANK * values[-1]
+    root, sizes = axes[:, some], np.sqrt(values[some])  # |sizes root' p + aim|^2 / 2 is p' G p / 2 + p' v
+    aim = np.concatenate([root.T @ v / sizes, np.zeros(len(normal) + 2 * len(across))])
+    unknowns = np.eye(len(v))[normal + across + across]
+    unknowns[len(normal) + len(across) :] *= -1.0
+    least = short * math.sqrt(values[-1]) * np.eye(len(unknowns))
+    try:
+        found, _ = nnls(np.vstack([sizes[:, None] * (unknowns @ root).T, least]), -aim)
+    except RuntimeError:  # too many iterations
+        return np.zeros(len(v))
+    return np.asarray(found @ unknowns)
+
+
+def _newton(
+    G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], r: np.ndarray, p: np.ndarray, least: float
+) -> np.ndarray | None:
+    """Newton's method for p = projection(p - r v+), with steps that are halved until less is left."""
+    off, slope = _off(G, v, contacts, r, p)
+    left = float(np.abs(off / r).max())
+    for _ in range(MOST):
+        if left <= least:
+            return np.asarray(p - off)
+        step = np.linalg.lstsq(slope, off, rcond=1e-12)[0]
+        for share in SHARES:
+            there = p - share * step
+            off, slope = _off(G, v, contacts, r, there)
+            now = float(np.abs(off / r).max())
+            if now < (1.0 - FEWER * share) * left:
+                break
+        else:
+            return None
+        p, left = there, now
+    return None
 
 
 def _off(

@@ -32,6 +32,7 @@ from ..run.contradiction import contradiction_beyond
 from ..run.passage import dense_rows, make_unit, on_branch
 from ..run.passages import FALLS, HINT, Passages
 from ..run.plans import Plans
+from ..run.rank_watch import UNFOLLOWED, RankWatch
 from ..run.task import Failure, Task
 from .stages import distance, error_of_step, first_broken, stage, weigh
 from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step
@@ -228,6 +229,7 @@ class Run:
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
         self.plans = Plans(task, 3 * self.width)
         self.passages = Passages(task, self.plans)
+        self.ranks = None if task.stabilization == PROJECTION else RankWatch(task, UNFOLLOWED)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.tail = self.dense + (4 + method.rows) * self.width
         self.behind = self.tail + self.plans.width
@@ -245,6 +247,8 @@ class Run:
         if self.state[CALM] == 0.0:
             self.state[CALM] = self.passages.natural(y, float(self.task.t[-1]))
         self.plans.begin(self.state[self.tail : self.behind], t, y[: self.task.system.nq])
+        if self.ranks:
+            self.ranks.restart(t, y)
 
     @property
     def row(self) -> int:
@@ -343,7 +347,12 @@ class Run:
     def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
         """At most so many steps, and rows, further."""
         stop = self.task.t.size
-        status = self._march(stop if rows is None else min(stop, self.row + rows), steps, False)
+        stop, status = stop if rows is None else min(stop, self.row + rows), GOING
+        while self.ranks and steps > 1 and status == GOING and self.row < stop:
+            status, steps = self._march(stop, 1, False), steps - 1
+            self.ranks.look(self.time, self.state[HEAD : HEAD + self.task.y.size])
+        if status == GOING:
+            status = self._march(stop, steps, False)
         if status == GOING:
             return None
         what, hint = {
@@ -360,7 +369,8 @@ class Run:
         }[status]
         named = None
         if status in (VIOLATED, TOO_SMALL) and self.task.stabilization == PROJECTION:
-            t = min(self.time, float(self.task.t[min(self.row, stop - 1)]))  # of a row, or of a step that failed
+            row = min(self.row, self.task.t.size - 1)
+            t = min(self.time, float(self.task.t[row]))  # of a row, or of a step that failed
             t = self.time if t <= self.since else t
             named = contradiction_beyond(self.task, t, self.at(t), status == VIOLATED)
         if named is None and status in (TOO_SMALL, NOT_FINITE):

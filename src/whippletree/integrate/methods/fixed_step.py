@@ -15,12 +15,14 @@ from ...compiler.lanes import get, inline, kernel, put, view
 from ...dynamics.stepping.closing import LOST
 from ...dynamics.stepping.mechanism import impose, open_parts, served
 from ...dynamics.stepping.samples import keep_sample, sample_next
+from ...dynamics.stepping.stabilization import PROJECTION
 from ...kernels.blocks import checksum
 from ..project import close
 from ..run.contradiction import contradiction_at, contradiction_beyond
 from ..run.passage import on_branch, unpacked
 from ..run.passages import HINT, Passages
 from ..run.plans import Plans
+from ..run.rank_watch import UNFOLLOWED, RankWatch
 from ..run.task import Failure, Task
 
 # the state of a march: rows filled, steps since the last one, time of that, steps to the next, step, and when the last
@@ -147,6 +149,7 @@ class Run:
         self.plans = Plans(task, rows)
         self.trail = np.zeros((0, 1 + task.y.size))  # time and y after each of the last steps, if there is room
         self.passages = Passages(task, self.plans)
+        self.ranks = None if task.stabilization == PROJECTION else RankWatch(task, UNFOLLOWED)
         self.tail = HEAD + 2 * task.y.size + more
         self.behind = self.tail + self.plans.width
         self.seen = self.behind + self.passages.width  # how far rows keep their rank from a pose, and that pose
@@ -158,6 +161,8 @@ class Run:
         every, h = first_steps(self.task, t, row, self.every, self.h)
         self.state[: HEAD + 2 * y.size] = np.concatenate([[row, 0.0, t, every, h, t, *[0.0] * (HEAD - 6)], y, y])
         self.plans.begin(self.state[self.tail : self.behind], t, y[: self.task.system.nq])
+        if self.ranks:
+            self.ranks.restart(t, y)
 
     @property
     def row(self) -> int:
@@ -206,7 +211,7 @@ class Run:
 
     def proceed(self, steps: int) -> Failure | None:
         while steps > 0 and self.row < self.task.t.size:
-            some = 1 if self.plans.planned else steps
+            some = 1 if self.plans.planned or self.ranks else steps
             if self.state[END] > self.time:
                 self._pass()
                 steps -= 1
@@ -224,6 +229,8 @@ class Run:
                 q = self.state[HEAD : HEAD + self.task.system.nq]
                 self.plans.renew(self.state[self.tail : self.behind], self.time, q)
             steps -= some
+            if self.ranks:
+                self.ranks.look(self.time, self.state[HEAD : HEAD + self.task.y.size])
         return None
 
     def _look(self) -> Failure | None:

@@ -6,7 +6,6 @@ a time within the last step.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,18 +15,15 @@ from ...dynamics.loads.applied import given_motion
 from ...dynamics.stepping.closing import LOST
 from ...dynamics.stepping.mechanism import derivative
 from ...dynamics.stepping.stabilization import PROJECTION
-from ...errors import ModelWarning
 from ...joints import QUATERNIONS
 from ..project import violation_left
 from ..run.contradiction import contradiction_beyond
-from ..run.passage import Weakness, lowest
-from ..run.passages import Passages
 from ..run.plans import Plans
+from ..run.rank_watch import RankWatch
 from ..run.task import Failure, Task
 
 HALVINGS = 30  # of a step, to find the moment at which constraints are violated
 
-NEARLY, WEAK = 0.1, 0.02  # of the singular values beside, and at the start: a least one that is smaller may be zero
 Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
@@ -43,7 +39,8 @@ class Run:
         self.evaluations = 0
         self.served, self.left = True, 0.0  # the plan serves; violation of constraints at the last look
         self.plans = Plans(task, 0)
-        self.passages, self.warned = Passages(task, self.plans), False
+        why = f"'{task.integrator}' may go on along another branch; 'dopri5', 'dop853' and 'rk4' follow theirs"
+        self.ranks = RankWatch(task, why)
         self.tail = np.zeros(self.plans.width)
         self.restart(task.start, task.y, task.first)
 
@@ -52,8 +49,7 @@ class Run:
         self.time = self.since = t
         self.row, self.begin = row, y.copy()
         self.solver: Any = None
-        self.weak: Weakness | None = None  # by which a loss of rank is seen, and times and least singular values
-        self.looks: list[tuple[float, float]] = []
+        self.ranks.restart(t, y)
         self.plans.begin(self.tail, t, y[: self.task.system.nq])
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -81,8 +77,8 @@ class Run:
                     named = contradiction_beyond(task, self.time, self.at(self.time), surely=False)
                     return Failure(f"failed: {wrong}", self.time, self.blamed, hint, named)
                 self.accepted, self.since, self.time = self.accepted + 1, self.time, self.solver.time
-                if self.passages.width and not self.warned:
-                    self._look()
+                if self.ranks.active:
+                    self.ranks.look(self.time, self.at(self.time))
                 if task.system.constraints.count and self._violated(self.time):
                     good, bad = self._first_violation()
                     self._write_rows(int(np.searchsorted(task.t, good, side="right")))
@@ -94,27 +90,6 @@ class Run:
         except (ValueError, FloatingPointError, np.linalg.LinAlgError) as e:
             return Failure(f"failed: {e}", self.time, self.blamed, hint)
         return None
-
-    def _look(self) -> None:
-        """Warn where loops lose rank, or nearly, within the last two steps: behind that, libraries take any branch."""
-        task, nq, y = self.task, self.task.system.nq, self.at(self.time)
-        if self.weak is None:
-            self.weak = Weakness(task.system, self.since, self.at(self.since)[:nq])
-            self.looks = [(self.since, self.weak.first)]
-        if not self.weak.rank:
-            return
-        self.looks = [*self.looks[-2:], (self.time, self.weak.of(self.time, y[:nq]))]
-        times, sizes = (np.array(x) for x in zip(*self.looks, strict=True))
-        if len(times) < 3 or not sizes[0] > sizes[1] <= sizes[2]:
-            return
-        when, least = lowest(times, sizes**2)
-        if least < max(NEARLY * sizes.max(), WEAK * self.weak.first) ** 2:
-            self.warned = True
-            _, loops = self.weak.lost(when, self.at(max(when, self.since))[:nq], sizes.max())
-            names = ", ".join(f"'{name}'" for name in loops[:4])
-            said = f"loops of '{task.system.name}' lose rank near t = {when:.6g} s ({names}), or nearly"
-            hint = f"'{task.integrator}' may go on along another branch; 'dopri5', 'dop853' and 'rk4' follow theirs"
-            warnings.warn(f"{said}: {hint}", ModelWarning, stacklevel=6)
 
     def _violated(self, t: float) -> bool:
         """Whether constraints cannot be met at a time within the last step."""

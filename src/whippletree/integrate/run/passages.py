@@ -117,6 +117,8 @@ class Passages:
         if turn == 0.0:
             return np.inf
         weak = Weakness(system, t, advance(system, y[:nq], y[nq:-1], -turn))
+        if weak.rank == 0:
+            return np.inf
         here = weak.sizes_at(t, y[:nq])[: weak.rank]
         change = float(np.abs(here - weak.sizes[: weak.rank]).max(initial=0.0))
         return 2.0 * float(here[-1]) * turn / (change + math.sqrt(change**2 + 2.0 * CURVED * float(here[-1])))
