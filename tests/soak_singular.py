@@ -3,7 +3,7 @@
 Starts are drawn; mechanisms, integrators and algorithms are taken in turn, so that 81 runs have all of them. Every
 fourth run has default tolerances, the others have rtol drawn from 1e-11 to 1e-6, and rk4 its step. A run is `silent` if
 it came off its branch without a word, `loose` if it is farther from the truth than ANGLE or ENERGY allow and did not
-say so; a stop that names the pose is counted apart. At the end errors are printed by mechanism, integrator and tolerance.
+say so; a stop that names the pose is counted apart. At the end errors are printed by mechanism and by tolerance.
 With the name of a journal it goes on where it was stopped: see soak_journal.py.
 """
 
