@@ -17,12 +17,19 @@ import whippletree as wt
 
 GRAVITY = 9.81
 GRID = 2048  # angles over two turns: series of the mechanisms here end at 1e-13 far below
+ROUNDING = 1e-14  # of the largest coefficient: smaller ones are rounding, which derivatives would multiply
 
 
 class Body(NamedTuple):
     mass: float
     inertia: float  # about its centre, across the plane
     place: Callable  # of angles: x, y of the centre, and its own angle
+
+
+def smooth(values):
+    """Fourier coefficients without those that are rounding."""
+    found = np.fft.fft(values)
+    return np.where(abs(found) > ROUNDING * abs(found).max(), found, 0.0)
 
 
 class Branch:
@@ -45,10 +52,12 @@ class Branch:
             cx, cy, turn = (np.broadcast_to(np.asarray(v, float), x.shape) for v in body.place(x))
             turn = np.unwrap(turn)
             slope = round((turn[-1] + (turn[-1] - turn[-2]) - turn[0]) / (2 * np.pi)) / 2
-            rates = [np.fft.ifft(1j * k * np.fft.fft(v)).real for v in (cx, cy, turn - slope * x)]
+            rates = [np.fft.ifft(1j * k * smooth(v)).real for v in (cx, cy, turn - slope * x)]
             m += body.mass * (rates[0] ** 2 + rates[1] ** 2) + body.inertia * (rates[2] + slope) ** 2
             V += body.mass * GRAVITY * cy
-        return k, np.fft.fft(m) / GRID, np.fft.fft(V) / GRID
+        m, V = smooth(m) / GRID, smooth(V) / GRID
+        some = (m != 0) | (V != 0)
+        return k[some], m[some], V[some]
 
     def energies(self, x):
         """m, m', V, V' at one angle."""
