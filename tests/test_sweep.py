@@ -12,10 +12,11 @@ import xarray as xr
 
 import whippletree as wt
 from whippletree.errors import ModelWarning
+from whippletree.model.numbers import ROOMS, changed, leaves
 from whippletree.sweeps import check, journal, sweep
 from whippletree.sweeps.designs import make_plan
 from whippletree.sweeps.single import DONE, FAILED, Outcome
-from whippletree.sweeps.targets import ROOMS, changed, find_targets, leaves, started
+from whippletree.sweeps.targets import find_targets, started
 
 MODELS = Path(__file__).parent.parent / "models"
 PENDULUM = MODELS / "pendulum.toml"

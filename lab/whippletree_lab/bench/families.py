@@ -38,7 +38,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "robot": tuple(ROBOTS),
     "batch": (7, 30),
     "calls": (7, 30),
-    "rollout": ("xarm7", "g1"),
+    "rollout": ("xarm7", "g1", *loop_families.ROLLED),
     "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),
     "divide": (128, 256, 1024, 4096, 16384, 100000),
@@ -73,9 +73,10 @@ def sizes(text: str | Sequence[Any] | None, family: str) -> tuple[Any, ...]:
 
 
 def _named(name: str) -> str:
-    """A robot's name or the path of a model file."""
-    if name not in ROBOTS and not name.endswith((".toml", ".urdf")):
-        hint = nearest(name, ROBOTS)
+    """A robot's name, that of a mechanism with loops, or the path of a model file."""
+    known = [*ROBOTS, *loop_families.ROLLED]
+    if name not in known and not name.endswith((".toml", ".urdf")):
+        hint = nearest(name, known)
         raise ModelError(f"model '{name}' is not known", expected="a robot, a model file, or a length", hint=hint)
     return name
 

@@ -194,6 +194,47 @@ def _leg(it: Posed, name: str, leg: int, below: str, above: str, motion: tuple[n
     it.u |= {f"foot{name}": ux, f"fork{name}": uy, f"slide{name}": uz, f"ball{name}": w - ux * x - uy * y}
 
 
+THIGH, SHANK, APART, STANCE = 0.25, 0.3, 0.12, 0.6  # of a leg of the walker (m), and the angle of its thighs (rad)
+
+
+def walker(n: int) -> Posed:
+    """A robot of ``n`` legs, each a five-bar of two hips, thighs and shanks that meet at a foot, falling level."""
+    it = Posed(Model(f"walker with {n} legs"))
+    model = it.model
+    model.body("trunk", mass=12.0, inertia=(0.1, 0.3, 0.35))
+    model.joint("float", "free", "ground", "trunk")
+    it.q["float"], it.u["float"] = (0, 0, 0.5, 1, 0, 0, 0), (0.1, -0.2, 0.3, 0.0, 0.0, -0.5)
+    drop = THIGH * np.cos(STANCE)
+    reach = THIGH * np.sin(STANCE) + APART / 2
+    knee = np.arcsin(reach / SHANK)
+    for leg in range(n):
+        x, y = 0.3 * (1 - 2 * (leg // 2 % 2)) * (1 + leg // 4), 0.15 * (1 - 2 * (leg % 2))
+        for side, sign in (("front", -1.0), ("back", 1.0)):
+            for part, length, mass in (("thigh", THIGH, 0.8), ("shank", SHANK, 0.2)):
+                inertia = (mass * length**2 / 12, mass * length**2 / 12, 1e-3)
+                model.body(f"{side}{part}{leg}", mass=mass, com=(0, 0, -length / 2), inertia=inertia)
+            hip = (x - sign * APART / 2, y, 0.0)
+            model.joint(f"{side}hip{leg}", "revolute", "trunk", f"{side}thigh{leg}", axis="y", at=hip)
+            model.joint(
+                f"{side}knee{leg}", "revolute", f"{side}thigh{leg}", f"{side}shank{leg}", axis="y", at=(0, 0, -THIGH)
+            )
+            it.q[f"{side}hip{leg}"] = sign * STANCE
+            it.q[f"{side}knee{leg}"] = -sign * (STANCE + knee)
+            # straight down at 0.4 m/s: hips turn by w, shanks by v in space
+            w, v = np.linalg.solve(
+                [[drop, SHANK * np.cos(knee)], [-THIGH * np.sin(STANCE), SHANK * np.sin(knee)]], [0.0, 0.4]
+            )
+            it.u[f"{side}hip{leg}"], it.u[f"{side}knee{leg}"] = -sign * w, -sign * (v - w)
+        end = (0, 0, -SHANK)
+        model.joint(f"foot{leg}", "spherical", f"frontshank{leg}", f"backshank{leg}", at=end, child_at=end)
+        turn = it.q[f"backhip{leg}"] + it.q[f"backknee{leg}"] - it.q[f"fronthip{leg}"] - it.q[f"frontknee{leg}"]
+        it.q[f"foot{leg}"] = (np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0)
+        rate = it.u[f"backhip{leg}"] + it.u[f"backknee{leg}"] - it.u[f"fronthip{leg}"] - it.u[f"frontknee{leg}"]
+        it.u[f"foot{leg}"] = (0.0, rate, 0.0)
+    return it
+
+
+ROLLED: dict[str, Callable[[], Posed]] = {"stewart": lambda: stewart(1), "walker": lambda: walker(4)}  # with loops
 LOOPS: dict[str, Callable[[int], Posed]] = {"ladder": ladder, "tower": tower, "lattice": lattice, "stewart": stewart}
 PLANNED: dict[str, tuple[int, ...]] = {
     "ladder": (1, 4, 16, 64, 256, 1024, 4096, 10000),

@@ -11,7 +11,9 @@ from whippletree.model import Model
 
 from ..engines import peers
 from ..engines.links import CannotHold
+from ..engines.loop_peers import MujocoLoops
 from . import families
+from .loop_families import ROLLED, AllJoints, start
 from .measure import AGREE, Call, difference, race, slope
 from .result import OURS, BenchResult, Row
 
@@ -64,6 +66,9 @@ def rollout(
     states, steps, h = ROLLOUT
     result.note(f"rollouts are of {states} states, {steps} steps of {h:g} s each, Runge-Kutta of order 4")
     for name in names:
+        if name in ROLLED:
+            _loop_rollout(result, name, against, threads, progress)
+            continue
         model = families.rolled(name)
         system, engines = _engines(result, against, model, name, "rollout", "has no rollout")
         q, u, _, _ = families.states(model, system, states)
@@ -72,6 +77,45 @@ def rollout(
             label = _on_threads(model.name, count)
             row = Row("rollout", label, len(model.bodies), system.nu, states * steps, count)
             _measure(result, [c for e in engines for c in e.rollout(q, u, h, steps, count)], row)
+
+
+def _loop_rollout(
+    result: BenchResult, name: str, against: list[str], threads: Iterable[int], progress: Progress
+) -> None:
+    """The same with closed loops: states at one pose with speeds of other sizes, against loops that are soft."""
+    states, steps, h = ROLLOUT
+    posed = ROLLED[name]()
+    system, every = posed.model.compile(), AllJoints(posed.model)
+    faster = np.linspace(0.0, 1.0, states)[:, None]  # speeds that keep loops closed do so at any scale
+
+    def batch(q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.tile(q, (states, 1)), faster * u
+
+    ours = batch(*start(system, posed.q, posed.u))
+    theirs = batch(every.vector(posed.q, "q"), every.vector(posed.u))
+    kinds = [MujocoLoops] if "mujoco" in against else []
+    for e in sorted(set(against) - {"mujoco"}):
+        result.note(f"{e}: has no rollout; see the family {name} for one state")
+    result.note("with loops, mujoco: connect constraints as stiff as it admits (solimp 0.9999), Newton, warm starts")
+    result.note(
+        "with loops, differences are of joint angles and displacements at the end: constraints of peers are soft"
+    )
+    for count in threads:
+        progress(f"{posed.model.name}: {states} states, {steps} steps, {count} threads")
+        calls = peers.Whippletree(posed.model, system).rollout(*ours, h, steps, count)
+        both = list(system.joints)
+        for peer in held(result, kinds, name, posed):
+            both = [j for j in both if j in peer.joints]
+            calls += peer.rollout(*theirs, h, steps, count)
+        row = Row(
+            "rollout", _on_threads(posed.model.name, count), len(posed.model.bodies), system.nu, states * steps, count
+        )
+        here, there = (np.concatenate([np.r_[s.q_index(j)] for j in both]) for s in (system, every))
+        right = calls[0].value()[:, here]
+        row.differences = {c.engine: difference(c.value()[:, there], right) for c in calls[1:]}
+        row.seconds = {e: s / row.states for e, s in race(calls, result.rounds, count).items()}
+        row.loops = len(system.cut_joints)
+        result.rows.append(row)
 
 
 def _on_threads(what: Any, count: int) -> str:

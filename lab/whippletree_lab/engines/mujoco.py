@@ -115,7 +115,7 @@ class Mujoco:
     def _back_q(self, x: np.ndarray) -> np.ndarray:
         """Our configuration from its own."""
         to = self.to
-        q = np.empty(to.nq)
+        q = np.zeros(self.system.nq)  # with loops, of more joints than its tree has
         q[to.q_ours] = x[to.q_peer]
         for link, qs, _, start, _ in to.many:
             held = x[start : start + qs.stop - qs.start]

@@ -67,9 +67,12 @@ def _over(a: float | None, b: float | None) -> float | None:
 def _side_by_side(result: BenchResult) -> Table:
     """Engines beside each other, questions below each other."""
     engines, rows = result.engines(), []
-    for r in sorted(result.rows, key=lambda r: list(QUESTIONS).index(r.question)):
+    order = list(QUESTIONS | {r.question: r.question for r in result.rows})  # what has no other words stands last
+    for r in sorted(result.rows, key=lambda r: order.index(r.question)):
         ratio, worst = _times(r.ratio(r.fastest_peer() or "")), _small(r.worst_difference())
-        rows.append([QUESTIONS[r.question], r.label, *(_beside_ours(r, e) for e in engines), ratio, worst])
+        label = f"{r.label}, {r.states} states" if result.family == "calls" and r.states > 1 else r.label
+        question = QUESTIONS.get(r.question, r.question)
+        rows.append([question, label, *(_beside_ours(r, e) for e in engines), ratio, worst])
     last = "error" if result.family == "simulate" else "difference"
     return ["what", "model", *engines, "fastest peer / ours", last], rows
 

@@ -35,7 +35,7 @@ def bench(
         typer.Argument(
             metavar="FAMILY",
             help="chain, tree, robot, batch, rollout, simulate, scaling, divide, subchains, mpi, flexible, choose, "
-            "theory, live, view; of loops: ladder, tower, lattice, stewart",
+            "theory, live, view, calls, whole; of loops: ladder, tower, lattice, stewart",
         ),
     ],
     sizes: Annotated[

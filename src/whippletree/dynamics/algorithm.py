@@ -55,7 +55,7 @@ class Algorithm:
     solves_any_pose : whether "auto" may fall back on it where another has lost a state.
     allows_violation : whether runs may leave constraints violated, as Baumgarte's stabilization does.
     projects : whether its stepper projects any state onto the constraints, without a plan.
-    steps_in_lanes : whether it is what compiled loops run in lanes.
+    steps_in_lanes : whether its stepper has ``lanes``, by which compiled loops step a block of states.
     stepper : ``(system, name with options)`` gives its :class:`Stepper`, compiled. Default: stepping/by_calls.py calls
         ``accelerations`` from the loop, and projects as the first algorithm that ``projects``.
     cuts : whether a run has the coordinates of cut subchains (integrate/run/subchains.py) and not a stepper.

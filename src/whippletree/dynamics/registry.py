@@ -53,9 +53,9 @@ def projecting() -> Algorithm:
     return next(a for a in ALGORITHMS.values() if a.projects)
 
 
-def in_lanes() -> Algorithm:
-    """The one that compiled loops run in lanes."""
-    return next(a for a in ALGORITHMS.values() if a.steps_in_lanes)
+def in_lanes(system: System) -> Algorithm | None:
+    """The first that steps a block of states in lanes."""
+    return next((a for a in _able(system) if a.steps_in_lanes), None)
 
 
 def with_reactions(system: System) -> Algorithm | None:

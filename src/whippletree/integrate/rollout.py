@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ from numpy.typing import ArrayLike
 
 from ..compiler.lanes import LANES
 from ..dynamics.auto.choose import choose
-from ..dynamics.constraints.consistency import require_consistent
 from ..dynamics.dispatch import spread
 from ..dynamics.inputs import body_of, require_finite, states
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import signals
 from ..dynamics.registry import in_lanes, projecting
 from ..dynamics.stepping.calls import code_of, code_of_lanes
 from ..errors import ModelError, SimulationError
@@ -24,9 +24,11 @@ from ..system.system import System, require_system
 from . import rollout_kernel as compiled
 from .names import require_integrator
 from .run.contradiction import contradiction_at
+from .variants import Variants, count_of, variants
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
+WORTH = 50  # steps that a block has to be served by a plan of its own: a plan takes about as long as so many
 UNIT = 1e-6  # how far the length of a quaternion may be from 1
 ROWS_OF_TAU = ("states", "steps")
 
@@ -43,6 +45,7 @@ def rollout(
     *,
     every: int = 1,
     tau_rows: str | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
     check: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Motions of many states: ``steps`` steps of ``step`` (s) from each, with a fixed step, in compiled loops.
@@ -64,11 +67,26 @@ def rollout(
     integrator : "rk4" (order 4) or "euler" (semi-implicit, order 1), both on the manifold of configurations.
     threads : number of cores; 0 for all, None for one. The result is the same to the last bit.
     every : keep every so many-th state; ``steps`` must be a multiple.
+    parameters : numbers of the model by their paths, as :func:`sweep` names them ("bodies.crank.mass",
+        "joints.hinge.stiffness", "gravity"): one, or (B,) of each state its own. States that share all of them share
+        lanes; others take as long as a block each, and a model is compiled for each set (some milliseconds, kept for
+        the next call with the same numbers).
     check : raise a SimulationError at the first state that ceases to be finite, or whose constraints cannot be met;
         False lets it through.
 
-    With loops and constraints the starts must be closed (:func:`assemble`); every state is stepped on its own, and
-    goes back onto the constraints after each step.
+    With loops and constraints the starts must be closed (:func:`assemble`); every state goes back onto the constraints
+    after each step. Lanes share a plan of elimination, made at the first start; states that come to poses that it does
+    not serve go on by plans of their own from there, in smaller blocks or alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import whippletree as wt
+    >>> system = wt.load("models/pendulum.toml").compile()
+    >>> masses = np.linspace(0.5, 2.0, 16)
+    >>> Q, U = wt.rollout(
+    ...     system, None, None, None, 1e-3, 100, parameters={"bodies.rod.mass": masses}
+    ... )  # doctest: +SKIP
 
     Returns
     -------
@@ -81,48 +99,116 @@ def rollout(
     Q0, U0 = states(system, ("q", system.q0 if q is None else q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q0, U0), ("q", "u"))
     _require_unit(system, Q0)
-    if system.constraints.count:
-        Q0, U0 = Q0.copy(), U0.copy()
-        for q_, u_ in zip(np.atleast_2d(Q0), np.atleast_2d(U0), strict=True):
-            given_motion(system, 0.0, q_, u_)
-        require_consistent(system, Q0, U0, who="the start")
-    one, count = Q0.ndim == 1, 1 if Q0.ndim == 1 else Q0.shape[0]
+    batch = count_of(parameters, None if Q0.ndim == 1 else len(Q0))
+    count = 1 if batch is None else batch
     policy = compiled_joint_forces(tau) if callable(tau) else None
-    forces = _forces(system, None if policy else tau, None if one else count, steps, tau_rows)
+    forces = _forces(system, None if policy else tau, batch, steps, tau_rows)
     Q, U = _room(system, count, steps // every + 1)
     Q[:, 0], U[:, 0] = Q0, U0
+    moving = variants(system, parameters, count)
+    if system.constraints.count:
+        moving.close(Q[:, 0], U[:, 0])
     order = (forces, h, every, compiled.METHODS[integrator], policy.address if policy else 0, bool(check))
-    trouble = _march(system, order, Q, U, steps, threads)
+    trouble = _march_all(moving, order, Q, U, steps, threads)
     if trouble.any():
-        _explain(system, trouble, h, every, tau, Q, U, one)
-    return (Q[0], U[0]) if one else (Q, U)
+        _explain(moving, trouble, h, every, tau, Q, U, batch is None)
+    return (Q[0], U[0]) if batch is None else (Q, U)
+
+
+def _march_all(
+    moving: Variants, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
+) -> np.ndarray:
+    """:func:`_march` of the states of each System."""
+    if len(moving.systems) == 1:
+        return _march(moving.systems[0], order, Q, U, steps, threads)
+    trouble, groups, (tau, *rest) = np.zeros((len(Q), 3), np.int64), moving.members(), order
+
+    def run(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            own = groups[k]
+            q, u = Q[own], U[own]
+            given = (tau[own] if len(tau) > 1 else tau, *rest)
+            trouble[own] = _march(moving.systems[k], given, q, u, steps, None)
+            Q[own], U[own] = q, u
+
+    spread(len(groups), threads, run)
+    return trouble
 
 
 def _march(
     system: System, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
 ) -> np.ndarray:
     """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
-    trouble = np.zeros((Q.shape[0], 3), np.int64)
-    # a memory for each method: an algorithm counts on rows of its own that stay zero
-    pool = system.workspaces.pool.setdefault((compiled.march_states, order[3]), [])
-    by: Any = projecting() if system.constraints.count else in_lanes()
+    trouble = np.zeros((len(Q), 3), np.int64)
+    if not system.nu:  # nothing moves
+        Q[:] = Q[:, :1]
+        return trouble
+    by = in_lanes(system) if LANES > 1 or not system.constraints.count else None
+    some, since = np.arange(len(Q)), np.zeros(len(Q), np.int64)
+    lone = [some[: 0 if by else None]]  # states that are stepped one by one
+    while by and len(some):
+        trouble[some] = failed = _march_by(by, LANES, system, order, Q, U, some, since, steps, threads)
+        leaving = failed[:, 1] == compiled.ALONE
+        steps_done, every = failed[:, 0] - 1, order[2]
+        served = (steps_done - since * every >= WORTH) & (steps_done // every > since)
+        lone.append(some[leaving & ~served])
+        some = some[leaving & served]
+        some = some[np.argsort(trouble[some, 0], kind="stable")]  # those of a block begin together
+        first = some[np.arange(len(some)) // LANES * LANES]
+        since = (trouble[first, 0] - 1) // every
+    alone = np.concatenate(lone)
+    if len(alone):  # from the last row that is kept
+        since = np.maximum(trouble[alone, 0] - 1, 0) // order[2]
+        trouble[alone] = _march_by(projecting(), 1, system, order, Q, U, alone, since, steps, threads)
+    return trouble
+
+
+def _march_by(
+    by: Any,
+    lanes: int,
+    system: System,
+    order: tuple[Any, ...],
+    Q: np.ndarray,
+    U: np.ndarray,
+    some: np.ndarray,
+    since: np.ndarray,
+    steps: int,
+    threads: int | None,
+) -> np.ndarray:
+    """The same of some states by one algorithm, from rows ``since`` on: by one plan, later by one a block."""
     stepper = by.stepper(system, choose(system, by.name))
-    lanes = 1 if system.constraints.count else LANES  # multipliers solve one state at a time
-    code = code_of(stepper) if lanes == 1 else code_of_lanes()
-    block = np.zeros((0,) if lanes == 1 else (0, 0))
+    # a memory for each method: an algorithm counts on rows of its own that stay zero
+    pool = system.workspaces.pool.setdefault((compiled.march_states, order[3], lanes), [])
+    code = code_of(stepper) if lanes == 1 else code_of_lanes(stepper)
+    block, trouble = np.zeros((0,) if lanes == 1 else (0, 0)), np.zeros((len(some), 3), np.int64)
+    q, u, (tau, h, every, *rest) = Q, U, order
+    whole, each = len(some) == len(Q), bool(since.any()) and lanes > 1
+    if not whole:
+        q, u, tau = Q[some], U[some], tau[some] if len(tau) > 1 else tau
+
+    def plan_at(state: int) -> Any:
+        t = since[state] * every * h
+        return stepper.plan_at(system, q[state, since[state]], signals(system, t)) if stepper.plan_at else None
+
+    shared = None if each else plan_at(0)
 
     def run(start: int, stop: int) -> None:
-        try:
-            memory = pool.pop()
-        except IndexError:
-            memory = compiled.workspace(system, stepper, lanes)
-        compiled.march_states(memory, *order, code, block, Q, U, trouble, start, stop)
-        pool.append(memory)
+        size = lanes if each else stop - start
+        for first in range(start, stop, size):
+            plan = plan_at(first) if each else shared
+            try:
+                made_for, memory = pool.pop()
+            except IndexError:
+                made_for, memory = None, None
+            if memory is None or made_for is not plan:
+                memory = compiled.workspace(system, stepper, lanes, plan)
+            given = tau, h, every, *rest, code, block, q, u, since, trouble
+            compiled.march_states(memory, *given, first, min(first + size, stop))
+            pool.append((plan, memory))
 
-    if system.nu:
-        spread(Q.shape[0], threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
-    else:  # nothing moves
-        Q[:] = Q[:, :1]
+    spread(len(some), threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
+    if not whole:
+        Q[some], U[some] = q, u
     return trouble
 
 
@@ -211,11 +297,12 @@ def _forces(system: System, tau: Any, count: int | None, steps: int, rows: str |
 
 
 def _explain(
-    system: System, trouble: np.ndarray, h: float, every: int, tau: Any, Q: np.ndarray, U: np.ndarray, one: bool
+    moving: Variants, trouble: np.ndarray, h: float, every: int, tau: Any, Q: np.ndarray, U: np.ndarray, one: bool
 ) -> None:
     """The first step that failed, and of its states the first: which joint, and why."""
     first = np.where(trouble[:, 0] > 0, trouble[:, 0], np.iinfo(np.int64).max)
     state = int(np.argmin(first))
+    system = moving.system(state)
     step, cause, row = (int(x) for x in trouble[state])
     which = "" if one else f"in state {state} of the batch, "
     when = f"{which}at step {step} (t = {(step - 1) * h:.6g} to {step * h:.6g} s)"

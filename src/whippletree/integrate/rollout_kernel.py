@@ -1,15 +1,19 @@
-"""Many states through time in one compiled loop, LANES of them a block; with constraints one state at a time.
+"""Many states through time in one compiled loop, LANES of them a block, or one state at a time.
 
 A block starts from row 0 of Q and U, takes its joint forces from an array or from a policy at the start
-of each step, and writes its lanes where they belong: nothing is copied afterwards.
+of each step, and writes its lanes where they belong: nothing is copied afterwards. Where constraints are solved in
+lanes by a plan, a state that the plan does not serve leaves its block, and is stepped alone from its last row.
 """
 
 from typing import Any, NamedTuple
 
+from ..algebra.compare import lane_most
 from ..compiler.function_pointers import call_policy, read_lane, write_lane
-from ..compiler.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, scratch, take
+from ..compiler.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, put, scratch, take
+from ..dynamics.reduction.passes import POOR
+from ..dynamics.reduction.program import Plan
 from ..dynamics.stepping.closing import LOST
-from ..dynamics.stepping.mechanism import impose, make_mechanism, mechanism_memory, open_plan
+from ..dynamics.stepping.mechanism import impose, make_mechanism, mechanism_memory, open_parts, open_plan
 from ..dynamics.stepping.stepper import Stepper
 from ..kernels.blocks import states_per_block
 from ..kernels.unpack import unpack
@@ -18,7 +22,7 @@ from .methods import euler, rk4
 from .project import close
 
 METHODS = {"rk4": 0, "euler": 1}
-SPEED, COORDINATE, FORCE, RAISED, VIOLATED = 1, 2, 3, 4, 5  # what a state of trouble is about
+SPEED, COORDINATE, FORCE, RAISED, VIOLATED, ALONE = 1, 2, 3, 4, 5, 6  # what a state of trouble is about
 
 
 class States(NamedTuple):
@@ -29,10 +33,10 @@ class States(NamedTuple):
     tau: Any  # (nu)
 
 
-def workspace(system: System, stepper: Stepper, lanes: int = LANES) -> Any:
+def workspace(system: System, stepper: Stepper, lanes: int = LANES, plan: Plan | None = None) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, stepper, rk4.step_rows(system) + 2 * states + LINE, lanes)
+    return mechanism_memory(system, stepper, rk4.step_rows(system) + 2 * states + LINE, lanes, plan=plan)
 
 
 @inline
@@ -61,14 +65,20 @@ def store_row(block, first, row, table):
             table[first + lane, row, j] = read_lane(block, j, lane)
 
 
+@inline
+def is_under_way(trouble, state):
+    """Whether there is such a state, and nothing is known against it"""
+    return state < trouble.shape[0] and trouble[state, 0] == 0
+
+
 # ---------------------------------------------------------------- joint forces from a policy
 
 
 @kernel
-def ask_policy(policy, t, x, one, count):
-    """x.tau from the policy, for each of ``count`` states on its own. Returns the lane that raised, or -1."""
+def ask_policy(policy, t, x, one, trouble, first):
+    """x.tau from the policy, for each state on its own. Returns the lane that raised, or -1."""
     for lane in range(states_per_block(x.q)):
-        if lane < count:  # behind, lanes repeat the last state, and so its forces
+        if is_under_way(trouble, first + lane):  # other lanes repeat a state, and its forces
             for j in range(one.q.shape[0]):
                 one.q[j] = read_lane(x.q, j, lane)
             for j in range(one.u.shape[0]):
@@ -122,14 +132,36 @@ def report(trouble, first, step, x):
             note(trouble, first + lane, step, cause, row)
 
 
-@entry
-def march_states(memory, tau, h, every, method, policy, check, algorithm, block, Q, U, trouble, start, stop):
-    """The states start to stop from row 0 of Q and U on: in lanes if ``block`` is a matrix, else one by one.
+@kernel
+def leave_block(trouble, first, step, x, health):
+    """States that are not finite, or not served, go on alone; a copy of another takes the lane. Whether any is left."""
+    serving = -1
+    for lane in range(states_per_block(x.q)):
+        if is_under_way(trouble, first + lane):
+            served = read_lane(health, 0, lane) > POOR
+            if served and bad_row(x.q, lane) < 0 and bad_row(x.u, lane) < 0:
+                serving = lane
+            else:
+                note(trouble, first + lane, step, ALONE, 0)
+    if serving < 0:
+        return False
+    for lane in range(states_per_block(x.q)):
+        if not is_under_way(trouble, first + lane):
+            for part in x:
+                for j in range(part.shape[0]):
+                    write_lane(part, j, lane, read_lane(part, j, serving))
+    return True
 
-    Q (B, rows, nq), U (B, rows, nu): row 0 is given, the others are written, ``every`` steps of h (s) apart.
-    tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble`` (B, 3) starts as zeros and holds
-    for a state that fails its step (from 1 on), what failed, and in which row; its block ends there. ``algorithm``
-    is a code of stepping/calls.py; where it solves constraints, every state is closed.
+
+@entry
+def march_states(memory, tau, h, every, method, policy, check, algorithm, block, Q, U, since, trouble, start, stop):
+    """The states start to stop from rows ``since`` (B) of Q and U on: in lanes if ``block`` is a matrix, else alone.
+
+    Q (B, rows, nq), U (B, rows, nu): that row is given, later ones are written, ``every`` steps of h (s) apart; all
+    states of a block begin at the same. tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble``
+    (B, 3) starts as zeros and holds for a state that fails its step (from 1 on), what failed, and in which row; its
+    block ends there, unless it can be stepped alone. ``algorithm`` is a code of stepping/calls.py; where it solves
+    constraints, every state is closed.
     """
     m, _ = unpack(memory)
     _, end = open_plan(memory)
@@ -138,18 +170,23 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
     x, n = take_states(m, buffer, 0)
     own, n = take(buffer, n, rk4.own_rows(m))
     mechanism = make_mechanism(memory, buffer, n, x.tau, 0, algorithm)
+    health = open_parts(mechanism)[0].health
+    leaving = algorithm[2] != 0 and states_per_block(buffer) > 1
     steps = (Q.shape[1] - 1) * every
     for first in range(start, stop, states_per_block(buffer)):
-        load_row(Q, first, 0, x.q)
-        load_row(U, first, 0, x.u)
-        load_row(tau, first, 0, x.tau)
-        if algorithm[2] != 0:
+        begin = since[first] * every
+        load_row(Q, first, since[first], x.q)
+        load_row(U, first, since[first], x.u)
+        load_row(tau, first, begin, x.tau)
+        if algorithm[2] != 0 and begin == 0:
             close(mechanism, 0.0, x.q, x.u)
             store_row(x.q, first, 0, Q)
             store_row(x.u, first, 0, U)
-        for step in range(1, steps + 1):
+        for step in range(begin + 1, steps + 1):
+            if leaving:
+                put(health, 0, 1.0)
             if policy != 0:
-                lane = ask_policy(policy, (step - 1) * h, x, one, Q.shape[0] - first)
+                lane = ask_policy(policy, (step - 1) * h, x, one, trouble, first)
                 if lane >= 0:
                     note(trouble, first + lane, step, RAISED, 0)
                     store_row(x.q, first, (step + every - 1) // every, Q)  # for whom it raised
@@ -163,12 +200,16 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
                 euler.step(m, mechanism, (step - 1) * h, x.q, x.u, h, own)
             impose(mechanism, step * h, x.q, x.u)
             left = close(mechanism, step * h, x.q, x.u)
-            if check and left > LOST:  # states with constraints go one by one
+            if leaving:
+                well = lane_most(-get(health, 0)) < -POOR and residue(x.q) + residue(x.u) == 0.0
+                if not well and not leave_block(trouble, first, step, x, health):
+                    break
+            elif check and left > LOST:
                 note(trouble, first, step, VIOLATED, 0)
                 store_row(x.q, first, (step + every - 1) // every, Q)
                 store_row(x.u, first, (step + every - 1) // every, U)
                 break
-            if check and residue(x.q) + residue(x.u) != 0.0:
+            elif check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break
             if step % every == 0:

@@ -18,13 +18,14 @@ from ..files import load
 from ..integrate.run.times import LARGEST_RESULT, output_times, positive
 from ..model import Model
 from ..model.check import number, shown
+from ..model.numbers import Target, changed
 from ..result.result import Result
 from ..system.system import System
 from .columns import Column, Keep, default_names, names_given, widths
 from .designs import Plan
 from .single import Recipe, Runner
 from .study import TAKEN
-from .targets import LETTERS, SETTINGS, TEXTS, Target, changed, find_targets, started
+from .targets import LETTERS, SETTINGS, TEXTS, find_targets, started
 
 PROBES = 8  # runs of which one at least must begin
 BUILDING = 5.0  # s of trying a function that makes models; the runs after that are tried by the workers

@@ -12,10 +12,11 @@ from ..errors import SimulationError, WhippletreeError
 from ..integrate.assemble import assemble
 from ..integrate.simulate import simulate
 from ..model import Model
+from ..model.numbers import Target, changed
 from ..result.result import Result
 from ..system.system import System
 from .columns import Keep
-from .targets import LETTERS, Target, changed, started
+from .targets import LETTERS, started
 
 DONE, FAILED, LOST = 1, 2, 3
 BRIEF = 1e-3  # of a run: enough to have its kernels compiled, and its input refused

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..errors import ModelError, nearest, path_of
 from ..files.whole_file import only_writer
+from ..model.numbers import Target
 from ..result.netcdf import CONVENTIONS as RESULTS
 from ..result.netcdf import RESULT, open_whole, result_path, write
 from .columns import SAID, Column, widths
 from .designs import Plan
 from .single import DONE, Outcome
-from .targets import Target
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -78,6 +78,7 @@ REDUCTION = Algorithm(
     certifies_runs=True,
     solves_any_pose=True,
     stepper=stepper,
+    steps_in_lanes=True,
     reactions=loads_of,
     corrections=corrections_of,
     cost=Cost(

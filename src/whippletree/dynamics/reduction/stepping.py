@@ -6,19 +6,17 @@ Differs  C move = -g of least kinetic energy is motion from rest without forces.
 
 from __future__ import annotations
 
-import numpy as np
-
-from ...compiler.function_pointers import numbers_at
-from ...compiler.lanes import get, kernel, put, take, view
+from ...algebra.compare import larger, smaller
+from ...compiler.function_pointers import numbers_at, rows_at
+from ...compiler.lanes import LANES, get, kernel, lane_count, lane_of, put, take, view
 from ...kernels.constraints import constrain
 from ...kernels.kinematics import place_and_move
 from ...kernels.manifold import advance
 from ...kernels.signals import evaluate_signals
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
-from ..constraints import multipliers
-from ..constraints.live_rows import live_rows
-from ..stepping.closing import MOST, apply_constraints, enough, given_by, velocity_violation
+from ..constraints.live_rows import WIDE, live_rows
+from ..stepping.closing import LOST, MOST, apply_constraints, enough, given_by, lanes_given_by, velocity_violation
 from ..stepping.mechanism import open_all, open_parts, open_plan
 from ..stepping.samples import is_wanted_anyway, take_loss
 from ..stepping.stepper import Stepper
@@ -29,15 +27,35 @@ POOR_PLAN = 2.0 / reduction.POOR  # loss with pivots that were poor from the sta
 
 
 @kernel
+def gaps(E, x, zero):
+    """The largest residual of each lane against the size of the mechanism, or in radians"""
+    largest = zero
+    for r in range(E.nr):
+        largest = larger(largest, larger(get(x.g, r), -get(x.g, r)))
+    return smaller(largest * max(1.0, 1.0 / E.size), zero + WIDE)
+
+
+@kernel
+def settled(left, before, turn, limit):
+    """Whether every lane is closed, or comes no closer"""
+    for lane in range(lane_count(left)):
+        here = lane_of(left, lane)
+        if here > limit and (turn == 0 or here <= 0.5 * lane_of(before, lane)):
+            return False
+    return True
+
+
+@kernel
 def move_onto_reduced(x, t, q, u):
-    """The same by reduction: C move = -g of least kinetic energy is motion from rest without forces"""
+    """The same by reduction, in each lane: C move = -g of least kinetic energy is motion from rest without forces"""
     p, n = open_parts(x)
     m, F, E, _ = open_all(x.memory)
     plan, _ = open_plan(x.memory)
     none, n = take(x.buffer, n, m.nu)
     move, n = take(x.buffer, n, m.nu)
     own = reduction.take_reduced(m, F, E, x.buffer, n)
-    still, left = view(p.wrench, 0, 0), 0.0
+    still, zero = view(p.wrench, 0, 0), 0.0 * get(p.k.v, 0)
+    left = zero
     free = reduction.Reduced(own.x, view(own.given, 0, 0), own.w)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
@@ -46,8 +64,8 @@ def move_onto_reduced(x, t, q, u):
     for turn in range(MOST):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, own.x)
-        before, left = left, multipliers.gap(E, own.x)
-        if left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf:
+        before, left = left, gaps(E, own.x, zero)
+        if settled(left, before, turn, enough(E)):
             break
         for r in range(E.nr):
             put(own.x.gamma, r, -get(own.x.g, r))
@@ -58,7 +76,7 @@ def move_onto_reduced(x, t, q, u):
     reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
     for j in range(m.nu):
         put(u, j, get(u, j) + get(move, j))
-    return max(left, velocity_violation(m, E, p, q, u, own.x))
+    return larger(left, velocity_violation(m, E, p, q, u, own.x))
 
 
 @kernel
@@ -101,9 +119,41 @@ def closed_reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
     return move_onto_reduced(x, t, coordinates, speeds)
 
 
+@kernel
+def solve_lanes(x, t, q, u, udot):
+    """u' of one state in each lane; health is the least since it was last set"""
+    p, n = open_parts(x)
+    m, F, E, _ = open_all(x.memory)
+    plan, _ = open_plan(x.memory)
+    own = reduction.take_reduced(m, F, E, x.buffer, n)
+    if F.ns > 0:
+        evaluate_signals(F, t, p.signals)
+    well = reduction.solve(m, F, E, p.k, plan, p.signals, q, u, p.total, p.wrench, own, udot)
+    put(p.health, 0, smaller(get(p.health, 0), well))
+    return 0.0
+
+
+def reduced_lanes(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    x, coordinates, speeds = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_lanes(x, t, coordinates, speeds, rows_at(udot, nu // LANES))
+
+
+def closed_lanes(memory, size, buffer, room, t, q, nq, u, nu, udot):
+    """A lane whose constraints stay violated is not served by the plan"""
+    x, coordinates, speeds = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
+    left = move_onto_reduced(x, t, coordinates, speeds)
+    p, _ = open_parts(x)
+    put(p.health, 0, smaller(get(p.health, 0), reduction.POOR + 1.0 - left * (1.0 / LOST)))
+    return 0.0
+
+
 def stepper(system: System, algorithm: str) -> Stepper:
     """By a plan for a pose."""
     more = live_rows(system).count + system.nu + 12 * system.nb
     return Stepper(
-        reduced, closed_reduced, lambda plan: reduction.work_rows(system, plan) + more, plan_at=reduction.plan_at
+        reduced,
+        closed_reduced,
+        lambda plan: reduction.work_rows(system, plan) + more,
+        plan_at=reduction.plan_at,
+        lanes=(reduced_lanes, closed_lanes),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...compiler.function_pointers import MOTION_CALL, address_of
 from .closing import accelerated, accelerated_lanes
 from .stepper import Stepper
@@ -9,15 +11,21 @@ from .stepper import Stepper
 
 def code_of(stepper: Stepper) -> tuple[int, int, int]:
     """What a Mechanism of one state takes for a stepper."""
-    solver = stepper.solver if isinstance(stepper.solver, int) else address_of(stepper.solver)
-    return address_of(accelerated, MOTION_CALL), solver, closing_code(stepper)
+    return address_of(accelerated, MOTION_CALL), _address(stepper.solver), closing_code(stepper)
 
 
 def closing_code(stepper: Stepper) -> int:
     """The address of what closes it, 0 if nothing does."""
-    return address_of(stepper.closer) if stepper.closer else 0
+    return _address(stepper.closer or 0)
 
 
-def code_of_lanes() -> tuple[int, int, int]:
-    """The same of a Mechanism with one state in each lane, by the articulated sweep."""
-    return address_of(accelerated_lanes, MOTION_CALL), 0, 0
+def code_of_lanes(stepper: Stepper) -> tuple[int, int, int]:
+    """The same of a Mechanism with one state in each lane."""
+    assert stepper.lanes is not None
+    solver, closer = stepper.lanes
+    return address_of(accelerated_lanes, MOTION_CALL), _address(solver), _address(closer or 0)
+
+
+def _address(code: Any) -> int:
+    """Of what is called by address; a number says it all."""
+    return code if isinstance(code, int) else address_of(code)

@@ -6,9 +6,10 @@ are redundant again and do not lock it, unless rows are independent by far more 
 
 from __future__ import annotations
 
+from ...algebra.compare import larger
 from ...algebra.spatial import axpy, load6, store6
 from ...compiler.function_pointers import numbers_at, rows_at
-from ...compiler.lanes import get, inline, kernel, put, view
+from ...compiler.lanes import LANES, get, inline, kernel, put, view
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.kinematics import place_and_move
 from ...layout.constraints import BLADE, COUPLE, ROLL, SPEEDS
@@ -29,23 +30,24 @@ def binds_velocities(E, n):
 
 @kernel
 def velocity_violation(m, E, p, q, u, x):
-    """Where there are equations of velocities alone: how far all are from being met, against the velocities.
+    """Where there are equations of velocities alone: how far each lane is from meeting all, against its velocities.
 
     Without those a contradiction in velocity opens loops in the next step.
     """
-    some = False
+    some, zero = False, 0.0 * get(p.k.v, 0)
     for n in range(E.ne):
         some = some or binds_velocities(E, n)
-    if not some:
-        return 0.0
-    place_and_move(m, q, u, p.k)
-    constrain(m, E, p.k, p.signals, q, u, x)
-    worst, scale = 0.0, 0.0
-    for j in range(m.nu):
-        scale = max(scale, abs(get(u, j)))
-    for r in range(E.nr):
-        worst = max(worst, abs(get(x.rate, r)))
-    return worst / (1.0 + scale)
+    worst, scale = zero, 1.0 + zero
+    if some:
+        place_and_move(m, q, u, p.k)
+        constrain(m, E, p.k, p.signals, q, u, x)
+        most = zero
+        for j in range(m.nu):
+            most = larger(most, larger(get(u, j), -get(u, j)))
+        for r in range(E.nr):
+            worst = larger(worst, larger(get(x.rate, r), -get(x.rate, r)))
+        scale = scale + most
+    return worst / scale
 
 
 @inline
@@ -77,12 +79,20 @@ def given_by(memory, size, buffer, room, q, nq, u, nu):
     return x, numbers_at(q, nq), numbers_at(u, nu)
 
 
+@inline
+def lanes_given_by(memory, size, buffer, room, q, nq, u, nu):
+    """The same of one state in each lane; calls count numbers, not rows"""
+    rest = rows_at(buffer, room // LANES)
+    x = Mechanism(numbers_at(memory, size), rest, view(rest, 0, 0), None, None)
+    return x, rows_at(q, nq // LANES), rows_at(u, nu // LANES)
+
+
 def accelerated(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, udot):
     x = Mechanism(numbers_at(memory, size), numbers_at(buffer, room), numbers_at(tau, nu), call, solver)
     return accelerate_here(x, t, numbers_at(q, nq), numbers_at(u, nu), numbers_at(udot, nu))
 
 
 def accelerated_lanes(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, udot):
-    x = Mechanism(numbers_at(memory, size), rows_at(buffer, room), rows_at(tau, nu), None, None)
+    x = Mechanism(numbers_at(memory, size), rows_at(buffer, room), rows_at(tau, nu), None, solver)
     accelerate_here(x, t, rows_at(q, nq), rows_at(u, nu), rows_at(udot, nu))
     return 0.0  # nobody asks for the work of many states

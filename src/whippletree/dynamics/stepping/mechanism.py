@@ -242,7 +242,16 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
 
-    return by_any if isinstance(algorithm, types.Integer) else by_articulated
+    def in_lanes(algorithm, x, p, t, q, u, udot, n):
+        if algorithm > COMPOSITE:
+            return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
+        w, _ = take_work(p.m, x.buffer, n)
+        articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
+        return 0.0
+
+    if not isinstance(algorithm, types.Integer):
+        return by_articulated
+    return by_any if udot.ndim == 1 else in_lanes
 
 
 @inline

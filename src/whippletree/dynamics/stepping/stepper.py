@@ -25,6 +25,7 @@ class Stepper:
         the loop has compiled in (mechanism.py).
     closer : the same for the way back onto the constraints, which returns the violation that is left; None if there is
         nothing to close.
+    lanes : both for one state in each lane; None if it steps no lanes.
     work : numbers of the buffer that both take, for a plan.
     plan_at : a plan for a pose ``(system, q, signals)``, for those that need one; a run makes another where it
         no longer serves.
@@ -42,3 +43,4 @@ class Stepper:
     at_work: Callable[[], AbstractContextManager[Any]] = nullcontext
     lends: bool = False
     kept: Any = None
+    lanes: tuple[Callable[..., float] | int, Callable[..., float] | None] | None = None

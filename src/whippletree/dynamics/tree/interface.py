@@ -12,7 +12,7 @@ from .workspace import work_rows
 
 
 def _articulated_stepper(system: System, algorithm: str) -> Stepper:
-    return Stepper(mechanism.ARTICULATED, None, lambda plan: work_rows(system))
+    return Stepper(mechanism.ARTICULATED, None, lambda plan: work_rows(system), lanes=(mechanism.ARTICULATED, None))
 
 
 def _composite_stepper(system: System, algorithm: str) -> Stepper:
