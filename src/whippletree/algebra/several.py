@@ -1,7 +1,7 @@
 """Numbers of one kind that a kernel sums up, such as points of a body.
 
-LANES of them go at once where the arrays hold one state, one by one where a register is full of states or tangents. Arrays have
-room for a multiple of MANY (layout/modes.py).
+LANES of them go at once where the arrays hold one state, one by one where a register is full of states or tangents.
+Arrays have room for a multiple of MANY (layout/modes.py).
 """
 
 from __future__ import annotations

@@ -82,9 +82,7 @@ def packed_wrenches(system: System, wrenches: Mapping[str, Any] | None, count: i
     return np.hstack(rows) if rows else np.zeros((count, 0))
 
 
-def tangents_of(
-    system: System, states: States, directions: np.ndarray = UNITS, threads: int | None = None
-) -> Tangents:
+def tangents_of(system: System, states: States, directions: np.ndarray = UNITS, threads: int | None = None) -> Tangents:
     """Along directions (B, n, 3 nu) or (1, n, 3 nu) of (q, u, u'), by default the 2 nu unit directions of q and u."""
     require_smooth(system)
     count = directions.shape[1] or 2 * system.nu

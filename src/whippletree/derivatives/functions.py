@@ -1,12 +1,12 @@
 """Derivatives of forward and inverse dynamics, as matrices and as products with vectors.
 
-Directions are tangent: columns of ``dq`` belong to displacements along the generalized velocities, ``q' = N(q) u``, so a
-quaternion has three, and those of a free joint are in the child's axes as u is. For coordinates with q' = u they are
+Directions are tangent: columns of ``dq`` belong to displacements along the generalized velocities, ``q' = N(q) u``, so
+a quaternion has three, and those of a free joint are in the child's axes as u is. For coordinates with q' = u they are
 partial derivatives.
 
-With accelerations and multipliers held, the equations of motion and of the constraints are differentiated (tangents.py);
-then M e = r + C' mu, C e = s is solved with the same factors as forward dynamics (solve.py). With loops, this extends
-the derivatives off the constraints: they are those of u' as the equations at any q, u define it, closed or not. Along
+With accelerations and multipliers held, the equations of motion and of the constraints are differentiated
+(tangents.py); then M e = r + C' mu, C e = s is solved with the factors of forward dynamics (solve.py). With loops, this
+extends the derivatives off the constraints: they are those of u' as the equations at any q, u define it, closed or not. Along
 directions that keep constraints, C dq = 0 and C du + d(C u) = 0, they are the derivatives of the motion; where
 constraints are redundant only those are unique. ``linearize`` has them in independent coordinates.
 """
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.constraints.forces import multipliers_of
 from ..dynamics.constraints.jacobian import rows_at
+from ..dynamics.dispatch import evaluate
 from ..dynamics.functions import forward_dynamics, inverse_dynamics, mass_matrix
-from ..dynamics.dispatch import evaluate, quick
 from ..dynamics.inputs import none_of, require_finite, require_out, states
 from ..dynamics.loads.applied import signals, tiled_signals
 from ..errors import ModelError
@@ -32,6 +32,7 @@ from .recursion import forward_slopes, forward_workspace, inverse_slopes, invers
 from .solve import Solver, tree_inverse
 
 Wrenches = Mapping[str, ArrayLike] | None
+_empty = np.empty
 
 
 class ForwardDerivatives(NamedTuple):
@@ -161,8 +162,8 @@ def inverse_dynamics_derivatives(
 
     Returns
     -------
-    An :class:`InverseDerivatives`: ``dq``, ``du``, ``dudot``, ``tau``, ``differences``. With loops they are those of the
-    smallest tau, along motions that keep the constraints.
+    An :class:`InverseDerivatives`: ``dq``, ``du``, ``dudot``, ``tau``, ``differences``. With loops they are those of
+    the smallest tau, along motions that keep the constraints.
 
     Raises
     ------
@@ -252,7 +253,9 @@ def jvp(
     Q, U, X, dQ, dU, dX = arrays
     if not forward and system.constraints.count:
         d = inverse_dynamics_derivatives(system, Q, U, X, wrenches=wrenches, t=t)
-        return np.einsum("...ij,...j", d.dq, dQ) + np.einsum("...ij,...j", d.du, dU) + np.einsum("...ij,...j", d.dudot, dX)
+        return (
+            np.einsum("...ij,...j", d.dq, dQ) + np.einsum("...ij,...j", d.du, dU) + np.einsum("...ij,...j", d.dudot, dX)
+        )
     if not forward:
         at = states_of(system, Q, U, X, None, t, wrenches)
         directions = np.atleast_2d(np.concatenate([dQ, dU, dX], axis=-1))[:, None, :]
@@ -326,17 +329,22 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # three matrices 
 def _quick(entry: Any, system: Any, q: Any, u: Any, x: Any, t: Any) -> Found | None:
     """Of one state of a tree that was differentiated before; None if anything asks for a closer look."""
     try:
-        if entry not in system.workspaces.ready:
-            return None
-    except AttributeError:  # what is no System
+        waiting = system.workspaces.ready[entry]
+        memory = waiting.pop()
+    except (LookupError, AttributeError):  # the latter of what is no System
         return None
     nu = system.nu
-    flat, x = np.empty(nu + 3 * nu * nu), none_of(nu) if x is None else x
+    flat = _empty(nu + 3 * nu * nu)
     try:
-        good = quick(entry, system, flat, q, u, x, signals(system, t))
+        times = signals(system, t) if system.forces.signals else none_of(1)
+        total = entry(memory, q, u, none_of(nu) if x is None else x, times, flat, 0, 1)
     except (TypeError, ValueError):
+        total = None
+    waiting.append(memory)
+    if total != 0.0:
         return None
-    return _cut(nu, flat) if good else None
+    dq, du, dx = flat[nu:].reshape(3, nu, nu)
+    return dq, du, dx, flat[:nu]
 
 
 def _cut(nu: int, flat: np.ndarray) -> Found:
@@ -413,4 +421,3 @@ def _written(
             require_out(place, value.shape, "derivatives")[...] = value
         found = list(out)
     return found[0], found[1], found[2]
-

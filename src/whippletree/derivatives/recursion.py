@@ -17,6 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ..algebra.compare import larger, smaller
 from ..algebra.spatial import (
@@ -45,7 +46,7 @@ from ..algebra.spatial import (
     sub,
     sub3,
 )
-from ..compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
+from ..compiler.lanes import INNER, LANES, LINE, entry, get, inline, kernel, put, scratch, take, view
 from ..dynamics.tree.innovations import (
     columns_at_once,
     factorize,
@@ -116,6 +117,25 @@ def take_slopes(m, buffer, n):
     kq, n = take(buffer, n, m.nu)
     ku, n = take(buffer, n, m.nu)
     return Slopes(a, mass, h, J, E, p, F, psi, psi2, D, force, kq, ku), n
+
+
+def scatter_tiles(block, first, out):
+    """As blocks.scatter, of many rows: a cache line of each state at a time."""
+
+
+@overload(scatter_tiles, jit_options=INNER)
+def _scatter_tiles(block, first, out):
+    if out.ndim == 1 or block.ndim == 1:
+        return lambda block, first, out: scatter(block, first, out)
+
+    def tiles(block, first, out):
+        count, columns = min(LANES, out.shape[0] - first), out.shape[1]
+        for start in range(0, columns, LINE):
+            for lane in range(count):
+                for j in range(start, min(start + LINE, columns)):
+                    out[first + lane, j] = block[j, lane]
+
+    return tiles
 
 
 # ---------------------------------------------------------------- forces in joints
@@ -333,8 +353,8 @@ def inverse_slopes(memory, q, u, udot, signals, out, start, stop):
         go_out(m, k, motion, s)
         come_in(m, k, s, tau, dq, du, M)
         add_forces(m, s, motion, tau, dq, du, M)
-        scatter(result, state, out)
-        total += checksum(result) + unit_check(k)
+        scatter_tiles(result, state, out)
+        total += checksum(view(result, 0, 2 * nu)) + unit_check(k)
     return total
 
 
@@ -343,9 +363,9 @@ def inverse_slopes(memory, q, u, udot, signals, out, start, stop):
 
 def forward_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`forward_slopes`."""
-    nu, width = system.nu, row_width(system.nu)
+    nu, width = system.nu, system.nu + LANES
     rows = kinematics_rows(system) + slope_rows(system) + work_rows(system) + system.nq + 5 * nu + 3 * nu * nu
-    rows += 6 * width + 2 * nu * width + 2 * nu * nu + row_width(0) + 1 + 3 * system.forces.signals
+    rows += 6 * width + nu * width + 2 * nu * nu + LANES + 1 + 3 * system.forces.signals
     return make_memory(system, rows, lanes, system.forces.packed)
 
 
@@ -358,20 +378,37 @@ def mirror(nu, N, width):
 
 
 @inline
+def put_pair(out, left, right, x, y):
+    put_several(out, right, y)
+    put_several(out, left, x)
+
+
+@inline
 def multiply(nu, N, width, A, out):
-    """out = -N A, (nu, nu) row by row; rows of registers may end behind the last number of A and out"""
+    """out = -N A, (nu, nu) row by row, four rows of two registers at a time
+
+    Registers of one state end behind a row: what they spoil, the next row writes later, as columns go from right to
+    left. They end behind the last row too.
+    """
     step = columns_at_once(A)
-    for c in range(0, nu, step):
-        for i in range(0, nu, 2):
-            second = min(i + 1, nu - 1)
-            x = 0.0 * several(A, c)
-            y = x
-            for l in range(nu):
-                a = several(A, l * nu + c)
-                x = x - get(N, i * width + l) * a
-                y = y - get(N, second * width + l) * a
-            put_several(out, i * width + c, x)
-            put_several(out, second * width + c, y)
+    pieces = (nu + step - 1) // step
+    for i in range(0, nu, 4):
+        j, k, l = min(i + 1, nu - 1), min(i + 2, nu - 1), min(i + 3, nu - 1)
+        for piece in range(pieces - 1, -1, -2):
+            left, right = max(piece - 1, 0) * step, piece * step
+            x0 = 0.0 * several(A, right)
+            x1, x2, x3, y0, y1, y2, y3 = x0, x0, x0, x0, x0, x0, x0
+            for n in range(nu):
+                a, b = several(A, n * nu + left), several(A, n * nu + right)
+                f, g, h, e = get(N, i * width + n), get(N, j * width + n), get(N, k * width + n), get(N, l * width + n)
+                x0, y0 = x0 - f * a, y0 - f * b
+                x1, y1 = x1 - g * a, y1 - g * b
+                x2, y2 = x2 - h * a, y2 - h * b
+                x3, y3 = x3 - e * a, y3 - e * b
+            put_pair(out, i * nu + left, i * nu + right, x0, y0)
+            put_pair(out, j * nu + left, j * nu + right, x1, y1)
+            put_pair(out, k * nu + left, k * nu + right, x2, y2)
+            put_pair(out, l * nu + left, l * nu + right, x3, y3)
 
 
 @inline
@@ -400,9 +437,8 @@ def forward_slopes(memory, q, u, tau, signals, out, start, stop):
     rest, n = take(buffer, n, nu)
     z, n = take(buffer, n, 6 * width)
     N, n = take(buffer, n, nu * width)
-    slopes, n = take(buffer, n, 2 * nu * nu + row_width(0))
+    slopes, n = take(buffer, n, 2 * nu * nu + LANES)
     block, n = take(buffer, n, out.shape[-1])
-    solved, n = take(buffer, n, nu * width)
     empty = view(z, 0, 0)
     total = 0.0
     for state in range(start, stop, states_per_block(buffer)):
@@ -421,13 +457,11 @@ def forward_slopes(memory, q, u, tau, signals, out, start, stop):
         add_forces(m, s, udot, rest, dq, du, empty)
         fill_inverse(m, k, w, z, N, width)
         mirror(nu, N, width)
-        multiply(nu, N, width, view(slopes, 0, slopes.shape[0]), solved)
-        write_rows(nu, solved, width, view(result, nu, nu * nu))
-        multiply(nu, N, width, du, solved)
-        write_rows(nu, solved, width, view(result, nu + nu * nu, nu * nu))
+        multiply(nu, N, width, slopes, view(result, nu, 2 * nu * nu))
+        multiply(nu, N, width, du, view(result, nu + nu * nu, 2 * nu * nu))
         write_rows(nu, N, width, view(result, nu + 2 * nu * nu, nu * nu))
-        scatter(result, state, out)
-        total += checksum(result) + unit_check(k)
+        scatter_tiles(result, state, out)
+        total += checksum(view(result, 0, 2 * nu)) + unit_check(k)
     return total
 
 

@@ -8,6 +8,8 @@ the null space of the constraints. What has a prescribed motion stays: its rows 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..dynamics.accuracy.certificate import is_large
@@ -51,10 +53,10 @@ class Solver:
     def solve(self, r: np.ndarray, s: np.ndarray) -> np.ndarray:
         """e (nu, k) for the columns of r (nu, k) and s (nr, k)."""
         if self.large:
-            by = with_corrections(self.system)
-            assert by is not None and by.corrections is not None
+            by: Any = with_corrections(self.system)
             q, u, signals = self.state
-            return by.corrections(self.system, q, u, r, s, signals)
+            found: np.ndarray = by.corrections(self.system, q, u, r, s, signals)
+            return found
         e = np.zeros((self.system.nu, r.shape[1]))
         part = self.Y @ (self.U.T @ (s / self.size) / self.d)
         e[self.free] = part + self.Z @ np.linalg.solve(self.inner, self.Z.T @ (r[self.free] - self.M @ part))

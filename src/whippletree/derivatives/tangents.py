@@ -15,7 +15,6 @@ import numpy as np
 from ..algebra.spatial import add, add3, axpy, cross, dot, join, load3, load6, load9, mul33, store6
 from ..compiler.dual import DUALS, TANGENTS, dual_room, tangent_of, value_of, with_tangent
 from ..compiler.lanes import entry, get, inline, kernel, put, take
-from ..dynamics.loads.applied import project
 from ..dynamics.tree.newton_euler import balance
 from ..kernels.blocks import make_memory
 from ..kernels.constraints import constrain, ends_of_row

@@ -6,6 +6,7 @@ Compiled once, however many kernels call it: see compiler/function_pointers.py.
 from __future__ import annotations
 
 from ...algebra.spatial import load3, load6
+from ...compiler.dual import DUALS, duals_at
 from ...compiler.function_pointers import (
     ACCELERATE,
     ALONG,
@@ -30,7 +31,6 @@ from ...compiler.function_pointers import (
     numbers_at,
     rows_at,
 )
-from ...compiler.dual import DUALS, duals_at
 from ...compiler.lanes import LANES, get, inline, kernel, view, view_integers
 from ...kernels.kinematics import take_kinematics
 from ...kernels.modes import place_deformed, place_ruthless
