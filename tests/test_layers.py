@@ -25,6 +25,7 @@ ROOMS = [
     "kernels",
     "system",
     "dynamics",
+    "derivatives",
     "result",
     "integrate",
     "analysis",

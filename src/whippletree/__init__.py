@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from .analysis.reactions import reactions
     from .analysis.verify import verify
     from .compiler.lanes import LANES
+    from .derivatives.functions import (
+        ForwardDerivatives,
+        InverseDerivatives,
+        forward_dynamics_derivatives,
+        inverse_dynamics_derivatives,
+        jvp,
+        vjp,
+    )
     from .dynamics.accuracy.certificate import Certificate
     from .dynamics.functions import (
         applied_force,
@@ -57,6 +65,10 @@ _HOME = {
     "analysis.reactions": ("reactions",),
     "analysis.verify": ("verify",),
     "compiler.lanes": ("LANES",),
+    "derivatives.functions": (
+        "ForwardDerivatives", "InverseDerivatives", "forward_dynamics_derivatives", "inverse_dynamics_derivatives",
+        "jvp", "vjp",
+    ),
     "dynamics.accuracy.certificate": ("Certificate",),
     "dynamics.registry": ("ALGORITHMS",),
     "dynamics.functions": (
@@ -90,6 +102,8 @@ __all__ = [
     "LANES",
     "Certificate",
     "Event",
+    "ForwardDerivatives",
+    "InverseDerivatives",
     "Limits",
     "Model",
     "ModelError",
@@ -117,8 +131,11 @@ __all__ = [
     "energy",
     "equilibrium",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "jacobian",
+    "jvp",
     "kinematics",
     "linearize",
     "live",
@@ -145,6 +162,7 @@ __all__ = [
     "structure",
     "sweep",
     "verify",
+    "vjp",
     "warm_up",
 ]  # fmt: skip
 

@@ -18,6 +18,7 @@ from ..report import report
 from . import (
     calls,
     choice,
+    derivatives,
     divided,
     families,
     flexible,
@@ -42,7 +43,7 @@ ALONE: dict[str, Any] = {"scaling": rows.scaling, "divide": divided.measure, "su
 ALONE |= {"mpi": mpi.measure, "choose": choice.measure, "theory": theory.measure, "live": live.measure}
 ALONE |= {"view": view.measure, "whole": whole.measure}
 BESIDE: dict[str, Any] = dict.fromkeys(rows.MODELS, rows.single) | dict.fromkeys(loop_families.LOOPS, loops.measure)
-BESIDE |= {"simulate": simulate.measure, "calls": calls.measure}
+BESIDE |= {"simulate": simulate.measure, "calls": calls.measure, "derivatives": derivatives.measure}
 THREADED: dict[str, Any] = {"batch": rows.batch, "rollout": rows.rollout}
 
 
@@ -63,7 +64,7 @@ def run(
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
         states), "simulate" (a motion of 10 s), "calls" (plain calls of all kinds, with
-        and without forces); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
+        and without forces), "derivatives" (exact ones of dynamics); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
         and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto takes, beside
         the best), "theory" (counts of the papers), "live" (real time; sizes are seconds), "view" (the first picture
         of a result; sizes are megabytes) and "whole" (from the model to the motion; sizes are loops); with closed

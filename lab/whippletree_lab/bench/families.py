@@ -38,6 +38,7 @@ PLANNED: dict[str, tuple[Any, ...]] = {
     "robot": tuple(ROBOTS),
     "batch": (7, 30),
     "calls": (7, 30),
+    "derivatives": (7, 30),
     "rollout": ("xarm7", "g1", *loop_families.ROLLED),
     "simulate": (7, 30),
     "scaling": (1000, 3162, 10000, 31623, 100000),

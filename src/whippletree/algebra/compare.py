@@ -7,6 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ..compiler.dual import dual_type, value
 from ..compiler.lanes import LANES, llvm_call
 from ..compiler.twice import minus, parts, twice_type
 
@@ -17,6 +18,8 @@ def _chosen(a: Any, name: str, order: str) -> Any:
     """Of two numbers of a type the smaller or the larger."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if a is dual_type:
+            return builder.select(builder.fcmp_ordered(order, *(value(builder, x) for x in args)), *args)
         if a is not twice_type:
             return llvm_call(builder, name, list(args))
         apart = parts(builder, minus(builder, *args))[0]
@@ -42,6 +45,9 @@ def exceeds(typing_context: Any, x: Any, limit: Any) -> Any:
     """Whether any lane of x is beyond the limit in size, or not a number."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if x is dual_type:
+            size, most = llvm_call(builder, "fabs", [value(builder, args[0])]), value(builder, args[1])
+            return builder.fcmp_unordered(">", size, most)
         beyond = builder.fcmp_unordered(">", llvm_call(builder, "fabs", [args[0]]), args[1])
         if x is types.float64:
             return beyond

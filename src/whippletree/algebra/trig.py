@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from ..compiler.dual import along, dual_type, spread, value, value_of, with_value
 from ..compiler.lanes import INNER, LANES, VECTOR, get, get_run, inline, llvm_call, put, put_run
 from ..compiler.twice import twice_type
 from .compare import exceeds
@@ -105,6 +106,8 @@ def arctangent(typing_context: Any, y: Any, x: Any) -> Any:
         one = context.get_function(math.atan2, types.float64(types.float64, types.float64))
         if y is types.float64:
             return one(builder, args)
+        if y is dual_type:
+            return _dual_arctangent(builder, one, *args)
         value = ir.Constant(VECTOR, ir.Undefined)
         for lane in range(LANES):
             index = ir.Constant(ir.IntType(32), lane)
@@ -115,6 +118,14 @@ def arctangent(typing_context: Any, y: Any, x: Any) -> Any:
     return y(y, y), generate
 
 
+def _dual_arctangent(builder: Any, one: Any, y: Any, x: Any) -> Any:
+    """Of slope (x y' - y x') / (x^2 + y^2)"""
+    angle, (a, b) = one(builder, [value(builder, v) for v in (y, x)]), (spread(builder, v) for v in (y, x))
+    size = builder.fadd(builder.fmul(a, a), builder.fmul(b, b))
+    across = builder.fsub(builder.fmul(b, y), builder.fmul(a, x))
+    return with_value(builder, builder.fdiv(across, size), angle)
+
+
 def sincos(x):
     """(sin x, cos x)"""
 
@@ -123,7 +134,16 @@ def sincos(x):
 def _sincos(x):
     if x is twice_type:
         return lambda x: sincos_twice(x)
+    if x is dual_type:
+        return lambda x: sincos_dual(x)
     return lambda x: sincos_double(x)
+
+
+@inline
+def sincos_dual(x):
+    """The same with their tangents"""
+    s, c = sincos_double(value_of(x))
+    return along(x, c, s), along(x, -s, c)
 
 
 @inline

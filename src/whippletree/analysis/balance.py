@@ -16,7 +16,7 @@ from ..dynamics.inputs import body_of
 from ..dynamics.kinematics import energy
 from ..errors import ModelError, SimulationError
 from ..system.system import System
-from .chart import Chart, Poses
+from .chart import Chart, Poses, refuse_rolling
 from .differences import ROUNDING, units, weights
 from .modal import Small, poles_and_shapes
 from .point import turning
@@ -38,6 +38,7 @@ class Balance:
 
     def __init__(self, system: System, q: np.ndarray, tau: np.ndarray, free: np.ndarray, forces: np.ndarray) -> None:
         self.system, self.q, self.tau = system, q, tau
+        refuse_rolling(system)
         self.chart = Chart(system, q, free)
         scale = np.abs(self.chart.motions(q)).T @ forces
         self.scale = np.where(scale > 0, scale, 1.0)
@@ -59,7 +60,7 @@ class Balance:
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mass, stiffness and damping."""
-        return mass(self.chart), stiffness(self.chart, self.tau), damping(self.chart)
+        return mass(self.chart), stiffness(self.chart, self.tau), damping(self.chart, self.tau)
 
     def stability(self) -> tuple[bool, int]:
         """Does it stay after a small push, and how many directions are neutral?"""

@@ -15,7 +15,10 @@ elements of a group. From q = q_ref exp(dq), to first order,
 along steady motions, as a body that spins about a principal axis.
 
 With loops and constraints the state is that of independent freedoms, x = (z, w), as many as the rank of the constraints
-leaves: dq = T z, du = T w + (dT z) u, see chart.py. Names say which they are; ``motion`` gives (dq, du) of all joints.
+leaves: dq = T z, du = V w + (dV z) u, see chart.py; V = T but where wheels roll or blades glide, which leave fewer
+velocities than poses. Names say which they are; ``motion`` gives (dq, du) of all joints.
+
+All is exact (derivatives/functions.py), but for outputs of bodies, loads and energies, which are differences.
 """
 
 from __future__ import annotations
@@ -24,14 +27,17 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..derivatives.evaluate import states_of, tangents_of
+from ..derivatives.functions import forward_dynamics_derivatives
 from ..dynamics.constraints.jacobian import rows_of
-from ..dynamics.functions import forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
+from ..dynamics.functions import forward_dynamics, inverse_dynamics
 from ..dynamics.loads.applied import given_accelerations
 from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
@@ -61,7 +67,8 @@ class Linear:
 
     Attributes
     ----------
-    A, B, C, D : (2 f, 2 f), (2 f, m), (k, 2 f), (k, m), SI units and radians; f = nu, or what loops leave of it.
+    A, B, C, D : (2 f, 2 f), (2 f, m), (k, 2 f), (k, m), SI units and radians; f = nu, or what loops leave of it. With
+        constraints on velocities, the second half of the state is shorter.
     names : of states (dq, then du, of independent freedoms), inputs (joint forces) and outputs.
     q, u, tau, udot : the state, the joint forces and the accelerations there: zero in an equilibrium.
     motion : (2 nu, 2 f) deviations (dq, du) of all freedoms that belong to each state; the identity for trees.
@@ -164,24 +171,25 @@ def linearize(
     if hold:
         tau = _holding(chart, u)
     driven = np.arange(system.nu) if inputs is None else joint_rows(system, inputs, "inputs")
-    probe = Probe(chart, u, tau)
-    turned = (0.0 - _brackets(system, u) @ probe.T)[chart.rows]
-    A = np.block([[turned, np.eye(chart.rows.size)], [probe.derivative(probe.run.udot)[chart.rows]]])
-    answer = _answer(chart, probe.T)[:, driven]
-    B = np.vstack([np.zeros((chart.rows.size, driven.size)), answer[chart.rows]])
-    states = tuple(freedom_names(system, letter)[j] for letter in "qu" for j in chart.rows)
+    small = Small(chart, u, tau)
+    turned = small.motion[system.nu :] - _brackets(system, u) @ small.motion[: system.nu]
+    A = np.vstack([turned[chart.rows], small.answers[chart.moving]])
+    answer = small.slopes.dtau[:, driven]
+    B = np.vstack([np.zeros((chart.rows.size, driven.size)), answer[chart.moving]])
+    labels = [freedom_names(system, letter) for letter in "qu"]
+    states = tuple(label[j] for label, rows in zip(labels, (chart.rows, chart.moving), strict=True) for j in rows)
     forces = freedom_names(system, "tau")
     if isinstance(outputs, str):
         raise ModelError("outputs is not a list of names", expected=f"['{outputs}'], with brackets", got=repr(outputs))
     asked = tuple(outputs)
     if asked:
-        rows = [probe.output(name, answer) for name in asked]
+        rows = [small.output(name, answer) for name in asked]
         seen = tuple(label for labels, _, _ in rows for label in labels)
         C, D = np.vstack([c for _, c, _ in rows]), np.vstack([d for _, _, d in rows])
     else:
         seen, C, D = states, np.eye(len(states)), np.zeros((len(states), driven.size))
     names = Names(states, tuple(forces[j] for j in driven), seen)
-    return Linear(system, A, B, C, D, names, q, u, tau, probe.run.udot[-1], probe.motion)
+    return Linear(system, A, B, C, D, names, q, u, tau, small.slopes.udot, small.motion)
 
 
 def _holding(chart: Chart, u: np.ndarray) -> np.ndarray:
@@ -191,57 +199,70 @@ def _holding(chart: Chart, u: np.ndarray) -> np.ndarray:
     udot = np.zeros(system.nu) if given is None else given
     if system.constraints.count:
         rows = rows_of(system, chart.q, u)
-        udot = chart.follow(rows.C, rows.gamma, udot)
+        udot = chart.follow_velocities(rows.C, rows.gamma, udot)
     return inverse_dynamics(system, chart.q, u, udot)
 
 
-def _answer(chart: Chart, T: np.ndarray) -> np.ndarray:
-    """(nu, nu) Accelerations for each joint force, T (T' M T)^-1 T'; given motions do not answer."""
-    system, q = chart.system, chart.q
-    if not system.forces.motions and not system.constraints.count:
-        return mass_matrix_inverse(system, q)
-    free = np.isin(chart.rows, free_rows(system, ()))
-    T = T[:, free]
-    return T @ np.linalg.solve(T.T @ mass_matrix(system, q) @ T, T.T)
-
-
-class Probe:
-    """The system in all displaced states at once, and derivatives of whatever is computed there."""
+class Small:
+    """Small motions: what deviations of the state move, and how accelerations answer them."""
 
     def __init__(self, chart: Chart, u: np.ndarray, tau: np.ndarray) -> None:
-        self.system, f = chart.system, chart.rows.size
-        self.steps = np.concatenate([STEP * chart.units[chart.rows], speed_steps(u[chart.rows])])
-        d = np.vstack([offsets(self.steps), np.zeros(2 * f)])  # the last one is the reference
-        Q, U = chart.displaced(d[:, :f]), np.tile(u, (len(d), 1))
-        U[:, chart.rows] += d[:, f:]
+        system, f, k = chart.system, chart.rows.size, chart.moving.size
+        self.chart, self.system, self.u, self.tau, nu = chart, system, u, tau, system.nu
+        self.slopes = forward_dynamics_derivatives(system, chart.q, u, tau)
+        T, V, bend = np.eye(nu)[:, chart.rows], np.eye(nu)[:, chart.moving], np.zeros((nu, f))
+        if system.constraints.count:
+            chart.displaced(offsets(STEP * chart.units[chart.rows]))  # a pose where motions branch is refused
+            T, still = chart.motions(chart.q), np.zeros(nu)
+            C = rows_of(system, chart.q, u).C
+            at = states_of(system, chart.q, u, still)
+            opening = tangents_of(system, at).rate[0, :, 1 : 1 + nu] @ T
+            V = chart.follow_velocities(C, np.zeros(len(C)), V.T.copy()).T
+            bend = chart.follow_velocities(C, -opening.T, np.zeros((f, nu))).T
+        self.motion = np.block([[T, np.zeros((nu, k))], [bend, V]])
+        self.answers = np.hstack([self.slopes.dq, self.slopes.du]) @ self.motion
+
+    @cached_property
+    def run(self) -> Result:
+        """All displaced states, and the reference behind them."""
+        chart, f = self.chart, self.chart.rows.size
+        d = np.vstack([offsets(self.steps), np.zeros(self.steps.size)])
+        Q, U = chart.displaced(d[:, :f]), np.tile(self.u, (len(d), 1))
+        U[:, chart.moving] += d[:, f:]
         U = chart.speeds(Q, U)
-        udot = forward_dynamics(self.system, Q, U, tau)
-        self.run = Result(self.system, np.zeros(len(d)), Q, U, udot=udot)
-        self.T = chart.motions(chart.q)
-        bend = self.derivative(U)[:, :f]
-        bend[chart.rows] = 0.0
-        self.motion = np.block([[self.T, np.zeros_like(self.T)], [bend, self.T]])
+        udot = forward_dynamics(self.system, Q, U, self.tau)
+        return Result(self.system, np.zeros(len(d)), Q, U, udot=udot)
+
+    @cached_property
+    def reference(self) -> Result:
+        state = (x[None] for x in (self.chart.q, self.u))
+        return Result(self.system, np.zeros(1), *state, udot=self.slopes.udot[None])
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        chart = self.chart
+        return np.concatenate([STEP * chart.units[chart.rows], speed_steps(self.u[chart.moving])])
 
     def derivative(self, values: np.ndarray) -> np.ndarray:
-        """(k, 2 f) of values (states, k)."""
+        """(k, f + k) of values (states, k), by differences."""
         return slopes(values[:-1], self.steps)
 
     def output(self, name: str, answer: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Labels of an output, its rows of C and its rows of D."""
-        quantity, nu, m = self.run.quantity(name), self.system.nu, answer.shape[1]
+        quantity, nu, m = self.reference.quantity(name), self.system.nu, answer.shape[1]
         if name == "time":
             raise ModelError("time is no output of a linear model", hint="outputs depend on q and u")
-        values = self.run[name].reshape(len(self.run), -1)
         labels = quantity.labels or tuple(a + b for a in "xyz" for b in "xyz")
         shown = [f"{name}.{label}" if label else name for label in labels]
         joint, _, what = name.rpartition(".")
         if joint in self.system.joints and what in ("q", "u", "udot"):
             rows = self.system.u_index(joint)
             if what == "udot":
-                return shown, self.derivative(self.run.udot)[rows], answer[rows]
+                return shown, self.answers[rows], answer[rows]
             if len(labels) == rows.stop - rows.start:  # not a quaternion
                 known = self.motion[:nu][rows] if what == "q" else self.motion[nu:][rows]
                 return shown, known, np.zeros((len(shown), m))
+        values = self.run[name].reshape(len(self.run), -1)
         return shown, self.derivative(values), np.zeros((len(shown), m))
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..derivatives.evaluate import states_of, tangents_of
+from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.functions import bias_force, mass_matrix
 from .chart import Chart
-from .differences import STEP, offsets, slopes, speed_steps
+from .differences import STEP, offsets
 
 
 def left_over(chart: Chart, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -19,18 +21,33 @@ def left_over(chart: Chart, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
     return (np.swapaxes(chart.motions(q), -1, -2) @ force[..., None])[..., 0]  # T' f
 
 
+def _slopes(chart: Chart, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(nu, nu) Derivatives by q and u of the force that holds the system at rest, less what constraints hold of it.
+
+    C' lam, with lam fixed, takes all that the dependent freedoms need: T' (f - C' lam) has then the derivative of T' f,
+    as that of T has no rows but theirs.
+    """
+    system, still = chart.system, np.zeros(chart.system.nu)
+    lam = None
+    if chart.dependent.size:
+        C = rows_of(system, chart.q, still).C[:, chart.dependent]
+        lam = np.linalg.pinv(C.T) @ (bias_force(system, chart.q, still) - tau)[chart.dependent]
+    slopes = tangents_of(system, states_of(system, chart.q, still, still, lam)).needed[0, :, 1:]
+    return slopes[:, : system.nu], slopes[:, system.nu :]
+
+
 def stiffness(chart: Chart, tau: np.ndarray) -> np.ndarray:
     """(f, f) K: what the force that holds the system still grows by, for a small displacement z."""
-    steps = STEP * chart.units[chart.rows]
-    return slopes(left_over(chart, chart.displaced(offsets(steps)), tau), steps)
+    if chart.dependent.size:  # a pose where motions branch is refused
+        chart.displaced(offsets(STEP * chart.units[chart.rows]))
+    T = chart.motions(chart.q)
+    return T.T @ _slopes(chart, tau)[0] @ T
 
 
-def damping(chart: Chart) -> np.ndarray:
+def damping(chart: Chart, tau: np.ndarray) -> np.ndarray:
     """(f, f) What the force that holds the speeds grows by, for small speeds about rest."""
-    T, steps = chart.motions(chart.q), speed_steps(np.zeros(chart.rows.size))
-    speeds = offsets(steps) @ T.T
-    poses = np.tile(chart.q, (len(speeds), 1))
-    return slopes(bias_force(chart.system, poses, speeds) @ T, steps)
+    T = chart.motions(chart.q)
+    return T.T @ _slopes(chart, tau)[1] @ T
 
 
 def mass(chart: Chart) -> np.ndarray:

@@ -11,7 +11,8 @@ from numba.extending import intrinsic, overload
 
 from ..layout.system import ADDRESS, PLACING
 from .disk_cache import on_disk
-from .lanes import ALWAYS, LANES, OPTIONS, borrow
+from .dual import value_of
+from .lanes import ALWAYS, LANES, OPTIONS, borrow, get, put
 
 GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
 
@@ -26,6 +27,8 @@ def write_lane(block, j, lane, value):
 
 @overload(read_lane, jit_options=ALWAYS)
 def _read_lane(block, j, lane):
+    if block.ndim == 4:
+        return lambda block, j, lane: value_of(get(block, j))
     if block.ndim == 1:
         return lambda block, j, lane: block[j]
     return lambda block, j, lane: block[j, lane]
@@ -33,6 +36,8 @@ def _read_lane(block, j, lane):
 
 @overload(write_lane, jit_options=ALWAYS)
 def _write_lane(block, j, lane, value):
+    if block.ndim == 4:
+        return lambda block, j, lane, value: put(block, j, value)
     if block.ndim == 1:
 
         def one(block, j, lane, value):

@@ -101,7 +101,7 @@ class Number(NamedTuple):
     shape: tuple[int, ...]  # of doubles
 
 
-# by the rank of an array; twice.py adds its own
+# by the rank of an array; twice.py and dual.py add their own
 NUMBERS = {1: Number(types.float64, ir.DoubleType(), ()), 2: Number(lanes_type, VECTOR, (LANES,))}
 
 
@@ -233,12 +233,13 @@ def put(array, index, value):
 
 @intrinsic
 def lane_sum(typing_context: Any, value: Any) -> Any:
-    """The sum over lanes; a float is its own."""
+    """The sum over lanes, or of a number and its tangents; a float is its own."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if value is types.float64:
             return args[0]
-        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), n)) for n in range(LANES)]
+        count = args[0].type.count
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), n)) for n in range(count)]
         return reduce(builder.fadd, parts)
 
     return types.float64(value), generate

@@ -95,7 +95,7 @@ def target(states, buffer):
 
 @overload(states_per_block, jit_options=ALWAYS)
 def _states_per_block(buffer):
-    count = 1 if buffer.ndim == 1 else LANES
+    count = LANES if buffer.ndim == 2 else 1
     return lambda buffer: count
 
 

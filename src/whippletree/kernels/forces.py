@@ -30,7 +30,7 @@ from ..algebra.spatial import (
     sub3,
     transpose,
 )
-from ..compiler.function_pointers import call_force, read_lane, write_lane
+from ..compiler.function_pointers import read_lane, write_lane
 from ..compiler.lanes import get, inline, kernel, put
 from ..layout.forces import (
     BALL,
@@ -52,6 +52,7 @@ from ..layout.forces import (
 )
 from .blocks import states_per_block
 from .cut_freedom import beyond, meet_freedom, push_along
+from .user_force import ask_force
 
 
 @inline
@@ -227,7 +228,7 @@ def custom_force(m, F, k, n, signals, wrench, spare):
     for j in range(18, 24):
         put(spare, j, 0.0)
     for lane in range(states_per_block(spare)):
-        if call_force(F.address[n], read_lane(signals, 0, lane), spare, lane) != 0:
+        if ask_force(F.address[n], read_lane(signals, 0, lane), spare, lane) != 0:
             write_lane(spare, 18, lane, math.nan)
     torque, force = load3(spare, 6), load3(spare, 7)
     push(wrench, a, r, force, torque)

@@ -6,6 +6,7 @@ Compiled once, however many kernels call it: see compiler/function_pointers.py.
 from __future__ import annotations
 
 from ...algebra.spatial import load3, load6
+from ...compiler.dual import DUALS, duals_at
 from ...compiler.function_pointers import (
     ACCELERATE,
     ALONG,
@@ -116,6 +117,23 @@ def in_lanes(op, i, n, memory, k, a, b, rows, c, d, e):
     return dispatch(op, i, n, whole, buffer, A, B, C, D, rows_at(e, MANY))
 
 
+def in_duals(op, i, n, memory, k, a, b, rows, c, d, e):
+    """What takes derivatives: balance, forces of nodes, rows along a path"""
+    whole, buffer, A, B = numbers_at(memory, MANY), duals_at(k, MANY), duals_at(a, MANY), duals_at(b, rows)
+    m, end = unpack(whole)
+    x = unpack_modal(whole, m, end)
+    motion, after = take_kinematics(m, buffer)
+    P = view(buffer, after - m.header[MODAL_MOTION], m.header[MODAL_MOTION])
+    C, D = duals_at(c, MANY), duals_at(d, MANY)
+    if op == NEED:
+        flexible.carry_out(m, x, motion, P, A, B, i, C, D)
+    elif op == NEED_IN:
+        flexible.gather_in(m, x, P, A, i, C, D, duals_at(e, MANY))
+    elif op == PUSH:
+        flexible.push_nodes(m, x, P, B, A, i)
+    return 0.0
+
+
 @kernel
 def add_to_front(i, bias, memory, buffer, w, slots, tau):
     m, end = unpack(memory)
@@ -147,7 +165,11 @@ def place_in_lanes(op, i, n, memory, k, a, b, rows, c, d, e):
     return place(i, numbers_at(memory, MANY), rows_at(k, MANY), rows_at(a, MANY), rows_at(b, rows))
 
 
+def place_in_duals(op, i, n, memory, k, a, b, rows, c, d, e):
+    return place(i, numbers_at(memory, MANY), duals_at(k, MANY), duals_at(a, MANY), duals_at(b, rows))
+
+
 def address(lanes: int, placing: bool) -> int:
-    """Of what solves, or places, the bodies of one state, or of LANES of them."""
-    functions = (place_one_state, place_in_lanes) if placing else (one_state, in_lanes)
-    return address_of(functions[lanes > 1 and LANES > 1], FLEXIBLE_CALL)
+    """Of what solves, or places, the bodies of one state, of LANES of them, or of one with its tangents (DUALS)."""
+    functions = (place_one_state, place_in_lanes, place_in_duals) if placing else (one_state, in_lanes, in_duals)
+    return address_of(functions[2 if lanes == DUALS else lanes > 1 and LANES > 1], FLEXIBLE_CALL)
