@@ -10,9 +10,9 @@ its displacement says what the angle must be, so that no turn is ever counted.
 
 import math
 
+from ..algebra import spatial as sp
 from ..algebra.places import place_on, velocity_at
 from ..algebra.rotation import column
-from ..algebra.spatial import dot, dot3, join, load3, load6, neg3, scale, scale3, sub3, sub_scaled
 from ..algebra.trig import sincos
 from ..compiler.function_pointers import ALONG, call_flexible
 from ..compiler.lanes import get, inline, kernel, put, view
@@ -103,10 +103,10 @@ def angle_row(x, r, c, v, angle, pitch, speed, bend):
     sine, cosine = n * (s * cos - t * sin), n * (t * cos + s * sin)
     half = math.sqrt(0.5 * (1.0 + cosine) + TINY)
     z = column(c.R, 2)
-    zero = scale3(0.0, z)
-    turn, slope = join(z, zero), f * half
-    wb = scale(slope, sub_scaled(turn, inverse, force_at(c.rb, z)))
-    wa = scale(-slope, sub_scaled(turn, inverse, force_at(c.there, z)))
+    zero = sp.scale3(0.0, z)
+    turn, slope = sp.join(z, zero), f * half
+    wb = sp.scale(slope, sp.sub_scaled(turn, inverse, force_at(c.rb, z)))
+    wa = sp.scale(-slope, sp.sub_scaled(turn, inverse, force_at(c.there, z)))
     rate, bent = v.w[2] - inverse * c.rate[2], v.rate[2] - inverse * c.bend[2] - bend
     put_row(x, r, f * sine / half, wa, wb, slope * rate, slope * speed, slope * bent)
 
@@ -115,17 +115,17 @@ def angle_row(x, r, c, v, angle, pitch, speed, bend):
 def distance_row(m, E, k, x, r, n):
     """g = |d| - length"""
     a, b, c = E.body[n], E.to[n], NUMBERS // 3 * n
-    ra, pa = place_on(m, k, a, load3(E.numbers, c + 6))
-    rb, pb = place_on(m, k, b, load3(E.numbers, c + 7))
-    d = sub3(pb, pa)
-    length = math.sqrt(dot3(d, d) + TINY)
-    e = scale3(1.0 / length, d)
-    rate = sub3(velocity_at(k, b, rb), velocity_at(k, a, ra))
-    along = dot3(e, rate)
-    bend = dot3(e, sub3(acceleration_at(k, b, rb), acceleration_at(k, a, ra)))
-    bend = bend + (dot3(rate, rate) - along * along) / length
+    ra, pa = place_on(m, k, a, sp.load3(E.numbers, c + 6))
+    rb, pb = place_on(m, k, b, sp.load3(E.numbers, c + 7))
+    d = sp.sub3(pb, pa)
+    length = math.sqrt(sp.dot3(d, d) + TINY)
+    e = sp.scale3(1.0 / length, d)
+    rate = sp.sub3(velocity_at(k, b, rb), velocity_at(k, a, ra))
+    along = sp.dot3(e, rate)
+    bend = sp.dot3(e, sp.sub3(acceleration_at(k, b, rb), acceleration_at(k, a, ra)))
+    bend = bend + (sp.dot3(rate, rate) - along * along) / length
     gap = length - E.numbers[NUMBERS * n + LENGTH]
-    put_row(x, r, gap, force_at(ra, neg3(e)), force_at(rb, e), along, 0.0 * gap, bend)
+    put_row(x, r, gap, force_at(ra, sp.neg3(e)), force_at(rb, e), along, 0.0 * gap, bend)
 
 
 @inline
@@ -202,7 +202,7 @@ def fill_matrix(m, E, k, x, C):
     for r in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, r)
         for end in range(2):
-            body, w = (a, load6(x.w, 2 * r)) if end == 0 else (b, load6(x.w, 2 * r + 1))
+            body, w = (a, sp.load6(x.w, 2 * r)) if end == 0 else (b, sp.load6(x.w, 2 * r + 1))
             if m.header[FLEXIBLE] > 0:
                 row = view(C, r * m.nu, m.nu)
                 call_flexible(ALONG, body, 2 * r + end, m.header, k.sin, row, x.w, row, row, row)
@@ -210,7 +210,7 @@ def fill_matrix(m, E, k, x, C):
             l = m.dof[body + 1] - 1 if body > 0 else -1
             while l >= 0:
                 at = r * m.nu + l
-                put(C, at, get(C, at) + dot(load6(k.S, l), w))
+                put(C, at, get(C, at) + sp.dot(sp.load6(k.S, l), w))
                 l = m.up[l]
         if first != 0.0:
             put(C, r * m.nu + i, get(C, r * m.nu + i) + first)

@@ -14,22 +14,8 @@ Differs  a direction is a freedom taken away: what release() of two_handle/recur
 
 import math
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import force_frame, force_in, store36
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load9,
-    load21,
-    scale,
-    store6,
-    store21,
-    sub_outer,
-)
 from ...compiler.function_pointers import numbers_at
 from ...compiler.lanes import get, kernel, put, view
 from ...kernels.unpack import take_integers
@@ -83,21 +69,21 @@ def half_solve(g, K, k, r, a, b, wa, wb, top):
     load, size, apart = length(za) + length(zb), 0.0, True
     while a > top or b > top:
         if a == b:
-            za, zb, b, apart = add(za, zb), load6(g.zero, 0), top, False
+            za, zb, b, apart = sp.add(za, zb), sp.load6(g.zero, 0), top, False
         if b > a:
             a, b, za, zb, wa, wb = b, a, zb, za, wb, wa
         first = g.m.dof[a]
         for l in range(g.m.dof[a + 1] - 1, first - 1, -1):
-            S, d = load6(g.k.S, l), get(g.d, l)
-            epsilon, root = -dot(S, za), math.sqrt(d)
+            S, d = sp.load6(g.k.S, l), get(g.d, l)
+            epsilon, root = -sp.dot(S, za), math.sqrt(d)
             size = max(size, root * length(S) * (load + length(za)))
             put(k.Y, at + K.place[a] + l - first, root * epsilon)
             if apart:  # beyond, both ends move alike
-                put(k.C, at + K.place[a] + l - first, root * dot(S, wa))
-            za = axpy(d * epsilon, load6(g.U, l), za)
+                put(k.C, at + K.place[a] + l - first, root * sp.dot(S, wa))
+            za = sp.axpy(d * epsilon, sp.load6(g.U, l), za)
         a = g.m.parent[a]
     put(k.scale, r, size)
-    store6(k.zeta, r, scale_by_minus(add(za, zb)))
+    sp.store6(k.zeta, r, scale_by_minus(sp.add(za, zb)))
 
 
 @kernel
@@ -105,11 +91,11 @@ def fill_knot(memory, g, K, c, tolerance):
     """Directions of a knot, with their zeta and eta, behind the sweep of its bodies"""
     k, _ = take_knot(memory, K, c)
     t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
-    R, o = load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0)
+    R, o = sp.load9(view(g.own, TURN, 9), 0), sp.load3(view(g.own, OFFSET, 3), 0)
     for r in range(k.rows):
         z = KNOT_ROW * (K.table[t + FIRST_ROW] + r)
         w = view(memory, header[LOCAL_AT] + LOCAL * K.row[z + 2], 12)
-        wa, wb = force_in(R, o, load6(w, 0)), force_in(R, o, load6(w, 1))
+        wa, wb = force_in(R, o, sp.load6(w, 0)), force_in(R, o, sp.load6(w, 1))
         half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + TOP])
     rank = orthogonalize(k.nf, k.rows, k, tolerance)
     K.table[t + KNOT_RANK] = rank
@@ -117,20 +103,20 @@ def fill_knot(memory, g, K, c, tolerance):
         make_basis(k, rank)
     for n in range(rank):
         r = int(get(k.order, n))
-        zeta = scale(1.0 / get(k.scale, r), load6(k.zeta, r))
+        zeta = sp.scale(1.0 / get(k.scale, r), sp.load6(k.zeta, r))
         for s in range(n):
             other = int(get(k.order, s))
-            zeta = axpy(-get(k.R, other * k.rows + r), load6(k.zeta, other), zeta)
-        store6(k.zeta, r, scale(1.0 / get(k.R, r * k.rows + r), zeta))
-        eta = load6(g.zero, 0)
+            zeta = sp.axpy(-get(k.R, other * k.rows + r), sp.load6(k.zeta, other), zeta)
+        sp.store6(k.zeta, r, sp.scale(1.0 / get(k.R, r * k.rows + r), zeta))
+        eta = sp.load6(g.zero, 0)
         if not g.free_tip:
             for m in range(k.bodies.shape[0]):
                 i = k.bodies[m]
                 if i <= g.path:
                     for l in range(g.m.dof[i], g.m.dof[i + 1]):
                         y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
-                        eta = axpy(y * math.sqrt(get(g.d, l)), load_e(g.e, l), eta)
-        store6(k.eta, r, eta)
+                        eta = sp.axpy(y * math.sqrt(get(g.d, l)), load_e(g.e, l), eta)
+        sp.store6(k.eta, r, eta)
 
 
 @kernel
@@ -161,14 +147,14 @@ def tie(memory, g, K, c, IA, pA, E, L, l):
     k, _ = take_knot(memory, K, c)
     for n in range(K.table[KNOT * c + KNOT_RANK]):
         r = int(get(k.order, n))
-        zeta, eta, kappa = load6(k.zeta, r), load6(k.eta, r), get(k.kappa, r)
-        IA, pA = sub_outer(IA, -1.0, zeta), axpy(-kappa, zeta, pA)
+        zeta, eta, kappa = sp.load6(k.zeta, r), sp.load6(k.eta, r), get(k.kappa, r)
+        IA, pA = sp.sub_outer(IA, -1.0, zeta), sp.axpy(-kappa, zeta, pA)
         if not g.free_tip:
             for i in range(6):
                 for j in range(6):
                     E[6 * i + j] -= zeta[i] * eta[j]
-            store21(L, 0, sub_outer(load21(L, 0), 1.0, eta))
-            store6(l, 0, axpy(kappa, eta, load6(l, 0)))
+            sp.store21(L, 0, sp.sub_outer(sp.load21(L, 0), 1.0, eta))
+            sp.store6(l, 0, sp.axpy(kappa, eta, sp.load6(l, 0)))
     return IA, pA
 
 
@@ -179,19 +165,19 @@ def sweep_knotted(memory, at, wrench, like):
     head, _ = take_integers(memory, at, HEAD)
     K, _ = take_knots(memory, head[KNOTS_AT], g)
     tolerance = memory[TOLERANCE]
-    V, B = load6(view(g.own, BASE_V, 6), 0), load6(view(g.own, BASE_B, 6), 0)
+    V, B = sp.load6(view(g.own, BASE_V, 6), 0), sp.load6(view(g.own, BASE_B, 6), 0)
     if wrench.shape[0] > 0:
-        gather_wrench(g, wrench, load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0))
+        gather_wrench(g, wrench, sp.load9(view(g.own, TURN, 9), 0), sp.load3(view(g.own, OFFSET, 3), 0))
     handles = view(g.own, HANDLES, NODE)
     E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
     if not g.free_tip:
-        store36(E, 0, force_frame(load9(view(g.own, NEXT_R, 9), 0), load3(view(g.own, NEXT_O, 3), 0)))
-        store21(L, 0, load21(g.zero, 0))
-        store6(l, 0, load6(g.zero, 0))
-    c, IA, pA = 0, load21(g.zero, 0), load6(g.zero, 0)
+        store36(E, 0, force_frame(sp.load9(view(g.own, NEXT_R, 9), 0), sp.load3(view(g.own, NEXT_O, 3), 0)))
+        sp.store21(L, 0, sp.load21(g.zero, 0))
+        sp.store6(l, 0, sp.load6(g.zero, 0))
+    c, IA, pA = 0, sp.load21(g.zero, 0), sp.load6(g.zero, 0)
     for i in range(g.m.nb - 1, -1, -1):
         if i >= g.path:
-            IA, pA = load21(g.zero, 0), load6(g.zero, 0)
+            IA, pA = sp.load21(g.zero, 0), sp.load6(g.zero, 0)
         while tops_at(K, c, i):
             fill_knot(memory, g, K, c, tolerance)
             press_knot(memory, g, K, c)
@@ -199,21 +185,21 @@ def sweep_knotted(memory, at, wrench, like):
             c += 1
         if i == 0:
             break
-        IA = add_rigid(IA, get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i))
-        pA = add(pA, own_force(g, i, V, B, wrench))
+        IA = sp.add_rigid(IA, get(g.m.mass, i), sp.load3(g.k.h, i), sp.load6(g.k.J, i))
+        pA = sp.add(pA, own_force(g, i, V, B, wrench))
         if g.side[i]:
-            IA, pA = add21(IA, load21(g.IA, i)), add(pA, load6(g.pA, i))
+            IA, pA = sp.add21(IA, sp.load21(g.IA, i)), sp.add(pA, sp.load6(g.pA, i))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
             U, d, uA = release(g, j, IA, pA)
-            IA, pA = sub_outer(IA, d, U), axpy(d * uA, U, pA)
+            IA, pA = sp.sub_outer(IA, d, U), sp.axpy(d * uA, U, pA)
         if i > g.path:
             p = g.m.parent[i]
-            store21(g.IA, p, add21(load21(g.IA, p), IA))
-            store6(g.pA, p, add(load6(g.pA, p), pA))
+            sp.store21(g.IA, p, sp.add21(sp.load21(g.IA, p), IA))
+            sp.store6(g.pA, p, sp.add(sp.load6(g.pA, p), pA))
         elif not g.free_tip:
             reach_in_lanes(g, g.m.dof[i], g.m.dof[i + 1], E, L, l)
-    store21(view(handles, I_, 21), 0, IA)
-    store6(view(handles, P_, 6), 0, pA)
+    sp.store21(view(handles, I_, 21), 0, IA)
+    sp.store6(view(handles, P_, 6), 0, pA)
 
 
 @kernel
@@ -223,31 +209,31 @@ def press_knotted(memory, at, like):
     head, _ = take_integers(memory, at, HEAD)
     K, _ = take_knots(memory, head[KNOTS_AT], g)
     handles = view(g.own, HANDLES, NODE)
-    c, pA, l = 0, load6(g.zero, 0), load6(g.zero, 0)
+    c, pA, l = 0, sp.load6(g.zero, 0), sp.load6(g.zero, 0)
     for i in range(g.m.nb - 1, -1, -1):
         if i >= g.path:
-            pA = load6(g.zero, 0)
+            pA = sp.load6(g.zero, 0)
         while tops_at(K, c, i):
             press_knot(memory, g, K, c)
             k, _ = take_knot(memory, K, c)
             for n in range(K.table[KNOT * c + KNOT_RANK]):
                 r = int(get(k.order, n))
-                pA = axpy(-get(k.kappa, r), load6(k.zeta, r), pA)
-                l = axpy(get(k.kappa, r), load6(k.eta, r), l)
+                pA = sp.axpy(-get(k.kappa, r), sp.load6(k.zeta, r), pA)
+                l = sp.axpy(get(k.kappa, r), sp.load6(k.eta, r), l)
             c += 1
         if i == 0:
             break
         if g.side[i]:
-            pA = add(pA, load6(g.pA, i))
+            pA = sp.add(pA, sp.load6(g.pA, i))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
             push, pA = press(g, j, pA)
             if i <= g.path and not g.free_tip:
-                l = axpy(push, load_e(g.e, j), l)
+                l = sp.axpy(push, load_e(g.e, j), l)
         if i > g.path:
-            store6(g.pA, g.m.parent[i], add(load6(g.pA, g.m.parent[i]), pA))
-    store6(view(handles, P_, 6), 0, pA)
+            sp.store6(g.pA, g.m.parent[i], sp.add(sp.load6(g.pA, g.m.parent[i]), pA))
+    sp.store6(view(handles, P_, 6), 0, pA)
     if not g.free_tip:
-        store6(view(handles, L0_, 6), 0, l)
+        sp.store6(view(handles, L0_, 6), 0, l)
 
 
 # ---------------------------------------------------------------- outward
@@ -264,9 +250,9 @@ def untie(memory, g, K, c, x, f):
             put(K.push, l, 0.0)
     for n in range(K.table[t + KNOT_RANK]):
         r = int(get(k.order, n))
-        nu = get(k.kappa, r) - dot(load6(k.zeta, r), x)
+        nu = get(k.kappa, r) - sp.dot(sp.load6(k.zeta, r), x)
         if not g.free_tip:
-            nu -= dot(load6(k.eta, r), f)
+            nu -= sp.dot(sp.load6(k.eta, r), f)
         put(k.nu, r, nu)
         for m in range(k.bodies.shape[0]):
             i = k.bodies[m]
@@ -293,23 +279,23 @@ def answer_knotted(memory, at, udot, like):
     head, _ = take_integers(memory, at, HEAD)
     K, _ = take_knots(memory, head[KNOTS_AT], g)
     handles = view(g.own, HANDLES, NODE)
-    x, f = load6(view(handles, X_, 6), 0), load6(view(handles, F_, 6), 0)
+    x, f = sp.load6(view(handles, X_, 6), 0), sp.load6(view(handles, F_, 6), 0)
     c = K.count - 1
     for i in range(g.m.nb):
         if i > g.path:
-            x = load6(g.x, g.m.parent[i])
+            x = sp.load6(g.x, g.m.parent[i])
         if i > 0:
             for j in range(g.m.dof[i], g.m.dof[i + 1]):
-                left = get(g.uA, j) - dot(load6(g.U, j), x)
+                left = get(g.uA, j) - sp.dot(sp.load6(g.U, j), x)
                 if not g.free_tip and i <= g.path:
-                    left = left + dot(load_e(g.e, j), f)
+                    left = left + sp.dot(load_e(g.e, j), f)
                 udot_j = get(g.d, j) * left
                 if K.place[i] >= 0:
                     udot_j += get(K.push, j)
-                x = axpy(udot_j, load6(g.k.S, j), x)
+                x = sp.axpy(udot_j, sp.load6(g.k.S, j), x)
                 put(g.tau, j, udot_j)
             if g.side[i]:
-                store6(g.x, i, x)
+                sp.store6(g.x, i, x)
         while c >= 0 and K.table[KNOT * c + TOP] == i:
             untie(memory, g, K, c, x, f)
             c -= 1

@@ -4,20 +4,7 @@ A front lies at ``at`` in the work: A (21) and f (6) of the body's own accelerat
 variables B (m, 6), C (lower triangle), fr (m), zr (m); then open rows of loops, 7 + m numbers each, gamma last.
 """
 
-from ...algebra.spatial import (
-    add,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load_at6,
-    mul,
-    put_at6,
-    rigid_force,
-    scale,
-    sub_outer,
-)
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from ...layout.constraints import FIRST, NUMBERS, SECOND
 from .program import HEAD, SPARE
@@ -25,7 +12,7 @@ from .program import HEAD, SPARE
 
 @inline
 def load_at21(a, n):
-    first, second, third = load_at6(a, n), load_at6(a, n + 6), load_at6(a, n + 12)
+    first, second, third = sp.load_at6(a, n), sp.load_at6(a, n + 6), sp.load_at6(a, n + 12)
     return first + second + third + (get(a, n + 18), get(a, n + 19), get(a, n + 20))
 
 
@@ -75,8 +62,10 @@ def places(at, m):
 @inline
 def force_on(m, k, wrench, bias, i):
     """-bias (I b + v x* I v) + wrench"""
-    f = scale(-bias, rigid_force(m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.b, i), load6(k.v, i)))
-    return add(f, load6(wrench, i)) if wrench.shape[0] > 0 else f
+    f = sp.scale(
+        -bias, sp.rigid_force(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.b, i), sp.load6(k.v, i))
+    )
+    return sp.add(f, sp.load6(wrench, i)) if wrench.shape[0] > 0 else f
 
 
 @kernel
@@ -86,9 +75,9 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
     zero = 0.0 * f[0]
     none = (zero, zero, zero, zero, zero, zero)
     empty = none + none + none + (zero, zero, zero)
-    put_at21(w, at, add_rigid(empty, m.mass[i], load3(k.h, i), load6(k.J, i)))
-    put_at6(w, at + 21, f)
-    put_at6(w, at + 27, none)
+    put_at21(w, at, sp.add_rigid(empty, m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
+    sp.put_at6(w, at + 21, f)
+    sp.put_at6(w, at + 27, none)
     B, _, _, zr = places(at, rest)
     for n in range(B, zr):
         put(w, n, 0.0)
@@ -97,8 +86,8 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
 @kernel
 def add_body(m, k, wrench, bias, w, i, at):
     """A body into the front of its child, which becomes its own"""
-    put_at21(w, at, add_rigid(load_at21(w, at), m.mass[i], load3(k.h, i), load6(k.J, i)))
-    put_at6(w, at + 21, add(load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
+    put_at21(w, at, sp.add_rigid(load_at21(w, at), m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
+    sp.put_at6(w, at + 21, sp.add(sp.load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
 
 
 @inline
@@ -106,12 +95,12 @@ def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner, slac
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma; or of a constraint between two branches,
     whose slack is a variable: w . x + s = gamma on one of them, w' . x' - s = 0 on the other"""
     for r in range(start, stop):
-        own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
-        put_at6(w, at, own)
+        own, other = sp.load6(x.w, 2 * r + side), sp.load6(x.w, 2 * r + 1 - side)
+        sp.put_at6(w, at, own)
         for n in range(rest):
             put(w, at + 6 + n, 0.0)
         if key >= 0:
-            put_at6(w, at + 6 + key, other)
+            sp.put_at6(w, at + 6 + key, other)
         gamma = right_side(x, given, r, own, other, outer, inner, slack)
         if slack != 0:
             put(w, at + 5 + abs(slack) + r - start, 1.0 if slack > 0 else -1.0)
@@ -126,9 +115,9 @@ def right_side(x, given, r, own, other, outer, inner, slack):
     if slack < 0:
         gamma = 0.0 * gamma
     if given.shape[0] > 0:
-        gamma = gamma - dot(own, load6(given, outer))
+        gamma = gamma - sp.dot(own, sp.load6(given, outer))
         if slack == 0:
-            gamma = gamma - dot(other, load6(given, inner))
+            gamma = gamma - sp.dot(other, sp.load6(given, inner))
     return gamma
 
 
@@ -149,20 +138,20 @@ def couple(E, x, w, at, rest, r, first, second):
 def free(S, tau, resist, w, at, m, store):
     """Eliminate a freedom by its equation of motion: rank one"""
     B, C, fr, _ = places(at, m)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
-    d = 1.0 / (dot(S, U) + resist)
-    t = tau + dot(S, f)
-    put_at21(w, at, sub_outer(A, d, U))
-    put_at6(w, at + 21, axpy(-(d * t), U, f))
-    put_at6(w, store, U)
+    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    U = sp.mul(A, S)
+    d = 1.0 / (sp.dot(S, U) + resist)
+    t = tau + sp.dot(S, f)
+    put_at21(w, at, sp.sub_outer(A, d, U))
+    sp.put_at6(w, at + 21, sp.axpy(-(d * t), U, f))
+    sp.put_at6(w, store, U)
     put(w, store + 6 + m, d)
     put(w, store + 7 + m, t)
     for r in range(m):
-        Ur = dot(load_at6(w, B + 6 * r), S)
+        Ur = sp.dot(sp.load_at6(w, B + 6 * r), S)
         put(w, store + 6 + r, Ur)
         share = d * Ur
-        put_at6(w, B + 6 * r, axpy(-share, U, load_at6(w, B + 6 * r)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-share, U, sp.load_at6(w, B + 6 * r)))
         for c in range(r + 1):
             put(w, C, get(w, C) - share * get(w, store + 6 + c))
             C += 1
@@ -177,32 +166,32 @@ def take_out(w, m, store, rows, count, first, group, S):
     """
     width = 7 + m
     row = rows + first * width
-    own = load_at6(w, row)
-    c = dot(own, S)
+    own = sp.load_at6(w, row)
+    c = sp.dot(own, S)
     put(w, store + width + first, c)
-    size, d, beta = c * c, scale(c, own), c * get(w, row + 6 + m)
+    size, d, beta = c * c, sp.scale(c, own), c * get(w, row + 6 + m)
     for n in range(m):
         put(w, store + 6 + n, c * get(w, row + 6 + n))
     for r in range(first + 1, first + group):
         row += width
-        own = load_at6(w, row)
-        c = dot(own, S)
+        own = sp.load_at6(w, row)
+        c = sp.dot(own, S)
         put(w, store + width + r, c)
-        size, d, beta = size + c * c, axpy(c, own, d), beta + c * get(w, row + 6 + m)
+        size, d, beta = size + c * c, sp.axpy(c, own, d), beta + c * get(w, row + 6 + m)
         for n in range(m):
             put(w, store + 6 + n, get(w, store + 6 + n) + c * get(w, row + 6 + n))
     Q = 1.0 / size
-    d, beta = scale(Q, d), Q * beta
-    put_at6(w, store, d)
+    d, beta = sp.scale(Q, d), Q * beta
+    sp.put_at6(w, store, d)
     put(w, store + 6 + m, beta)
     for n in range(m):
         put(w, store + 6 + n, Q * get(w, store + 6 + n))
     for r in range(count):
         row = rows + r * width
-        own = load_at6(w, row)
-        c = dot(own, S)
+        own = sp.load_at6(w, row)
+        c = sp.dot(own, S)
         put(w, store + width + r, c)
-        put_at6(w, row, axpy(-c, d, own))
+        sp.put_at6(w, row, sp.axpy(-c, d, own))
         put(w, row + 6 + m, get(w, row + 6 + m) - c * beta)
         for n in range(m):
             put(w, row + 6 + n, get(w, row + 6 + n) - c * get(w, store + 6 + n))
@@ -214,19 +203,19 @@ def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
     """Take a freedom out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
     B, C, fr, _ = places(at, m)
     size, Q, d, beta = take_out(w, m, store, rows, count, first, group, S)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
-    s = dot(S, U) + armature
-    V = axpy(-0.5 * s, d, U)
-    more = s * beta - tau - dot(S, f)
+    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    U = sp.mul(A, S)
+    s = sp.dot(S, U) + armature
+    V = sp.axpy(-0.5 * s, d, U)
+    more = s * beta - tau - sp.dot(S, f)
     put_at21(w, at, sub_outer_two(A, V, d))
-    put_at6(w, at + 21, axpy(more, d, axpy(-beta, U, f)))
+    sp.put_at6(w, at + 21, sp.axpy(more, d, sp.axpy(-beta, U, f)))
     for r in range(m):
-        b = load_at6(w, B + 6 * r)
-        Ur, dr = dot(b, S), get(w, store + 6 + r)
+        b = sp.load_at6(w, B + 6 * r)
+        Ur, dr = sp.dot(b, S), get(w, store + 6 + r)
         Vr = Ur - 0.5 * s * dr
         put(w, SPARE + r, Vr)
-        put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, b)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-dr, V, sp.axpy(-Vr, d, b)))
         for c in range(r + 1):
             put(w, C, get(w, C) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
             C += 1
@@ -237,7 +226,7 @@ def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
 @inline
 def along(w, store, at, m):
     """(U or d) . z of a front"""
-    total = dot(load_at6(w, store), load_at6(w, at + 27))
+    total = sp.dot(sp.load_at6(w, store), sp.load_at6(w, at + 27))
     zr = places(at, m)[3]
     for r in range(m):
         total = total + get(w, store + 6 + r) * get(w, zr + r)
@@ -248,13 +237,13 @@ def along(w, store, at, m):
 def carry(S, w, at, j, a, udot):
     """z + S u'"""
     put(udot, j, a)
-    put_at6(w, at + 27, axpy(a, S, load_at6(w, at + 27)))
+    sp.put_at6(w, at + 27, sp.axpy(a, S, sp.load_at6(w, at + 27)))
 
 
 @inline
 def hand_out(maps, w, at, rest, there, mp, first):
     """The accelerations that a front depends on, from that of the parent"""
-    put_at6(w, at + 27, load_at6(w, there + 27))
+    sp.put_at6(w, at + 27, sp.load_at6(w, there + 27))
     zr, above = places(at, rest)[3], places(there, mp)[3]
     for r in range(rest):
         b = maps[first + r]

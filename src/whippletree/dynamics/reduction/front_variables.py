@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...algebra.spatial import add, add21, axpy, dot, load_at6, mul, put_at6, sub_outer
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from .front import load_at21, places, put_at21, sub_outer_two
 from .program import SPARE
@@ -24,39 +24,39 @@ PLACE = np.array(
 def keep(S, tau, armature, w, at, m, rows, count, var):
     """A freedom becomes variable ``var`` of the front: z = z' + S u'"""
     B, C, fr, _ = places(at, m)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
+    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    U = sp.mul(A, S)
     for r in range(m):
         if r == var:
             continue
         high, low = max(r, var), min(r, var)
-        put(w, C + high * (high + 1) // 2 + low, dot(load_at6(w, B + 6 * r), S))
-    put_at6(w, B + 6 * var, U)
-    put(w, C + var * (var + 1) // 2 + var, dot(S, U) + armature)
-    put(w, fr + var, tau + dot(S, f))
+        put(w, C + high * (high + 1) // 2 + low, sp.dot(sp.load_at6(w, B + 6 * r), S))
+    sp.put_at6(w, B + 6 * var, U)
+    put(w, C + var * (var + 1) // 2 + var, sp.dot(S, U) + armature)
+    put(w, fr + var, tau + sp.dot(S, f))
     for r in range(count):
         row = rows + r * (7 + m)
-        put(w, row + 6 + var, dot(load_at6(w, row), S))
+        put(w, row + 6 + var, sp.dot(sp.load_at6(w, row), S))
 
 
 @kernel
 def release(w, at, m, store, var):
     """Eliminate a variable of the front by its equation of motion"""
     B, C, fr, _ = places(at, m)
-    U, t = load_at6(w, B + 6 * var), get(w, fr + var)
+    U, t = sp.load_at6(w, B + 6 * var), get(w, fr + var)
     d = 1.0 / get(w, C + var * (var + 1) // 2 + var)
-    put_at6(w, store, U)
+    sp.put_at6(w, store, U)
     put(w, store + 6 + m, d)
     put(w, store + 7 + m, t)
     for r in range(m):
         high, low = max(r, var), min(r, var)
         put(w, store + 6 + r, get(w, C + high * (high + 1) // 2 + low))
     put(w, store + 6 + var, 0.0)
-    put_at21(w, at, sub_outer(load_at21(w, at), d, U))
-    put_at6(w, at + 21, axpy(-(d * t), U, load_at6(w, at + 21)))
+    put_at21(w, at, sp.sub_outer(load_at21(w, at), d, U))
+    sp.put_at6(w, at + 21, sp.axpy(-(d * t), U, sp.load_at6(w, at + 21)))
     for r in range(m):
         share = d * get(w, store + 6 + r)
-        put_at6(w, B + 6 * r, axpy(-share, U, load_at6(w, B + 6 * r)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-share, U, sp.load_at6(w, B + 6 * r)))
         for c in range(r + 1):
             n = C + r * (r + 1) // 2 + c
             put(w, n, get(w, n) - share * get(w, store + 6 + c))
@@ -90,13 +90,13 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
             put(w, row + n, get(w, row + n) - c * get(w, store + n))
         put(w, row + 6 + var, 0.0)
     put(w, store + 6 + var, 0.0)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    d, beta, U = load_at6(w, store), get(w, store + 6 + m), load_at6(w, B + 6 * var)
+    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    d, beta, U = sp.load_at6(w, store), get(w, store + 6 + m), sp.load_at6(w, B + 6 * var)
     s = get(w, C + var * (var + 1) // 2 + var)
-    V = axpy(-0.5 * s, d, U)
+    V = sp.axpy(-0.5 * s, d, U)
     more = s * beta - get(w, fr + var)
     put_at21(w, at, sub_outer_two(A, V, d))
-    put_at6(w, at + 21, axpy(more, d, axpy(-beta, U, f)))
+    sp.put_at6(w, at + 21, sp.axpy(more, d, sp.axpy(-beta, U, f)))
     for r in range(m):
         high, low = max(r, var), min(r, var)
         Ur, dr = get(w, C + high * (high + 1) // 2 + low), get(w, store + 6 + r)
@@ -104,7 +104,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
     for r in range(m):
         Vr, dr = get(w, SPARE + r), get(w, store + 6 + r)
-        put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, load_at6(w, B + 6 * r))))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-dr, V, sp.axpy(-Vr, d, sp.load_at6(w, B + 6 * r))))
         for c in range(r + 1):
             n = C + r * (r + 1) // 2 + c
             put(w, n, get(w, n) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
@@ -147,7 +147,7 @@ def exchange(w, at, m, store, rows, maps, first, pivots, used, count, var):
         for r in range(count):
             row = rows + r * width + 6
             put(w, row + var, get(w, row + var) - mn * get(w, row + p))
-        put_at6(w, B + 6 * var, axpy(-mn, load_at6(w, B + 6 * p), load_at6(w, B + 6 * var)))
+        sp.put_at6(w, B + 6 * var, sp.axpy(-mn, sp.load_at6(w, B + 6 * p), sp.load_at6(w, B + 6 * var)))
         put(w, fr + var, get(w, fr + var) - mn * get(w, fr + p))
         both = C + max(p, var) * (max(p, var) + 1) // 2 + min(p, var)
         square, before = C + var * (var + 1) // 2 + var, get(w, both)
@@ -197,8 +197,8 @@ def add_entry(w, at, m, a, b, value):
 @kernel
 def merge(w, at, m, there, mp, maps, first):
     """Add a front to that of the parent"""
-    put_at21(w, there, add21(load_at21(w, there), load_at21(w, at)))
-    put_at6(w, there + 21, add(load_at6(w, there + 21), load_at6(w, at + 21)))
+    put_at21(w, there, sp.add21(load_at21(w, there), load_at21(w, at)))
+    sp.put_at6(w, there + 21, sp.add(sp.load_at6(w, there + 21), sp.load_at6(w, at + 21)))
     B, C, fr, _ = places(at, m)
     _, _, above, _ = places(there, mp)
     for r in range(m):
@@ -227,7 +227,7 @@ def move_rows(w, row, m, count, there, mp, maps, first):
     for _ in range(count):
         for n in range(6 + mp):
             put(w, there + n, 0.0)
-        put_at6(w, there, load_at6(w, row))
+        sp.put_at6(w, there, sp.load_at6(w, row))
         for r in range(m):
             a = maps[first + r]
             if a >= 0:

@@ -27,19 +27,7 @@ from ...algebra.spatial import load6, load_at6
 from ...compiler.function_pointers import MODAL as ADD_MODES
 from ...compiler.function_pointers import call_flexible
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.forces import spread_given
 from ...kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
@@ -234,25 +222,29 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
     F, end = unpack_forces(memory, end)
     E, end = unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
-    if mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
+    if blocks.mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = blocks.take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
     own = take_reduced(m, F, E, buffer, n)
     total, loss = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds, now = (
+            blocks.gather(q, s, block.q),
+            blocks.gather(u, s, block.u),
+            blocks.gather(signals, s, s_block),
+        )
         place_and_move(m, coordinates, speeds, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out, worst = target(udot, block.out), target(health, h_block)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
+        out, worst = blocks.target(udot, block.out), blocks.target(health, h_block)
         put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
-        scatter(out, s, udot)
-        scatter(worst, s, health)
+        blocks.scatter(out, s, udot)
+        blocks.scatter(worst, s, health)
         loss = max(loss, lane_most(swift_loss(speeds, out, 0.0 * get(worst, 0))))
-        total += checksum(out) + unit_check(k)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss
 
 
@@ -275,10 +267,10 @@ class Planned:
 
     def follow(self, plan: Plan) -> None:
         system, self.plan = self.system, plan
-        rows = kinematics_rows(system) + block_rows(system) + 2 + 3 * system.forces.signals
+        rows = kinematics_rows(system) + blocks.block_rows(system) + 2 + 3 * system.forces.signals
         rows += work_rows(system, plan) + self.more_rows()
         packed = system.forces.packed, live_rows(system).packed, pack_plan(plan)
-        self.memory = make_memory(system, rows, self.lanes, *packed)
+        self.memory = blocks.make_memory(system, rows, self.lanes, *packed)
 
     def more_rows(self) -> int:
         return 0

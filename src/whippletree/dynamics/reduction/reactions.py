@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.spatial import axpy, dot, load6, load_at6, put_at6, store6
+from ...algebra import spatial as sp
 from ...compiler.lanes import LANES, entry, get, kernel, put, scratch, take, view
-from ...kernels.blocks import checksum, gather, scatter, states_per_block, take_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.constraints import ends_of_row
 from ...kernels.kinematics import modal_columns, place_and_move, take_kinematics
 from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
@@ -56,15 +56,17 @@ def pull(m, k, plan, w, r):
             for c in range(rest):
                 put(w, fr + c, 0.0)
         elif op in (DEPENDENT, TAKE):
-            store, P = plan.steps[s + 5], load_at6(w, at + 21)
-            mu = get(r, j) - dot(load6(k.S, j), P) if op == DEPENDENT else -get(w, fr + plan.steps[s + 10])
+            store, P = plan.steps[s + 5], sp.load_at6(w, at + 21)
+            mu = get(r, j) - sp.dot(sp.load6(k.S, j), P) if op == DEPENDENT else -get(w, fr + plan.steps[s + 10])
             put(w, store + 6 + rest, mu)
-            put_at6(w, at + 21, axpy(mu, load_at6(w, store), P))
+            sp.put_at6(w, at + 21, sp.axpy(mu, sp.load_at6(w, store), P))
             for c in range(rest):
                 put(w, fr + c, get(w, fr + c) + mu * get(w, store + 6 + c))
         elif op == KEPT:
-            P, column = load_at6(w, at + 21), plan.steps[s + 7]
-            of_mode = dot(load_at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
+            P, column = sp.load_at6(w, at + 21), plan.steps[s + 7]
+            of_mode = (
+                sp.dot(sp.load_at6(modal, column - 1), P) if column > 0 else sp.dot(sp.load6(k.S, j), P) - get(r, j)
+            )
             put(w, fr + plan.steps[s + 10], of_mode)
         elif op == EXCHANGE:
             store, first = plan.steps[s + 5], plan.steps[s + 7]
@@ -146,7 +148,7 @@ def take_off(m, E, k, w, lam, f, r):
     for n in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, n)
         for side, body in enumerate((a, b)):
-            store6(f, body, axpy(-get(lam, n), load6(w, 2 * n + side), load6(f, body)))
+            sp.store6(f, body, sp.axpy(-get(lam, n), sp.load6(w, 2 * n + side), sp.load6(f, body)))
         put(r, i, get(r, i) - first * get(lam, n))
         put(r, j, get(r, j) - second * get(lam, n))
     project(m, k, f, r)
@@ -179,7 +181,7 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, rest)
+    block, n = blocks.take_block(m, buffer, n, rest)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     o_block, n = take(buffer, n, out.shape[-1])
     h_block, n = take(buffer, n, 1)
@@ -187,11 +189,15 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
     own = take_reduced(m, F, E, buffer, n)
     bad = badly_held(E, plan)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds, now = (
+            blocks.gather(q, s, block.q),
+            blocks.gather(u, s, block.u),
+            blocks.gather(signals, s, s_block),
+        )
         place_and_move(m, coordinates, speeds, k)
-        r = gather(rest, s, block.x)
-        result, worst = target(out, o_block), target(health, h_block)
+        r = blocks.gather(rest, s, block.x)
+        result, worst = blocks.target(out, o_block), blocks.target(health, h_block)
         lam, n = take(result, 0, E.nr)
         left, n = take(result, n, m.nu)
         well = solve(m, F, E, k, plan, now, coordinates, speeds, r, view(r, m.nu, 0), own, block.out)
@@ -201,9 +207,9 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
         take_off(m, E, k, own.x.w, lam, f, left)
         put(worst, 0, well)
         put(result, n, 0.0 * well + bad)
-        scatter(result, s, out)
-        scatter(worst, s, health)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        blocks.scatter(worst, s, health)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total
 
 

@@ -7,23 +7,9 @@ Differs  a subchain is computed in the axes of its base, about its base's origin
          velocity of the base are added as the sweep meets each body, as in two_handle/recursion.py.
 """
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import motion_in
 from ...algebra.rotation import matrix
-from ...algebra.spatial import (
-    add,
-    add3,
-    cross_motion,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33,
-    mul33t,
-    store3,
-    store6,
-    store9,
-    sub3,
-)
 from ...algebra.trig import sincos
 from ...compiler.lanes import entry, get, inline, put, scratch
 from ...kernels.joint_columns import load_quaternion, turn_of
@@ -63,7 +49,7 @@ def stand(memory, table, s, R, o, V, gravity):
     poke(memory, at + TURN * step, step, R)
     poke(memory, at + OFFSET * step, step, o)
     poke(memory, at + BASE_V * step, step, V)
-    pull = mul33t(R, (gravity[0], gravity[1], gravity[2]))
+    pull = sp.mul33t(R, (gravity[0], gravity[1], gravity[2]))
     poke(memory, at + BASE_B * step, step, (0.0, 0.0, 0.0, -pull[0], -pull[1], -pull[2]))
 
 
@@ -89,10 +75,10 @@ def face_tip(memory, table, cuts, origin, c, faces):
     R, o, v, b = tip_of(memory, table, s)
     turn, V = peek9(memory, at + TURN * step, step), peek6(memory, at + BASE_V * step, step)
     B = peek6(memory, at + BASE_B * step, step)
-    poke(faces, 2 * c * FACE, 1, matmul(turn, R))
-    poke(faces, 2 * c * FACE + 9, 1, add3(peek3(origin, 3 * s, 1), mul33(turn, o)))
-    poke(faces, 2 * c * FACE + 12, 1, motion_in(R, o, add(V, v)))
-    poke(faces, 2 * c * FACE + 18, 1, motion_in(R, o, add(add(B, b), cross_motion(V, v))))
+    poke(faces, 2 * c * FACE, 1, sp.matmul(turn, R))
+    poke(faces, 2 * c * FACE + 9, 1, sp.add3(peek3(origin, 3 * s, 1), sp.mul33(turn, o)))
+    poke(faces, 2 * c * FACE + 12, 1, motion_in(R, o, sp.add(V, v)))
+    poke(faces, 2 * c * FACE + 18, 1, motion_in(R, o, sp.add(sp.add(B, b), sp.cross_motion(V, v))))
 
 
 @inline
@@ -115,10 +101,10 @@ def place_cut(m, k, q, u, faces, cuts, c):
         s, co = sincos(get(q, n))
         put(k.sin, n, s)
         put(k.cos, n, co)
-    store9(k.R, p, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
-    store3(k.o, p, (0.0, 0.0, 0.0))
-    store6(k.v, p, peek6(faces, tip + 12, 1))
-    store6(k.b, p, peek6(faces, tip + 18, 1))
+    sp.store9(k.R, p, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    sp.store3(k.o, p, (0.0, 0.0, 0.0))
+    sp.store6(k.v, p, peek6(faces, tip + 12, 1))
+    sp.store6(k.b, p, peek6(faces, tip + 18, 1))
     place_body(m, q, k, i)
     move_body(m, q, u, k, i)
     return i
@@ -144,11 +130,11 @@ def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q,
             continue
         face_tip(memory, table, cuts, origin, c, faces)
         i = place_cut(m, k, q, u, faces, cuts, c)
-        R, o, tip = load9(k.R, i), load3(k.o, i), 2 * c * FACE
-        turn = matmul(peek9(faces, tip, 1), R)
-        there = add3(peek3(faces, tip + 9, 1), mul33(peek9(faces, tip, 1), o))
-        V = motion_in(R, o, load6(k.v, i))
-        stand(memory, table, s, turn, sub3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)), V, m.gravity)
+        R, o, tip = sp.load9(k.R, i), sp.load3(k.o, i), 2 * c * FACE
+        turn = sp.matmul(peek9(faces, tip, 1), R)
+        there = sp.add3(peek3(faces, tip + 9, 1), sp.mul33(peek9(faces, tip, 1), o))
+        V = motion_in(R, o, sp.load6(k.v, i))
+        stand(memory, table, s, turn, sp.sub3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)), V, m.gravity)
         poke(origin, 3 * s, 1, there)
         poke(own_q, table[s * STRAND + IN_Q], 1, there)
         poke(own_q, table[s * STRAND + IN_Q] + 3, 1, turn_of(turn))
@@ -170,7 +156,7 @@ def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
             continue
         poke(origin, 3 * s, 1, peek3(own_q, n, 1))
         a = load_quaternion(own_q, n + 3)
-        there = sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
+        there = sp.sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
         V = peek6(own_u, table[s * STRAND + IN_U], 1)
         stand(memory, table, s, matrix(a[0], a[1], a[2], a[3]), there, V, m.gravity)
 

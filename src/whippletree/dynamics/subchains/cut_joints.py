@@ -10,24 +10,8 @@ Differs  two more kinds of rows may stand in W. A freedom with armature r is hel
 
 import math
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import motion_in
-from ...algebra.spatial import (
-    add,
-    add3,
-    axpy,
-    cross,
-    dot,
-    join,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33t,
-    scale,
-    sub,
-    sub3,
-    transpose,
-)
 from ...compiler.lanes import entry, get, inline, kernel, put
 from ...joints import FIRST_CARRIED, FIRST_QUATERNION
 from ...kernels.joints import read_coordinates
@@ -67,7 +51,7 @@ def orthogonal(joints, at, first, count, v):
     for _ in range(2):
         for n in range(count):
             b = peek6(joints, at + 6 * (first + n), 1)
-            v = axpy(-dot(b, v), b, v)
+            v = sp.axpy(-sp.dot(b, v), b, v)
     return v
 
 
@@ -81,7 +65,7 @@ def turns_in_base(kind, sign):
 def joint_columns(m, k, i, joints, c):
     """S, D and the rows of W that are the complement of S, in the frame of B. Step I.3"""
     at, count = c * JOINT, m.dof[i + 1] - m.dof[i]
-    R, o = load9(k.R, i), load3(k.o, i)
+    R, o = sp.load9(k.R, i), sp.load3(k.o, i)
     poke(joints, at + REL_R, 1, R)
     poke(joints, at + REL_O, 1, o)
     if joints[at + KNOWN_W] != 0.0:
@@ -89,16 +73,16 @@ def joint_columns(m, k, i, joints, c):
     if not turns_in_base(m.kind[i], m.sign[i]):
         joints[at + KNOWN_W] = 1.0
     for n in range(count):
-        S = motion_in(R, o, load6(k.S, m.dof[i] + n))
+        S = motion_in(R, o, sp.load6(k.S, m.dof[i] + n))
         poke(joints, at + FREE_S + 6 * n, 1, S)
         v = orthogonal(joints, at + SPARE, 0, n, S)
-        poke(joints, at + SPARE + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+        poke(joints, at + SPARE + 6 * n, 1, sp.scale(1.0 / math.sqrt(sp.dot(v, v)), v))
     for n in range(count - 1, -1, -1):  # S = r Q with r lower triangular: r' D = Q
         Q = peek6(joints, at + SPARE + 6 * n, 1)
         row = Q
         for j in range(n + 1, count):
-            row = axpy(-dot(peek6(joints, at + FREE_S + 6 * j, 1), Q), peek6(joints, at + FREE_D + 6 * j, 1), row)
-        poke(joints, at + FREE_D + 6 * n, 1, scale(1.0 / dot(peek6(joints, at + FREE_S + 6 * n, 1), Q), row))
+            row = sp.axpy(-sp.dot(peek6(joints, at + FREE_S + 6 * j, 1), Q), peek6(joints, at + FREE_D + 6 * j, 1), row)
+        poke(joints, at + FREE_D + 6 * n, 1, sp.scale(1.0 / sp.dot(peek6(joints, at + FREE_S + 6 * n, 1), Q), row))
     for n in range(6 - count):
         largest, best = -1.0, 0
         for axis in range(6):
@@ -114,13 +98,13 @@ def joint_columns(m, k, i, joints, c):
         v = orthogonal(joints, at + SPARE, 0, count, peek6(joints, at + HOLD_W + 6 * n, 1))
         v = orthogonal(joints, at + HOLD_W, 0, n, v)
         v = orthogonal(joints, at + SPARE, 0, count, v)
-        poke(joints, at + HOLD_W + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+        poke(joints, at + HOLD_W + 6 * n, 1, sp.scale(1.0 / math.sqrt(sp.dot(v, v)), v))
 
 
 @inline
 def cross_force(v, f):
     """v x* f"""
-    return join(add3(cross(v[0:3], f[0:3]), cross(v[3:6], f[3:6])), cross(v[0:3], f[3:6]))
+    return sp.join(sp.add3(sp.cross(v[0:3], f[0:3]), sp.cross(v[3:6], f[3:6])), sp.cross(v[0:3], f[3:6]))
 
 
 @kernel
@@ -139,7 +123,7 @@ def more_rows(m, i, tau, lending, faces, joints, cuts, c):
             joints[at + PUSH + row] = get(tau, j) / m.resist[j]
             row += 1
         else:
-            known = axpy(get(tau, j), D, known)
+            known = sp.axpy(get(tau, j), D, known)
     V, B = peek6(faces, base + 12, 1), peek6(faces, base + 18, 1)
     momentum = NONE
     for n in range(cuts[c * CUT + LENT]):
@@ -148,10 +132,10 @@ def more_rows(m, i, tau, lending, faces, joints, cuts, c):
         poke(joints, at + HOLD_W + 6 * row, 1, along)
         joints[at + GIVE + row] = -1.0 / inertia
         row += 1
-        momentum = axpy(inertia * dot(along, V), along, momentum)
-        returned = axpy(inertia * dot(along, B), along, returned)
+        momentum = sp.axpy(inertia * sp.dot(along, V), along, momentum)
+        returned = sp.axpy(inertia * sp.dot(along, B), along, returned)
     poke(joints, at + KNOWN, 1, known)
-    poke(joints, at + RETURNED, 1, add(returned, cross_force(V, momentum)))
+    poke(joints, at + RETURNED, 1, sp.add(returned, cross_force(V, momentum)))
 
 
 @entry
@@ -163,8 +147,8 @@ def connect(cuts, tree, lending, q, u, tau, faces, joints, mine):
             i = place_cut(m, k, q, u, faces, cuts, c)
             joint_columns(m, k, i, joints, c)
             more_rows(m, i, tau, lending, faces, joints, cuts, c)
-            b = motion_in(load9(k.R, i), load3(k.o, i), load6(k.b, i))
-            poke(joints, c * JOINT + DRIFT, 1, sub(b, peek6(faces, (2 * c + 1) * FACE + 18, 1)))
+            b = motion_in(sp.load9(k.R, i), sp.load3(k.o, i), sp.load6(k.b, i))
+            poke(joints, c * JOINT + DRIFT, 1, sp.sub(b, peek6(faces, (2 * c + 1) * FACE + 18, 1)))
 
 
 @entry
@@ -175,16 +159,16 @@ def gaps(cuts, faces, joints, mine, position, speed):
             at, first, held = c * JOINT, cuts[c * CUT + FIRST_LOAD], cuts[c * CUT + HELD]
             R, o = relative(faces, c)
             there, point = peek9(joints, at + REL_R, 1), peek3(joints, at + REL_O, 1)
-            Q = matmul(transpose(there), R)
+            Q = sp.matmul(sp.transpose(there), R)
             turn = (0.5 * (Q[7] - Q[5]), 0.5 * (Q[2] - Q[6]), 0.5 * (Q[3] - Q[1]))  # of a small one
-            gap = join(turn, mul33t(there, sub3(o, point)))
+            gap = sp.join(turn, sp.mul33t(there, sp.sub3(o, point)))
             v = motion_in(there, point, peek6(faces, 2 * c * FACE + 12, 1))
-            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), v)
+            v = sp.sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), v)
             for n in range(held + cuts[c * CUT + LENT]):
                 W = peek6(joints, at + HOLD_W + 6 * n, 1)
                 rigid = n < held and joints[at + GIVE + n] == 0.0
-                position[first + n] = dot(W, gap) if rigid else 0.0
-                speed[first + n] = dot(W, v) if rigid else 0.0
+                position[first + n] = sp.dot(W, gap) if rigid else 0.0
+                speed[first + n] = sp.dot(W, v) if rigid else 0.0
 
 
 # ---------------------------------------------------------------- coordinates, from the two faces
@@ -195,8 +179,8 @@ def relative(faces, c):
     """R, o of the outer face as the inner one sees it"""
     tip, base = 2 * c * FACE, (2 * c + 1) * FACE
     Rt = peek9(faces, tip, 1)
-    o = mul33t(Rt, sub3(peek3(faces, base + 9, 1), peek3(faces, tip + 9, 1)))
-    return matmul(transpose(Rt), peek9(faces, base, 1)), o
+    o = sp.mul33t(Rt, sp.sub3(peek3(faces, base + 9, 1), peek3(faces, tip + 9, 1)))
+    return sp.matmul(sp.transpose(Rt), peek9(faces, base, 1)), o
 
 
 @entry
@@ -207,11 +191,14 @@ def derive_cuts(cuts, tree, faces, joints, q, u, mine):
         if mine[c]:
             i = cuts[c * CUT + BODY]
             R, o = relative(faces, c)
-            Rj = load9(m.Rt, i)
-            read_coordinates(m, i, matmul(transpose(Rj), R), mul33t(Rj, sub3(o, load3(m.pt, i))), q)
+            Rj = sp.load9(m.Rt, i)
+            read_coordinates(m, i, sp.matmul(sp.transpose(Rj), R), sp.mul33t(Rj, sp.sub3(o, sp.load3(m.pt, i))), q)
             place_cut(m, k, q, u, faces, cuts, c)
             joint_columns(m, k, i, joints, c)
-            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), motion_in(load9(k.R, i), load3(k.o, i), load6(k.v, i)))
+            v = sp.sub(
+                peek6(faces, (2 * c + 1) * FACE + 12, 1),
+                motion_in(sp.load9(k.R, i), sp.load3(k.o, i), sp.load6(k.v, i)),
+            )
             for n in range(m.dof[i + 1] - m.dof[i]):  # load6(k.v, i) has the old u in it
-                more = dot(peek6(joints, c * JOINT + FREE_D + 6 * n, 1), v)
+                more = sp.dot(peek6(joints, c * JOINT + FREE_D + 6 * n, 1), v)
                 put(u, m.dof[i] + n, get(u, m.dof[i] + n) + more)

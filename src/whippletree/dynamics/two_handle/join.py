@@ -10,8 +10,8 @@ Differs  a strand owns its inboard joint, so nothing is left to eliminate when t
          has L = 0 and K = 1: joining to it is a step of the articulated-body algorithm.
 """
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import force_frame, force_from, motion_in
-from ...algebra.spatial import add, add3, cross_motion, dot, matmul, mul33
 from ...compiler.lanes import LANES, get_run, inline, kernel, put_run, view
 from ...kernels.unpack import take_integers
 from .layout import BASE_B, BASE_V, E_, F_, I_, L0_, L_, NEXT_O, NEXT_R, OFFSET, P_, POINT, REL_O, REL_R, TURN, X_
@@ -77,17 +77,17 @@ def place_stand(memory, z, at, step):
     R, o = peek9(memory, z[ON_R], w), peek3(memory, z[ON_O], w)
     vl, bl = peek6(memory, z[ON_V], w), peek6(memory, z[ON_B], w)
     V, B = peek6(memory, on + BASE_V * w, w), peek6(memory, on + BASE_B * w, w)
-    o = add3(o, mul33(R, peek3(memory, at + POINT * step, step)))  # of the joint's point
+    o = sp.add3(o, sp.mul33(R, peek3(memory, at + POINT * step, step)))  # of the joint's point
     poke(memory, at + REL_R * step, step, R)
     poke(memory, at + REL_O * step, step, o)
     if z[GOES_ON]:
         poke(memory, on + NEXT_R * w, w, R)
         poke(memory, on + NEXT_O * w, w, o)
-    poke(memory, at + BASE_V * step, step, motion_in(R, o, add(V, vl)))  # eqs (9)-(11)
-    poke(memory, at + BASE_B * step, step, motion_in(R, o, add(add(B, bl), cross_motion(V, vl))))
+    poke(memory, at + BASE_V * step, step, motion_in(R, o, sp.add(V, vl)))  # eqs (9)-(11)
+    poke(memory, at + BASE_B * step, step, motion_in(R, o, sp.add(sp.add(B, bl), sp.cross_motion(V, vl))))
     turn = peek9(memory, on + TURN * w, w)
-    poke(memory, at + TURN * step, step, matmul(turn, R))  # eqs (6)-(8)
-    poke(memory, at + OFFSET * step, step, add3(peek3(memory, on + OFFSET * w, w), mul33(turn, o)))
+    poke(memory, at + TURN * step, step, sp.matmul(turn, R))  # eqs (6)-(8)
+    poke(memory, at + OFFSET * step, step, sp.add3(peek3(memory, on + OFFSET * w, w), sp.mul33(turn, o)))
 
 
 # ---------------------------------------------------------------- inward
@@ -229,7 +229,7 @@ def carry(memory, z, room):
                 total += XI[6 * i + n] * X[6 * j + n]
             memory[z[CARRY_IA] + place21(i, j) * z[CARRY_STEP]] += total  # X I X'
     p = force_from(R, o, peek6(memory, at + P_ * step, step))
-    poke(memory, z[CARRY_P], z[CARRY_STEP], add(p, peek6(memory, z[CARRY_P], z[CARRY_STEP])))
+    poke(memory, z[CARRY_P], z[CARRY_STEP], sp.add(p, peek6(memory, z[CARRY_P], z[CARRY_STEP])))
 
 
 # ---------------------------------------------------------------- outward
@@ -254,15 +254,15 @@ def part(memory, z):
     keep = view(memory, z[KEEP], KEPT)
     x, f = peek6(memory, c + X_, 1), peek6(memory, c + F_, 1)
     for i in range(6):
-        force = keep[16 * i + 6] + dot(peek6(keep, 16 * i, 1), x)
+        force = keep[16 * i + 6] + sp.dot(peek6(keep, 16 * i, 1), x)
         if z[HAS_TIP]:
-            force -= dot(peek6(keep, 16 * i + 7, 1), f)
+            force -= sp.dot(peek6(keep, 16 * i + 7, 1), f)
         memory[a + (F_ + i) * sa] = -force  # f2_A = -f1_B = -(W x1 + w - Y f2)
     poke(memory, a + X_ * sa, sa, x)
     poke(memory, b + F_ * sb, sb, f)
     f = peek6(memory, a + F_ * sa, sa)
     for i in range(6):
-        total = memory[a + (L0_ + i) * sa] + dot(peek6(memory, a + (E_ + i) * sa, 6 * sa), x)
+        total = memory[a + (L0_ + i) * sa] + sp.dot(peek6(memory, a + (E_ + i) * sa, 6 * sa), x)
         for n in range(6):
             total += memory[a + (L_ + place21(i, n)) * sa] * f[n]
         memory[b + (X_ + i) * sb] = total  # x2_A = E_A' x1 + L_A f2_A + l_A
