@@ -40,8 +40,8 @@ from ..joints import KINDS, QUATERNIONS
 from ..modes.reference import cross
 from ..result.result import Result
 from ..system.system import System, require_system
+from . import differences
 from .chart import Chart
-from .differences import STEP, offsets, slopes, speed_steps
 from .point import free_rows, freedom_names, joint_rows, operating_point
 
 FORMATS = (".npz", ".json")
@@ -210,8 +210,10 @@ class Probe:
 
     def __init__(self, chart: Chart, u: np.ndarray, tau: np.ndarray) -> None:
         self.system, f = chart.system, chart.rows.size
-        self.steps = np.concatenate([STEP * chart.units[chart.rows], speed_steps(u[chart.rows])])
-        d = np.vstack([offsets(self.steps), np.zeros(2 * f)])  # the last one is the reference
+        self.steps = np.concatenate(
+            [differences.STEP * chart.units[chart.rows], differences.speed_steps(u[chart.rows])]
+        )
+        d = np.vstack([differences.offsets(self.steps), np.zeros(2 * f)])  # the last one is the reference
         Q, U = chart.displaced(d[:, :f]), np.tile(u, (len(d), 1))
         U[:, chart.rows] += d[:, f:]
         U = chart.speeds(Q, U)
@@ -224,7 +226,7 @@ class Probe:
 
     def derivative(self, values: np.ndarray) -> np.ndarray:
         """(k, 2 f) of values (states, k)."""
-        return slopes(values[:-1], self.steps)
+        return differences.slopes(values[:-1], self.steps)
 
     def output(self, name: str, answer: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Labels of an output, its rows of C and its rows of D."""

@@ -12,24 +12,7 @@ from ..algebra.compare import larger, smaller
 from ..algebra.places import place_on, push, velocity_at
 from ..compiler.function_pointers import call_force, read_lane, write_lane
 from ..compiler.lanes import get, inline, kernel, put
-from ..layout.forces import (
-    BALL,
-    BUSHING,
-    CUSTOM,
-    CUT_MOTOR,
-    CUT_PASSIVE,
-    DRAG,
-    FRAMES,
-    MIDDLE,
-    MOTION,
-    MOTOR,
-    NUMBERS,
-    ROW,
-    SPRING,
-    TINY,
-    UNMEASURED,
-    WRENCH,
-)
+from ..layout import forces as layout
 from .blocks import states_per_block
 from .cut_freedom import beyond, meet_freedom, push_along
 
@@ -70,11 +53,11 @@ def passive_force(F, n, q, u, zero):
 @kernel
 def cut_passive(m, F, k, n, wrench, zero):
     """Of a freedom of a joint that closes a loop: (force, energy, power)"""
-    c, stretch, over, under = NUMBERS * n + FRAMES, zero, zero, zero
+    c, stretch, over, under = layout.NUMBERS * n + layout.FRAMES, zero, zero, zero
     x = meet_freedom(m, F, k, n)
-    if F.coordinate[n] != UNMEASURED:
+    if F.coordinate[n] != layout.UNMEASURED:
         stretch = beyond(F, n, x, F.numbers[c + 1] + zero)
-        past = beyond(F, n, x, F.numbers[NUMBERS * n + MIDDLE] + zero)
+        past = beyond(F, n, x, F.numbers[layout.NUMBERS * n + layout.MIDDLE] + zero)
         over, under = larger(past - F.numbers[c + 6], zero), larger(F.numbers[c + 5] - past, zero)
     force, energy, power = passive_law(F.numbers, c, x.speed, stretch, over, under, zero)
     push_along(F, n, x, force, wrench)
@@ -84,7 +67,7 @@ def cut_passive(m, F, k, n, wrench, zero):
 @inline
 def motor_law(F, n, signals, lag, speed, zero):
     """With ``lag``, how far the coordinate is behind the position that is asked for"""
-    c = NUMBERS * n + FRAMES
+    c = layout.NUMBERS * n + layout.FRAMES
     kp, kd, limit = F.numbers[c], F.numbers[c + 1], F.numbers[c + 2]
     rate = signal(F, signals, n, 1, 1, zero)
     rate = signal(F, signals, n, 2, 0, rate)
@@ -96,7 +79,7 @@ def motor_law(F, n, signals, lag, speed, zero):
 def motor_force(F, n, signals, q, u, zero):
     """(force, power)"""
     lag, speed = zero, get(u, F.freedom[n])
-    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+    if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
     force = motor_law(F, n, signals, lag, speed, zero)
     return force, force * speed
@@ -106,7 +89,7 @@ def motor_force(F, n, signals, q, u, zero):
 def cut_motor(m, F, k, n, signals, wrench, zero):
     """The same at a joint that closes a loop"""
     lag, x = zero, meet_freedom(m, F, k, n)
-    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+    if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = -beyond(F, n, x, signal(F, signals, n, 1, 0, zero) + zero)
     force = motor_law(F, n, signals, lag, x.speed, zero)
     push_along(F, n, x, force, wrench)
@@ -116,11 +99,11 @@ def cut_motor(m, F, k, n, signals, wrench, zero):
 @inline
 def spring_force(m, F, k, n, wrench, zero):
     """Along the line between two points: (tension, length, energy, power)"""
-    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
+    a, b, c = F.body[n], F.to[n], layout.NUMBERS * n + layout.FRAMES
     ra, pa = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     rb, pb = place_on(m, k, b, sp.load3(F.numbers, 12 * n + 7))
     d = sp.sub3(pa, pb)
-    length = math.sqrt(sp.dot3(d, d) + TINY)
+    length = math.sqrt(sp.dot3(d, d) + layout.TINY)
     axis = sp.scale3(1.0 / length, d)
     rate = sp.dot3(axis, sp.sub3(velocity_at(k, a, ra), velocity_at(k, b, rb)))
     stretch, lost = length - F.numbers[c + 2], F.numbers[c + 1] * rate
@@ -145,7 +128,7 @@ def bushing_force(m, F, k, n, wrench):
     With e, w of the unit quaternion of the relative rotation A, V = 1/2 (2e)' K (2e), whose torque is
     -2 (w K e + e x K e); 4 w e and 4 e e' = A + A' + (1 - tr A) 1 need no quaternion, and no branch.
     """
-    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
+    a, b, c = F.body[n], F.to[n], layout.NUMBERS * n + layout.FRAMES
     ra, pa = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     rb, pb = place_on(m, k, b, sp.load3(F.numbers, 12 * n + 7))
     Rb = sp.matmul(sp.load9(k.R, b), sp.load9(F.numbers, 4 * n + 1))
@@ -172,7 +155,7 @@ def bushing_force(m, F, k, n, wrench):
 
 @inline
 def given_wrench(m, F, k, n, signals, wrench):
-    a, c = F.body[n], NUMBERS * n + FRAMES
+    a, c = F.body[n], layout.NUMBERS * n + layout.FRAMES
     r, _ = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     factor = get(signals, 1 + 3 * F.signal[3 * n])
     force = (F.numbers[c] * factor, F.numbers[c + 1] * factor, F.numbers[c + 2] * factor)
@@ -186,7 +169,7 @@ def given_wrench(m, F, k, n, signals, wrench):
 
 @inline
 def drag_force(m, F, k, n, wrench, zero):
-    a, c = F.body[n], NUMBERS * n + FRAMES
+    a, c = F.body[n], layout.NUMBERS * n + layout.FRAMES
     r, _ = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     v = velocity_at(k, a, r)
     force = sp.scale3(-(F.numbers[c] + F.numbers[c + 1] * math.sqrt(sp.dot3(v, v))), v)
@@ -217,7 +200,7 @@ def custom_force(m, F, k, n, signals, wrench, spare):
 @inline
 def ball_spring(F, n, q, total):
     """k times the rotation 2 e w of a spherical joint, in the child's axes: (energy)"""
-    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[NUMBERS * n + FRAMES]
+    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[layout.NUMBERS * n + layout.FRAMES]
     w = get(q, at)
     energy = 0.0 * w
     for r in range(3):
@@ -236,7 +219,7 @@ def spread_given(m, F, k, signals, given):
     for n in range(6 * m.nb):
         put(given, n, 0.0)
     for n in range(F.nf):
-        if F.kind[n] == MOTION:
+        if F.kind[n] == layout.MOTION:
             i = F.body[n]
             rate = get(signals, 3 + 3 * F.signal[3 * n])
             sp.store6(given, i, sp.axpy(rate, sp.load6(k.S, F.freedom[n]), sp.load6(given, i)))
@@ -259,35 +242,35 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
     none = (zero, zero, zero)
     for n in range(F.nf):
         kind, force, torque, e, p = F.kind[n], none, none, zero, zero
-        if kind == MOTOR:
+        if kind == layout.MOTOR:
             j = F.freedom[n]
             x, p = motor_force(F, n, signals, q, u, zero)
             put(total, j, get(total, j) + x)
             torque = (x, zero, zero)
-        elif kind == SPRING:
+        elif kind == layout.SPRING:
             x, length, e, p = spring_force(m, F, k, n, wrench, zero)
             torque = (x, length, zero)
-        elif kind == BUSHING:
+        elif kind == layout.BUSHING:
             force, torque, e, p = bushing_force(m, F, k, n, wrench)
-        elif kind == WRENCH:
+        elif kind == layout.WRENCH:
             force, torque, p = given_wrench(m, F, k, n, signals, wrench)
-        elif kind == DRAG:
+        elif kind == layout.DRAG:
             force, p = drag_force(m, F, k, n, wrench, zero)
-        elif kind == CUSTOM:
+        elif kind == layout.CUSTOM:
             force, torque, p = custom_force(m, F, k, n, signals, wrench, spare)
-        elif kind == BALL:
+        elif kind == layout.BALL:
             e = ball_spring(F, n, q, total)
-        elif kind == CUT_MOTOR:
+        elif kind == layout.CUT_MOTOR:
             x, p = cut_motor(m, F, k, n, signals, wrench, zero)
             torque = (x, zero, zero)
-        elif kind == CUT_PASSIVE:
+        elif kind == layout.CUT_PASSIVE:
             x, e, p = cut_passive(m, F, k, n, wrench, zero)
             torque = (x, zero, zero)
         energy, power = energy + e, power + p
         if ledger.shape[0] > 0:
             for i in range(3):
-                put(ledger, ROW * n + i, torque[i])
-                put(ledger, ROW * n + 3 + i, force[i])
-            put(ledger, ROW * n + 6, e)
-            put(ledger, ROW * n + 7, p)
+                put(ledger, layout.ROW * n + i, torque[i])
+                put(ledger, layout.ROW * n + 3 + i, force[i])
+            put(ledger, layout.ROW * n + 6, e)
+            put(ledger, layout.ROW * n + 7, p)
     return energy, power

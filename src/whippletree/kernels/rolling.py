@@ -19,20 +19,7 @@ import math
 from ..algebra import spatial as sp
 from ..algebra.compare import larger, smaller
 from ..compiler.lanes import inline, kernel
-from ..layout.constraints import (
-    FIRST,
-    LENGTH,
-    LINE,
-    NUMBERS,
-    PIVOT_HELD,
-    PLANE,
-    SECOND,
-    SLIDES,
-    SLIP_ALL,
-    SLIP_NONE,
-    SPHERE,
-    TOWARD,
-)
+from ..layout import constraints as layout
 from ..layout.forces import TINY
 from .relative_kinematics import force_at, meet, put_row, put_shift_row, put_turn_row, turning
 
@@ -55,7 +42,7 @@ def unit(e):
 def normal(d, rate, on, to_radius):
     """n and n' of the surface below d: of a plane z; of a sphere outward; of a bowl, with a radius < 0, inward"""
     zero = 0.0 * d[0]
-    if on == SPHERE:
+    if on == layout.SPHERE:
         sign = 1.0 if to_radius > 0.0 else -1.0
         return sp.scale3(sign, unit(d)), sp.scale3(sign, across(rate, d))
     return (zero, zero, zero + 1.0), (zero, zero, zero)
@@ -75,8 +62,8 @@ def roll_rows(m, E, k, x, n):
     """All rows of a wheel or ball: height, then slip along and aside, then pivoting, as far as they are held"""
     c = meet(m, E, k, n)
     t = turning(E, k, n, c)
-    on, slip, r, z = E.shift[n], E.turn[n], E.row[n], NUMBERS * n
-    radius, tyre, to_radius = E.numbers[z + FIRST], E.numbers[z + SECOND], E.numbers[z + LENGTH]
+    on, slip, r, z = E.shift[n], E.turn[n], E.row[n], layout.NUMBERS * n
+    radius, tyre, to_radius = E.numbers[z + layout.FIRST], E.numbers[z + layout.SECOND], E.numbers[z + layout.LENGTH]
     a = (t.Q[2], t.Q[5], t.Q[8])
     up, up_rate = normal(c.d, c.rate, on, to_radius)
     a_rate = sp.cross(t.w, a)
@@ -88,32 +75,32 @@ def roll_rows(m, E, k, x, n):
     s = sp.add3(c.rate, sp.cross(t.w, rho))
     bend = sp.add3(sp.add3(c.bend, sp.cross(t.rate, rho)), sp.cross(t.w, rho_rate))
     ball = radius == 0.0
-    g = sp.dot3(up, sp.add3(c.d, rho)) - (to_radius if on == SPHERE else 0.0)
+    g = sp.dot3(up, sp.add3(c.d, rho)) - (to_radius if on == layout.SPHERE else 0.0)
     put_contact_row(x, r, c, rho, up, g, sp.dot3(up, s), sp.dot3(up, bend) + sp.dot3(up_rate, s))
     r += 1
     zero = 0.0 * s[0]
-    if on == LINE:  # its centre stays above the line
+    if on == layout.LINE:  # its centre stays above the line
         side = (zero, zero + 1.0, zero)
         put_shift_row(x, r, c, c.d[1], sp.mul33(c.R, side), c.rate[1], zero, c.bend[1])
         r += 1
     along, along_rate = (zero + 1.0, zero, zero), (zero, zero, zero)
-    if on == SPHERE:
+    if on == layout.SPHERE:
         along = tangent(up)  # nothing slips on a sphere, so that its rate is not needed
-    elif on == PLANE and not ball:
+    elif on == layout.PLANE and not ball:
         heading, heading_rate = sp.cross(a, up), sp.cross(a_rate, up)
         along, along_rate = unit(heading), across(heading_rate, heading)
-    if (slip & SLIP_ALL) == 0:
+    if (slip & layout.SLIP_ALL) == 0:
         put_contact_row(x, r, c, rho, along, zero, sp.dot3(along, s), sp.dot3(along, bend) + sp.dot3(along_rate, s))
         r += 1
-        if (slip & ~PIVOT_HELD) == SLIP_NONE and on != LINE:
+        if (slip & ~layout.PIVOT_HELD) == layout.SLIP_NONE and on != layout.LINE:
             side, side_rate = sp.cross(up, along), sp.cross(up, along_rate)
             put_contact_row(x, r, c, rho, side, zero, sp.dot3(side, s), sp.dot3(side, bend) + sp.dot3(side_rate, s))
             r += 1
-    if slip & PIVOT_HELD:
+    if slip & layout.PIVOT_HELD:
         put_turn_row(x, r, c, t, zero, up, sp.dot3(up_rate, t.w))
         r += 1
-    if E.drive[n] == SLIDES:
-        toward = sp.load3(E.numbers, (z + TOWARD) // 3)
+    if E.drive[n] == layout.SLIDES:
+        toward = sp.load3(E.numbers, (z + layout.TOWARD) // 3)
         along, v = slide(up, on, s, (zero + toward[0], zero + toward[1], zero + toward[2]))
         at, along = sp.mul33(c.R, rho), sp.mul33(c.R, along)
         push, back = force_at(sp.add3(c.rb, at), sp.scale3(-1.0, along)), force_at(sp.add3(c.there, at), along)
@@ -124,7 +111,7 @@ def roll_rows(m, E, k, x, n):
 def slide(up, on, s, toward):
     """Unit vector along which a point with the velocity s slips, and its speed along it"""
     zero = 0.0 * s[0]
-    if on == LINE:
+    if on == layout.LINE:
         s, toward = (s[0], zero, zero), (toward[0], zero, zero)
     s, toward = sp.sub3(s, sp.scale3(sp.dot3(up, s), up)), sp.sub3(toward, sp.scale3(sp.dot3(up, toward), up))
     way = larger(smaller(1e308 * (sp.dot3(s, toward) + TINY), zero + 1.0), zero - 1.0)

@@ -21,7 +21,7 @@ from ..files.text import SUFFIXES as MODELS
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model, check
-from .columns import ENERGIES, PLACES, TOTALS, column_names
+from . import columns
 from .hdf5 import damaged, opened
 from .result import Occurrence, Result
 from .spans import Samples
@@ -53,9 +53,9 @@ def dataset(run: Result) -> xr.Dataset:
     data["position"] = (
         ("time", "place", "axis"),
         np.concatenate(positions),
-        {"units": "m", "long_name": PLACES["position"].long_name},
+        {"units": "m", "long_name": columns.PLACES["position"].long_name},
     )
-    for name in ENERGIES:
+    for name in columns.ENERGIES:
         data[name.replace(".", "_")] = (("time",), run[name], _joules(name))
     return data.assign_coords(place=_texts(list(run.places)), axis=["x", "y", "z"])
 
@@ -64,9 +64,9 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     """What cannot be computed again from the rest: time, q, u, the work of forces, and ``udot`` where that is given."""
     import xarray as xr
 
-    coordinates, q_units = column_names(run.system, "q")
-    speeds, u_units = column_names(run.system, "u")
-    _, udot_units = column_names(run.system, "udot")
+    coordinates, q_units = columns.column_names(run.system, "q")
+    speeds, u_units = columns.column_names(run.system, "u")
+    _, udot_units = columns.column_names(run.system, "udot")
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q, _attrs("coordinates of the joints", "q_unit")),
         "u": (("time", "speed"), run.u, _attrs("speeds of the joints", "u_unit")),
@@ -124,7 +124,7 @@ def _accelerations(udot: np.ndarray) -> tuple[tuple[str, str], np.ndarray, dict[
 
 
 def _joules(name: str) -> dict[str, str]:
-    return {"units": "J", "long_name": TOTALS[name].long_name}
+    return {"units": "J", "long_name": columns.TOTALS[name].long_name}
 
 
 def _texts(values: list[str]) -> np.ndarray:
@@ -201,7 +201,7 @@ def save(run: Result, path: str | os.PathLike[str]) -> None:
 
 def _write_columns(run: Result, path: Path) -> None:
     """Time, coordinates and speeds as comma-separated values that read back to the same bits."""
-    names = [f"{name}.{letter}" for letter in "qu" for name in column_names(run.system, letter)[0]]
+    names = [f"{name}.{letter}" for letter in "qu" for name in columns.column_names(run.system, letter)[0]]
     with whole_file(path, RESULT) as part, part.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["time", *names])

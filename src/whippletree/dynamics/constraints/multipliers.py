@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algebra import spatial as sp
-from ...compiler.function_pointers import HALF, HALF_BACK, call_flexible
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ...kernels import blocks
 from ...kernels.constraints import constrain, ends_of_row
@@ -31,8 +31,8 @@ from ...system.system import System
 from ..accuracy.fast_motion import BEYOND, largest, swift_loss
 from ..tree import articulated
 from ..tree import workspace as sweep_work
+from . import massless
 from .live_rows import live_rows
-from .massless import Lent, give_back, give_back_row, lend, lent_rows, owe, take_lent
 from .sliding import slide
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
@@ -58,20 +58,20 @@ class Work(NamedTuple):
     y: Any  # (nu)
     move: Any  # (nu)
     given: Any  # (nb, 6)  acceleration by given motions
-    lent: Lent
+    lent: massless.Lent
 
 
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
     nb, nu, nr = system.nb, system.nu, live_rows(system).count
     rows = sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
-    return rows + lent_rows(system)
+    return rows + massless.lent_rows(system)
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, which takes one state at a time, also of a batch."""
     rows = kinematics_rows(system) + work_rows(system) + blocks.block_rows(system) + 1 + 3 * system.forces.signals
-    return lend(system, blocks.make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed))
+    return massless.lend(system, blocks.make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed))
 
 
 @inline
@@ -89,7 +89,7 @@ def take_work(m, E, buffer, n):
     y, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
     given, n = take(buffer, n, 6 * m.nb)
-    lent, n = take_lent(m, buffer, n)
+    lent, n = massless.take_lent(m, buffer, n)
     return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given, lent), n
 
 
@@ -140,7 +140,7 @@ def half_solve_flexible(m, k, w, r, a, b, i, first, j, second):
     put(factors, 1, first)
     put(factors, 2, float(j))
     put(factors, 3, second)
-    put(w.scale, r, call_flexible(HALF, top, 0, m.header, k.sin, A.IA, row, factors, row, row))
+    put(w.scale, r, pointers.call_flexible(pointers.HALF, top, 0, m.header, k.sin, A.IA, row, factors, row, row))
 
 
 @inline
@@ -260,7 +260,7 @@ def add_half(m, k, w, move):
     """move += L^-T D^-1/2 y"""
     A = w.tree
     if m.header[FLEXIBLE] > 0:
-        call_flexible(HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
+        pointers.call_flexible(pointers.HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
         return
     for n in range(6):
         put(A.x, n, 0.0)
@@ -309,8 +309,8 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     lends = w.lent.tau.shape[0] > 0
     for again in range(2 if lends else 1):
         if again:  # with the forces that lent armature returns
-            loss += owe(m, k, w, rank)
-            give_back(m, w.lent, tau, udot)
+            loss += massless.owe(m, k, w, rank)
+            massless.give_back(m, w.lent, tau, udot)
             force = w.lent.tau
         loss += articulated.solve(m, k, force, wrench, w.tree, udot)
         alone = largest(udot) if measures else 0.0
@@ -329,7 +329,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
                 if lends:
-                    give_back_row(m.nu, w.lent, w.Y, r)
+                    massless.give_back_row(m.nu, w.lent, w.Y, r)
         if slide(m.nu, E, w, rank):
             add_half(m, k, w, udot)
         for r in range(E.nr):

@@ -13,9 +13,8 @@ from ...algebra.spatial import add, dot, load6, store6
 from ...compiler.function_pointers import PUSH, call_flexible
 from ...compiler.lanes import entry, get, kernel, put, scratch, take, view
 from ...errors import SimulationError
-from ...kernels import blocks
+from ...kernels import blocks, kinematics
 from ...kernels.forces import apply_forces
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.signals import evaluate_signals
 from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import ROW
@@ -39,7 +38,9 @@ def _columns(system: System) -> int:
 
 def _workspace(system: System, lanes: int) -> np.ndarray:
     signals = 1 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + 6 * system.nb + 24 + system.nq + 2 * system.nu + signals + _columns(system)
+    rows = (
+        kinematics.kinematics_rows(system) + 6 * system.nb + 24 + system.nq + 2 * system.nu + signals + _columns(system)
+    )
     return blocks.make_memory(system, rows, lanes, system.forces.packed)
 
 
@@ -61,7 +62,7 @@ def project(m, k, wrench, tau):
         return
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
-            if m.kind[i] == MODES:  # with its nodes
+            if m.kind[i] == kinematics.MODES:  # with its nodes
                 call_flexible(PUSH, i, 0, m.header, k.sin, tau, wrench, tau, tau, tau)
             continue
         f, p = load6(wrench, i), m.parent[i]
@@ -77,7 +78,7 @@ def survey_forces(memory, q, u, signals, out, start, stop):
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     wrench, n = take(buffer, n, 6 * m.nb if F.nbodies > 0 else 0)
     spare, n = take(buffer, n, 24)
     q_block, n = take(buffer, n, m.nq)
@@ -87,7 +88,7 @@ def survey_forces(memory, q, u, signals, out, start, stop):
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
         coordinates, speeds = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
-        place_and_move(m, coordinates, speeds, k)
+        kinematics.place_and_move(m, coordinates, speeds, k)
         result = blocks.target(out, block)
         tau, n = take(result, 0, m.nu)
         ledger, _ = take(result, n + 2, ROW * F.nf)

@@ -7,7 +7,10 @@ variables B (m, 6), C (lower triangle), fr (m), zr (m); then open rows of loops,
 from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from ...layout.constraints import FIRST, NUMBERS, SECOND
-from .program import HEAD, SPARE
+
+# where the parts of a front begin; z is written on the way outward
+F, Z, HEAD = 21, 27, 33
+SPARE = 1  # in the work: room for the variables of one front
 
 
 @inline
@@ -76,8 +79,8 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
     none = (zero, zero, zero, zero, zero, zero)
     empty = none + none + none + (zero, zero, zero)
     put_at21(w, at, sp.add_rigid(empty, m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
-    sp.put_at6(w, at + 21, f)
-    sp.put_at6(w, at + 27, none)
+    sp.put_at6(w, at + F, f)
+    sp.put_at6(w, at + Z, none)
     B, _, _, zr = places(at, rest)
     for n in range(B, zr):
         put(w, n, 0.0)
@@ -87,25 +90,33 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
 def add_body(m, k, wrench, bias, w, i, at):
     """A body into the front of its child, which becomes its own"""
     put_at21(w, at, sp.add_rigid(load_at21(w, at), m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
-    sp.put_at6(w, at + 21, sp.add(sp.load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
+    sp.put_at6(w, at + F, sp.add(sp.load_at6(w, at + F), force_on(m, k, wrench, bias, i)))
 
 
 @inline
-def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner, slack):
+def close_loop(E, x, given, w, m, outer, loop):
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma; or of a constraint between two branches,
     whose slack is a variable: w . x + s = gamma on one of them, w' . x' - s = 0 on the other"""
-    for r in range(start, stop):
-        own, other = sp.load6(x.w, 2 * r + side), sp.load6(x.w, 2 * r + 1 - side)
-        sp.put_at6(w, at, own)
-        for n in range(rest):
-            put(w, at + 6 + n, 0.0)
-        if key >= 0:
-            sp.put_at6(w, at + 6 + key, other)
-        gamma = right_side(x, given, r, own, other, outer, inner, slack)
-        if slack != 0:
-            put(w, at + 5 + abs(slack) + r - start, 1.0 if slack > 0 else -1.0)
-        put(w, at + 6 + rest, gamma)
-        at += 7 + rest
+    row, inner = loop.rows, base_of(E, loop.start)
+    for r in range(loop.start, loop.stop):
+        own, other = sp.load6(x.w, 2 * r + loop.side), sp.load6(x.w, 2 * r + 1 - loop.side)
+        sp.put_at6(w, row, own)
+        for n in range(m):
+            put(w, row + 6 + n, 0.0)
+        if loop.key >= 0:
+            sp.put_at6(w, row + 6 + loop.key, other)
+        gamma = right_side(x, given, r, own, other, outer, inner, loop.slack)
+        if loop.slack != 0:
+            put(w, row + 5 + abs(loop.slack) + r - loop.start, 1.0 if loop.slack > 0 else -1.0)
+        put(w, row + 6 + m, gamma)
+        row += 7 + m
+
+
+@inline
+def base_of(E, r):
+    """The base of the loop that a row is of"""
+    e = E.element[r]
+    return min(E.body[e], E.to[e])
 
 
 @inline
@@ -122,28 +133,28 @@ def right_side(x, given, r, own, other, outer, inner, slack):
 
 
 @inline
-def couple(E, x, w, at, rest, r, first, second):
-    """A row in two variables, each -1 where its freedom is given"""
-    c = NUMBERS * E.element[r]
-    for n in range(6 + rest):
-        put(w, at + n, 0.0)
-    if first >= 0:
-        put(w, at + 6 + first, E.numbers[c + FIRST])
-    if second >= 0:
-        put(w, at + 6 + second, get(w, at + 6 + second) + E.numbers[c + SECOND])
-    put(w, at + 6 + rest, get(x.gamma, r))
+def couple(E, x, w, m, pair):
+    """A row in two variables"""
+    c = NUMBERS * E.element[pair.start]
+    for n in range(6 + m):
+        put(w, pair.rows + n, 0.0)
+    if pair.first >= 0:
+        put(w, pair.rows + 6 + pair.first, E.numbers[c + FIRST])
+    if pair.second >= 0:
+        put(w, pair.rows + 6 + pair.second, get(w, pair.rows + 6 + pair.second) + E.numbers[c + SECOND])
+    put(w, pair.rows + 6 + m, get(x.gamma, pair.start))
 
 
 @kernel
 def free(S, tau, resist, w, at, m, store):
     """Eliminate a freedom by its equation of motion: rank one"""
     B, C, fr, _ = places(at, m)
-    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
     U = sp.mul(A, S)
     d = 1.0 / (sp.dot(S, U) + resist)
     t = tau + sp.dot(S, f)
     put_at21(w, at, sp.sub_outer(A, d, U))
-    sp.put_at6(w, at + 21, sp.axpy(-(d * t), U, f))
+    sp.put_at6(w, at + F, sp.axpy(-(d * t), U, f))
     sp.put_at6(w, store, U)
     put(w, store + 6 + m, d)
     put(w, store + 7 + m, t)
@@ -159,20 +170,20 @@ def free(S, tau, resist, w, at, m, store):
 
 
 @inline
-def take_out(w, m, store, rows, count, first, group, S):
-    """Solve the rows of a group for a freedom, d and beta, and put it into the first ``count`` rows.
+def take_out(w, m, dof, S):
+    """Solve the rows of a group for a freedom, d and beta, and put it into all open rows.
 
     What it moves each row by, c, is kept behind. Returns c.c, 1 / c.c, d and beta.
     """
-    width = 7 + m
-    row = rows + first * width
+    width, store, rows = 7 + m, dof.store, dof.rows
+    row = rows + dof.first * width
     own = sp.load_at6(w, row)
     c = sp.dot(own, S)
-    put(w, store + width + first, c)
+    put(w, store + width + dof.first, c)
     size, d, beta = c * c, sp.scale(c, own), c * get(w, row + 6 + m)
     for n in range(m):
         put(w, store + 6 + n, c * get(w, row + 6 + n))
-    for r in range(first + 1, first + group):
+    for r in range(dof.first + 1, dof.first + dof.group):
         row += width
         own = sp.load_at6(w, row)
         c = sp.dot(own, S)
@@ -186,7 +197,7 @@ def take_out(w, m, store, rows, count, first, group, S):
     put(w, store + 6 + m, beta)
     for n in range(m):
         put(w, store + 6 + n, Q * get(w, store + 6 + n))
-    for r in range(count):
+    for r in range(dof.count):
         row = rows + r * width
         own = sp.load_at6(w, row)
         c = sp.dot(own, S)
@@ -199,25 +210,25 @@ def take_out(w, m, store, rows, count, first, group, S):
 
 
 @kernel
-def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
+def depend(S, tau, armature, w, at, m, dof):
     """Take a freedom out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
     B, C, fr, _ = places(at, m)
-    size, Q, d, beta = take_out(w, m, store, rows, count, first, group, S)
-    A, f = load_at21(w, at), sp.load_at6(w, at + 21)
+    size, Q, d, beta = take_out(w, m, dof, S)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
     U = sp.mul(A, S)
     s = sp.dot(S, U) + armature
     V = sp.axpy(-0.5 * s, d, U)
     more = s * beta - tau - sp.dot(S, f)
     put_at21(w, at, sub_outer_two(A, V, d))
-    sp.put_at6(w, at + 21, sp.axpy(more, d, sp.axpy(-beta, U, f)))
+    sp.put_at6(w, at + F, sp.axpy(more, d, sp.axpy(-beta, U, f)))
     for r in range(m):
         b = sp.load_at6(w, B + 6 * r)
-        Ur, dr = sp.dot(b, S), get(w, store + 6 + r)
+        Ur, dr = sp.dot(b, S), get(w, dof.store + 6 + r)
         Vr = Ur - 0.5 * s * dr
         put(w, SPARE + r, Vr)
         sp.put_at6(w, B + 6 * r, sp.axpy(-dr, V, sp.axpy(-Vr, d, b)))
         for c in range(r + 1):
-            put(w, C, get(w, C) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
+            put(w, C, get(w, C) - Vr * get(w, dof.store + 6 + c) - dr * get(w, SPARE + c))
             C += 1
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
     return size, Q
@@ -226,7 +237,7 @@ def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
 @inline
 def along(w, store, at, m):
     """(U or d) . z of a front"""
-    total = sp.dot(sp.load_at6(w, store), sp.load_at6(w, at + 27))
+    total = sp.dot(sp.load_at6(w, store), sp.load_at6(w, at + Z))
     zr = places(at, m)[3]
     for r in range(m):
         total = total + get(w, store + 6 + r) * get(w, zr + r)
@@ -237,19 +248,19 @@ def along(w, store, at, m):
 def carry(S, w, at, j, a, udot):
     """z + S u'"""
     put(udot, j, a)
-    sp.put_at6(w, at + 27, sp.axpy(a, S, sp.load_at6(w, at + 27)))
+    sp.put_at6(w, at + Z, sp.axpy(a, S, sp.load_at6(w, at + Z)))
 
 
 @inline
-def hand_out(maps, w, at, rest, there, mp, first):
+def hand_out(maps, w, at, m, into):
     """The accelerations that a front depends on, from that of the parent"""
-    sp.put_at6(w, at + 27, sp.load_at6(w, there + 27))
-    zr, above = places(at, rest)[3], places(there, mp)[3]
-    for r in range(rest):
-        b = maps[first + r]
+    sp.put_at6(w, at + Z, sp.load_at6(w, into.there + Z))
+    zr, above = places(at, m)[3], places(into.there, into.above)[3]
+    for r in range(m):
+        b = maps[into.link + r]
         if b >= 6:
             put(w, zr + r, get(w, above + b - 6))
         elif b >= 0:
-            put(w, zr + r, get(w, there + 27 + b))
+            put(w, zr + r, get(w, into.there + Z + b))
         else:
             put(w, zr + r, 0.0)

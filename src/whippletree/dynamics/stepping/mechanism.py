@@ -14,8 +14,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ...algebra.spatial import load3, load6, mul_rigid, store6, sub
-from ...compiler.function_pointers import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
+from ...algebra import spatial as sp
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
 from ...kernels.blocks import make_memory
 from ...kernels.forces import apply_forces, spread_given
@@ -32,7 +32,7 @@ from ..reduction.program import Plan, pack_plan, unpack_plan
 from ..tree import articulated, composite
 from ..tree.newton_euler import balance
 from ..tree.workspace import take_work, work_rows
-from .samples import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
+from . import samples
 from .stabilization import PROJECTION, Stabilization, stabilized
 from .stepper import Stepper
 
@@ -88,7 +88,7 @@ def mechanism_memory(
     live, work = live_rows(system), stepper.work(plan)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle
-    loads = 2 * system.nu + 18 * system.nb + 26 + 3 * system.forces.signals + sample_rows(system)
+    loads = 2 * system.nu + 18 * system.nb + 26 + 3 * system.forces.signals + samples.sample_rows(system)
     packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
     memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
     stepper.mark(memory)
@@ -147,7 +147,7 @@ def open_parts(x):
     f, n = take(x.buffer, n, 6 * m.nb * motions)
     needed, n = take(x.buffer, n, m.nu * motions)
     health, n = take(x.buffer, n, 1)
-    sample, n = take(x.buffer, n, own_sample_rows(m))
+    sample, n = take(x.buffer, n, samples.own_sample_rows(m))
     return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health, sample), n
 
 
@@ -155,7 +155,7 @@ def open_parts(x):
 def ask(call, t, q, u, total):
     """Joint forces by the user's function, if there is one"""
     if call is not None:  # noqa: SIM102  on its own, it is decided before compiling
-        if call != 0 and call_policy(call, t, q, u, total) != 0:
+        if call != 0 and pointers.call_policy(call, t, q, u, total) != 0:
             put(total, 0, np.nan)
 
 
@@ -195,10 +195,10 @@ def hold(p):
     m = p.m
     spread_given(m, p.F, p.k, p.signals, p.y)
     for i in range(1, m.nb):
-        pushed = mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), load6(p.y, i))
-        store6(p.wrench, i, sub(load6(p.wrench, i), pushed))
+        pushed = sp.mul_rigid(m.mass[i], sp.load3(p.k.h, i), sp.load6(p.k.J, i), sp.load6(p.y, i))
+        sp.store6(p.wrench, i, sp.sub(sp.load6(p.wrench, i), pushed))
         if m.kind[i] == MODES:
-            call_flexible(HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
+            pointers.call_flexible(pointers.HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
 
 
 @kernel
@@ -230,13 +230,13 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
 
     def by_any(algorithm, x, p, t, q, u, udot, n):
         if algorithm > COMPOSITE:
-            return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
+            return pointers.call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         if algorithm == COMPOSITE:
             c, _ = composite.take_work(p.m, x.buffer, n)
-            take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
-        elif is_wanted(p.sample):
+            samples.take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
+        elif samples.is_wanted(p.sample):
             w, _ = take_work(p.m, x.buffer, n)
-            take_loss(p.sample, articulated.solve(p.m, p.k, p.total, p.wrench, w, udot))
+            samples.take_loss(p.sample, articulated.solve(p.m, p.k, p.total, p.wrench, w, udot))
         else:  # compiled without what measures the loss: worth 8 % of an arm
             w, _ = take_work(p.m, x.buffer, n)
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
@@ -275,7 +275,7 @@ def follow(x, p, q, udot, n):
     for i in range(1, m.nb):
         if m.kind[i] == MODES:
             work = view(x.buffer, n, x.buffer.shape[0] - n)
-            call_flexible(SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
+            pointers.call_flexible(pointers.SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
 
 
 @kernel
@@ -296,14 +296,14 @@ def accelerate_here(x, t, q, u, udot):
         power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
         if p.F.ndriven > 0:
             power = power + drive(p, u, udot)
-    take_state(p.m, p.sample, t, q, u, udot)
+    samples.take_state(p.m, p.sample, t, q, u, udot)
     return power
 
 
 @inline
 def accelerate(x, t, q, u, udot):
     """The same by address: compiled once, and not again with every integrator"""
-    return call_motion(x.algorithm[0], x.memory, x.buffer, x.tau, x.call, x.algorithm[1], t, q, u, udot)
+    return pointers.call_motion(x.algorithm[0], x.memory, x.buffer, x.tau, x.call, x.algorithm[1], t, q, u, udot)
 
 
 @inline

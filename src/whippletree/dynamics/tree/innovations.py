@@ -14,7 +14,7 @@ import numpy as np
 from numba.extending import overload
 
 from ...algebra import spatial as sp
-from ...compiler.function_pointers import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import (
     ALWAYS,
     LANES,
@@ -59,8 +59,8 @@ def factorize(m, k, w, added):
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
             if m.kind[i] == MODES:  # with its nodes
-                op = STIFFEN if added.shape[0] > 0 else ELIMINATE
-                call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
+                op = pointers.STIFFEN if added.shape[0] > 0 else pointers.ELIMINATE
+                pointers.call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
             continue
         P = sp.add_rigid(sp.load21(w.IA, i), m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i))
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
@@ -84,7 +84,9 @@ def solve(m, k, w, rhs, first, stride, out):
     for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K) rhs, then D^-1
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
-                call_flexible(PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right)
+                pointers.call_flexible(
+                    pointers.PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right
+                )
             continue
         z = sp.load6(w.pA, i)
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
@@ -98,7 +100,7 @@ def solve(m, k, w, rhs, first, stride, out):
     for i in range(1, m.nb):  # (1 - H Psi K)'
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
-                call_flexible(ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
+                pointers.call_flexible(pointers.ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
             continue
         x = sp.load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
@@ -311,7 +313,7 @@ def innovations(memory, q, out, start, stop):
         factorize(m, k, w, view(w.d, 0, 0))
         result = blocks.target(out, block)
         if m.header[FLEXIBLE] > 0:
-            call_flexible(INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
+            pointers.call_flexible(pointers.INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
         for j in range(m.nu if m.header[FLEXIBLE] == 0 else 0):
             put(result, j * m.nu + j, 1.0)
             put(result, m.nu * m.nu + j, 1.0 / get(w.d, j))

@@ -13,9 +13,8 @@ from ...algebra import spatial as sp
 from ...algebra.compare import lane_most
 from ...compiler.function_pointers import HOLD, call_flexible
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
-from ...kernels import blocks
+from ...kernels import blocks, kinematics
 from ...kernels.forces import apply_forces, spread_given
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.signals import evaluate_signals
 from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import MOTION
@@ -39,7 +38,9 @@ class Load(NamedTuple):
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for the entries below."""
     load = system.nu + 12 * system.nb + 25 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + work_rows(system) + 12 * system.nb + blocks.block_rows(system) + 2 * load
+    rows = (
+        kinematics.kinematics_rows(system) + work_rows(system) + 12 * system.nb + blocks.block_rows(system) + 2 * load
+    )
     return blocks.make_memory(system, rows, lanes, system.forces.packed)
 
 
@@ -86,7 +87,7 @@ def hold_motions(m, F, k, signals, load):
     for i in range(1, m.nb):
         pushed = sp.mul_rigid(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(load.y, i))
         sp.store6(load.wrench, i, sp.sub(sp.load6(load.wrench, i), pushed))
-        if m.kind[i] == MODES:
+        if m.kind[i] == kinematics.MODES:
             call_flexible(HOLD, i, 0, m.header, k.sin, load.total, load.y, load.total, load.total, load.total)
 
 
@@ -99,14 +100,14 @@ def accelerations(memory, q, u, forces, time, udot, start, stop):
     if blocks.mismatch(m, q, u, forces, udot):
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
     load, n = take_load(m, F, buffer, n, forces.shape[-1] - m.nu)
     block, n = blocks.take_block(m, buffer, n, forces)
     total, loss = 0.0, 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
         coordinates, velocities = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
-        place_and_move(m, coordinates, velocities, k)
+        kinematics.place_and_move(m, coordinates, velocities, k)
         tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         signals = signals_of(F, time, s, load.signals)
         for j in range(m.nu):
@@ -135,7 +136,7 @@ def torques(memory, q, u, motion, time, tau, start, stop):
     if blocks.mismatch(m, q, u, motion, tau):
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     f, n = take(buffer, n, 6 * m.nb)
     x, n = take(buffer, n, 6 * m.nb)
     load, n = take_load(m, F, buffer, n, motion.shape[-1] - m.nu)
@@ -143,7 +144,7 @@ def torques(memory, q, u, motion, time, tau, start, stop):
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
         coordinates, velocities = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
-        place_and_move(m, coordinates, velocities, k)
+        kinematics.place_and_move(m, coordinates, velocities, k)
         udot, wrench = blocks.split_wrench(m, blocks.gather(motion, s, block.x))
         for j in range(m.nu):
             put(load.total, j, 0.0)

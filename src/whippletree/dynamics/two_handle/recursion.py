@@ -18,27 +18,8 @@ from ...algebra.matrix6 import force_frame, force_in, store36
 from ...algebra.trig import sincos_all
 from ...compiler.lanes import ALWAYS, LANES, get, inline, kernel, put, view
 from ...kernels.kinematics import move_body, place_body
+from . import layout
 from .end_point import end_tip, load_e, reach_tip, start_tip
-from .layout import (
-    BASE_B,
-    BASE_V,
-    E_,
-    F_,
-    HANDLES,
-    HEALTH,
-    I_,
-    L0_,
-    L_,
-    NEXT_O,
-    NEXT_R,
-    NODE,
-    OFFSET,
-    P_,
-    POINT,
-    TURN,
-    X_,
-    take_strands,
-)
 
 RUN = 32  # bodies whose S, U, d and e in lanes fit the nearest cache
 
@@ -124,7 +105,7 @@ def _take_wrench(wrench, body, i, target):
 @kernel
 def place_strands(memory, at, q, u, tau, like):
     """Inputs into lanes, and local kinematics: as if the carrying bodies were at rest"""
-    g = take_strands(memory, at, like)
+    g = layout.take_strands(memory, at, like)
     gather_rows(q, g.q_row, g.q_full, g.q)
     gather_rows(u, g.u_row, g.u_full, g.u)
     gather_rows(tau, g.u_row, g.u_full, g.tau)
@@ -139,7 +120,7 @@ def place_strands(memory, at, q, u, tau, like):
         place_body(g.m, g.q, g.k, i)
         move_body(g.m, g.q, g.u, g.k, i)
     for n in range(3):
-        put(g.own, POINT + n, get(g.k.point, n))
+        put(g.own, layout.POINT + n, get(g.k.point, n))
 
 
 # ---------------------------------------------------------------- inward
@@ -221,21 +202,23 @@ def gather_wrench(g, wrench, R, o):
 @kernel
 def sweep_strands(memory, at, wrench, like):
     """Handles of the strands of a block, in the frames of the carrying bodies"""
-    g = take_strands(memory, at, like)
-    V, B = sp.load6(view(g.own, BASE_V, 6), 0), sp.load6(view(g.own, BASE_B, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    V, B = sp.load6(view(g.own, layout.BASE_V, 6), 0), sp.load6(view(g.own, layout.BASE_B, 6), 0)
     if wrench.shape[0] > 0:
-        gather_wrench(g, wrench, sp.load9(view(g.own, TURN, 9), 0), sp.load3(view(g.own, OFFSET, 3), 0))
+        gather_wrench(g, wrench, sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0))
     fold_sides(g, V, B, wrench)
-    handles = view(g.own, HANDLES, NODE)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
     if g.free_tip:
         IA, pA = fold_path(g, V, B, wrench, g.path, 0, sp.load21(g.zero, 0), sp.load6(g.zero, 0))
     else:
         # E starts as the frame in which the next strand sees the tip, so L and l are in that frame too
-        E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
-        store36(E, 0, force_frame(sp.load9(view(g.own, NEXT_R, 9), 0), sp.load3(view(g.own, NEXT_O, 3), 0)))
+        E, L, l = view(handles, layout.E_, 36), view(handles, layout.L_, 21), view(handles, layout.L0_, 6)
+        store36(
+            E, 0, force_frame(sp.load9(view(g.own, layout.NEXT_R, 9), 0), sp.load3(view(g.own, layout.NEXT_O, 3), 0))
+        )
         IA, pA = fold_handles(g, V, B, wrench, E, L, l)
-    sp.store21(view(handles, I_, 21), 0, IA)
-    sp.store6(view(handles, P_, 6), 0, pA)
+    sp.store21(view(handles, layout.I_, 21), 0, IA)
+    sp.store6(view(handles, layout.P_, 6), 0, pA)
 
 
 # ---------------------------------------------------------------- outward
@@ -259,16 +242,16 @@ def answer_body(g, i, x, f):
 @kernel
 def pivots_of_strands(memory, at, out, like):
     """1 / D of all DOF, each strand with a free tip"""
-    g = take_strands(memory, at, like)
+    g = layout.take_strands(memory, at, like)
     scatter_rows(g.d, g.u_row, g.u_full, g.used, out)
 
 
 @kernel
 def answer_strands(memory, at, udot, like):
     """Accelerations of all freedoms from those of the carrying bodies and the forces at the tips"""
-    g = take_strands(memory, at, like)
-    handles = view(g.own, HANDLES, NODE)
-    x, f = sp.load6(view(handles, X_, 6), 0), sp.load6(view(handles, F_, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
+    x, f = sp.load6(view(handles, layout.X_, 6), 0), sp.load6(view(handles, layout.F_, 6), 0)
     for i in range(1, g.path + 1):
         x = answer_body(g, i, x, f)
     for i in range(g.path + 1, g.m.nb):
@@ -277,4 +260,4 @@ def answer_strands(memory, at, udot, like):
     total = get(g.zero, 0)
     for j in range(g.m.nu):
         total = total + 0.0 * get(g.tau, j)
-    put(g.own, HEALTH, total)
+    put(g.own, layout.HEALTH, total)
