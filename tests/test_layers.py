@@ -187,6 +187,7 @@ def is_upstream(module, target):
 
 UPSTREAM = {edge for edge in CLOSES_A_CYCLE if is_upstream(*edge)}
 UPSTREAM |= {
+    ("result.cite", "integrate.methods.registry"),
     ("result.cite", "integrate.names"),
     ("result.cite", "integrate.stabilize"),
     ("system.flexible", "dynamics.flexible.entry"),  # the address of a kernel, which the System holds

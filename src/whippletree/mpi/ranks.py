@@ -18,11 +18,12 @@ from ..dynamics.subchains.algorithm import cut_of
 from ..dynamics.subchains.cut import Cut
 from ..dynamics.subchains.options import NAMES, Cutting, cutting, is_cutting
 from ..errors import ModelError
+from ..integrate.march import Elsewhere
 from ..integrate.methods import dopri5
 from ..integrate.run import subchains as subchain_run
 from ..integrate.run.checkpoint import settings_of
 from ..integrate.run.task import Task
-from ..integrate.simulate import Elsewhere, simulate
+from ..integrate.simulate import simulate
 from ..result.netcdf import header
 from ..result.result import Result
 from ..system.system import System, require_system
