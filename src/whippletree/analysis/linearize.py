@@ -40,9 +40,8 @@ from ..joints import KINDS, QUATERNIONS
 from ..modes.reference import cross
 from ..result.result import Result
 from ..system.system import System, require_system
-from . import differences
+from . import differences, point
 from .chart import Chart
-from .point import free_rows, freedom_names, joint_rows, operating_point
 
 FORMATS = (".npz", ".json")
 
@@ -156,21 +155,21 @@ def linearize(
     if hold and tau is not None:
         raise ModelError("hold and tau exclude each other", hint="hold finds the joint forces itself")
     partial, named = u is None or isinstance(u, Mapping), u if isinstance(u, Mapping) else {}
-    q, u, tau = operating_point(system, q, u, tau)
+    q, u, tau = point.operating_point(system, q, u, tau)
     consistent_start(system, q, u, partial, named)
-    chart = Chart(system, q, free_rows(system, ()) if system.constraints.count else np.arange(system.nu))
+    chart = Chart(system, q, point.free_rows(system, ()) if system.constraints.count else np.arange(system.nu))
     if not chart.rows.size:
         raise ModelError(f"'{system.name}' has no freedom left: loops, constraints and given motions determine it")
     if hold:
         tau = _holding(chart, u)
-    driven = np.arange(system.nu) if inputs is None else joint_rows(system, inputs, "inputs")
+    driven = np.arange(system.nu) if inputs is None else point.joint_rows(system, inputs, "inputs")
     probe = Probe(chart, u, tau)
     turned = (0.0 - _brackets(system, u) @ probe.T)[chart.rows]
     A = np.block([[turned, np.eye(chart.rows.size)], [probe.derivative(probe.run.udot)[chart.rows]]])
     answer = _answer(chart, probe.T)[:, driven]
     B = np.vstack([np.zeros((chart.rows.size, driven.size)), answer[chart.rows]])
-    states = tuple(freedom_names(system, letter)[j] for letter in "qu" for j in chart.rows)
-    forces = freedom_names(system, "tau")
+    states = tuple(point.freedom_names(system, letter)[j] for letter in "qu" for j in chart.rows)
+    forces = point.freedom_names(system, "tau")
     if isinstance(outputs, str):
         raise ModelError("outputs is not a list of names", expected=f"['{outputs}'], with brackets", got=repr(outputs))
     asked = tuple(outputs)
@@ -200,7 +199,7 @@ def _answer(chart: Chart, T: np.ndarray) -> np.ndarray:
     system, q = chart.system, chart.q
     if not system.forces.motions and not system.constraints.count:
         return mass_matrix_inverse(system, q)
-    free = np.isin(chart.rows, free_rows(system, ()))
+    free = np.isin(chart.rows, point.free_rows(system, ()))
     T = T[:, free]
     return T @ np.linalg.solve(T.T @ mass_matrix(system, q) @ T, T.T)
 

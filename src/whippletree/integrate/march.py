@@ -15,7 +15,8 @@ from ..dynamics.inputs import body_of
 from ..errors import SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, result_path
-from ..result.result import Occurrence, Result
+from ..result.records import Occurrence
+from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of

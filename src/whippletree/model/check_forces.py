@@ -11,10 +11,9 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..joints import KINDS, QUATERNIONS, listed
 from ..modes.check import counted, is_list, moved
-from . import check, functions
+from . import check, functions, parts
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
-from .parts import GROUND, JOINT_KINDS, Joint, Part, PerFreedom
 from .pose import Vector
 
 if TYPE_CHECKING:
@@ -34,18 +33,20 @@ def positive(value: Any, what: str, where: str | None = None) -> float:
     return x
 
 
-def per_freedom(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> PerFreedom:
+def per_freedom(
+    value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None
+) -> parts.PerFreedom:
     """One number for every freedom of a joint, or a tuple with one for each."""
     if not is_list(value):
         return check.number(value, what, low=low, where=where)
-    count = JOINT_KINDS[kind][1]
+    count = parts.JOINT_KINDS[kind][1]
     if len(value) != count or not count:
         expected = "a number" + (f", or {count} of them for the freedoms of a {kind} joint" if count else "")
         raise ModelError(f"{what} has the wrong length", expected=expected, got=f"{len(value)} numbers", where=where)
     return tuple(check.number(x, what, low=low, where=where) for x in value)
 
 
-def passive(j: Joint) -> None:
+def passive(j: parts.Joint) -> None:
     """Spring, damper, friction and stops of a joint."""
     label, where = f"joint '{j.name}'", j.where
     for key, low in (("stiffness", 0.0), ("rest", None), ("damping", 0.0), ("friction", 0.0)):
@@ -80,7 +81,7 @@ def passive(j: Joint) -> None:
     _stops(j, label)
 
 
-def _stops(j: Joint, label: str) -> None:
+def _stops(j: parts.Joint, label: str) -> None:
     if j.limits is None or not j.limits.stiffness:
         return
     if j.kind in QUATERNIONS:
@@ -270,11 +271,11 @@ def forces(model: Model) -> None:
 
 def taken_names(model: Model) -> dict[str, str]:
     """Names that have outputs, or stand for a place, and what each is of."""
-    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
+    taken = dict.fromkeys(body_names(model), "a body") | {parts.GROUND: "the ground"}
     return taken | dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
 
 
-def own_name(x: Part, word: str, taken: Mapping[str, str], hint: str) -> None:
+def own_name(x: parts.Part, word: str, taken: Mapping[str, str], hint: str) -> None:
     if x.name in taken:
         raise ModelError(f"{word} '{x.name}' has the name of {taken[x.name]}", where=x.where, hint=hint)
 
@@ -297,7 +298,7 @@ def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str
     """A joint that is there and has so many freedoms."""
     check.known(joint, model.joints, what, where)
     kind = model.joints[joint].kind
-    count = JOINT_KINDS[kind][1]
+    count = parts.JOINT_KINDS[kind][1]
     if freedom >= count:
         raise ModelError(
             f"{counted} {freedom} is not one of joint '{joint}' ({kind})",
@@ -307,7 +308,7 @@ def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str
         )
 
 
-def plain_coordinates(joint: Joint, what: str, where: str | None, hint: str | None = None) -> None:
+def plain_coordinates(joint: parts.Joint, what: str, where: str | None, hint: str | None = None) -> None:
     """A joint with one coordinate for each freedom."""
     if joint.kind in QUATERNIONS:
         raise ModelError(

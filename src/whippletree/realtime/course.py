@@ -21,12 +21,13 @@ from ..dynamics.kinematics import kinematics
 from ..dynamics.loads.applied import given_motion
 from ..dynamics.stepping.mechanism import derivative
 from ..errors import ModelError, SimulationError, WhippletreeError
-from ..integrate import simulate
 from ..integrate.assemble import consistent_start
 from ..integrate.contacts.run import Switching
 from ..integrate.methods.fixed_step import HEAD, Run
+from ..integrate.methods.registry import INTEGRATORS
 from ..integrate.names import require_integrator
 from ..integrate.run.task import Failure, Task, make_task
+from ..integrate.simulate import A_RUN
 from ..model.check import shown
 from ..result.records import Change
 from ..system.callbacks import function_name, joint_forces, raised_in, user_error
@@ -57,7 +58,7 @@ class Course:
     ) -> None:
         require_integrator(integrator, ("rk4", "euler"), " to live runs, which take steps of equal length")
         self.system, self.step, self.spacing, self.keep = system, step, spacing, keep
-        self.begin, self.integrator, self.algorithm = simulate.INTEGRATORS[integrator].begin, integrator, algorithm
+        self.begin, self.integrator, self.algorithm = INTEGRATORS[integrator].begin, integrator, algorithm
         self.control = Control(controller, every, system.nu)
         self.inputs = Inputs(system)
         self.q0, self.u0, _ = one_state(system, q, u, None, "live")
@@ -73,7 +74,7 @@ class Course:
         self.forces = np.zeros(self.system.nu)  # asked for by commands
         self.steered = self.control.call is not None or self.control.sampled is not None
         t = np.arange(WINDOW + 1) * self.step
-        name = choose(self.inputs.on(self.system), self.algorithm, simulate.A_RUN)
+        name = choose(self.inputs.on(self.system), self.algorithm, A_RUN)
         options = {"tau": np.zeros(self.system.nu), "call": self.control.address, "step": self.step}
         self.task = make_task(self.system, name, self.integrator, t, self.q0, self.u0, **options)
         self.run: Any = self._run(self.task)
@@ -82,7 +83,7 @@ class Course:
     def _run(self, task: Task) -> Any:
         if not self.system.model.temporaries:
             return self._begun(task)
-        return Switching(task, self._begun, self.control.call, (), self.algorithm, simulate.A_RUN, self.inputs.on)
+        return Switching(task, self._begun, self.control.call, (), self.algorithm, A_RUN, self.inputs.on)
 
     def _begun(self, task: Task) -> Run:
         return self.begin(task._replace(system=self.inputs.on(task.system)))

@@ -13,8 +13,7 @@ from ..errors import ModelError, nearest
 from ..joints import WELD
 from ..model.check import shown
 from ..model.forces import Force, Motion, Motor, Spring
-from . import columns, spans
-from .records import Change, Occurrence, Switch
+from . import columns, records, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,7 +48,7 @@ class Result:
         *,
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
-        events: Iterable[Occurrence] = (),
+        events: Iterable[records.Occurrence] = (),
         samples: spans.Samples | None = None,
     ) -> None:
         self.system = system
@@ -67,8 +66,8 @@ class Result:
         self.given_udot = None if udot is None else columns.shaped(udot, (len(self), nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
-        self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
-        self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
+        self.switches = tuple(records.Switch.parse(self.attrs.get("switches", "[]")))
+        self.changes = tuple(records.Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
         self.samples = samples  # evaluations that lost most digits

@@ -23,9 +23,9 @@ from ...compiler.function_pointers import STRAND_CALL, address_of
 from ...compiler.lanes import entry, scratch
 from ...compiler.thread_pool import MOST_HELPERS, crew_of
 from ...errors import ModelError, SimulationError
+from ...kernels import kinematics
+from ...kernels import unpack as packing
 from ...kernels.blocks import checksum, make_memory, mismatch
-from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...layout.system import DIVISION
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
@@ -75,15 +75,15 @@ def solver_address() -> int:
 @entry
 def solve_loops(memory, q, u, forces, signals, udot):
     """udot of one state with constraints. Returns 0 if all is well, else not a number."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     if mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, memory)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     w, n = shared_rows.take_work(m, E, buffer, n)
-    place_and_move(m, q, u, k)
+    kinematics.place_and_move(m, q, u, k)
     _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
     return well + checksum(udot)
 
@@ -147,7 +147,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
+    rows = kinematics.kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory

@@ -24,8 +24,8 @@ from ...layout.constraints import ROW_NUMBERS, Rows
 from ...layout.forces import MOTION
 from ...layout.system import DIVISION
 from ...system.system import System
+from ..constraints import multipliers
 from ..constraints.live_rows import live_rows
-from ..constraints.multipliers import length, orthogonalize
 from ..two_handle import layout
 from . import header as head
 
@@ -154,7 +154,7 @@ def fill_rows(m, E, k, w):
             for l in range(m.dof[a], m.dof[a + 1]):
                 S = load6(k.S, l)
                 put(w.C, at + l, dot(S, wa))
-                size = max(size, get(w.root, l) * length(S) * length(wa))
+                size = max(size, get(w.root, l) * multipliers.length(S) * multipliers.length(wa))
             a = m.parent[a]
         put(w.C, at + i, get(w.C, at + i) + first)
         put(w.C, at + j, get(w.C, at + j) + second)
@@ -186,7 +186,7 @@ def fill(m, E, k, q, u, w, tolerance):
         put(w.root, l, math.sqrt(get(w.root, l)))
     fill_rows(m, E, k, w)
     split, ns = split_rows(m)
-    rank, nu = orthogonalize(m.nu, ns, w, tolerance), m.nu
+    rank, nu = multipliers.orthogonalize(m.nu, ns, w, tolerance), m.nu
     for n in range(split.nl):
         split.local[layout.LOCAL * n + layout.GAMMA] = 0.0
     for n in range(rank):

@@ -27,11 +27,10 @@ from ...algebra.spatial import load6, load_at6
 from ...compiler.function_pointers import MODAL as ADD_MODES
 from ...compiler.function_pointers import call_flexible
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ...kernels import blocks
+from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.forces import spread_given
-from ...kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
-from ...kernels.unpack import take_rows, unpack, unpack_constraints, unpack_forces
 from ...layout.constraints import ROW_NUMBERS
 from ...layout.forces import TINY
 from ...system.system import System
@@ -39,12 +38,11 @@ from ..accuracy.fast_motion import BEYOND, swift_loss
 from ..constraints.live_rows import live_rows, loop_geometry
 from ..constraints.multipliers import given_rate
 from ..dispatch import prepare
-from . import front
+from . import front, residual
 from . import front_variables as variables
 from . import operations as ops
 from .plan import make_plan
 from .program import Plan, pack_plan, unpack_plan
-from .residual import allowed, missed, missed_coupling
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
@@ -57,7 +55,7 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
     Of the front at ``at``, in world axes about the component's point: A and f are what the body feels of all outboard,
     minus the force at acceleration a being A a - f; behind them are the same of the front's other variables.
     """
-    worst, modal = 1.0 + get(k.v, 0), modal_columns(m, k)[0]
+    worst, modal = 1.0 + get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count):
         s = ops.COLUMNS * n + ops.OPERANDS
         op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -106,7 +104,7 @@ def outward(m, k, E, plan, x, given, share, w, udot):
 
     z of the front at ``at`` is the body's acceleration less its bias, zr those of the front's other variables.
     """
-    amiss, modal = 0.0 * get(k.v, 0), modal_columns(m, k)[0]
+    amiss, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
         s = ops.COLUMNS * n + ops.OPERANDS
         op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -117,9 +115,9 @@ def outward(m, k, E, plan, x, given, share, w, udot):
             for r in range(6):
                 put(w, at + front.Z + r, 0.0)
         elif op == ops.CLOSE:
-            amiss = larger(amiss, missed(k, E, x, given, share, w, at, zr, i, ops.close(plan.steps, s)))
+            amiss = larger(amiss, residual.missed(k, E, x, given, share, w, at, zr, i, ops.close(plan.steps, s)))
         elif op == ops.COUPLED:
-            amiss = larger(amiss, missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
+            amiss = larger(amiss, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
         elif op == ops.MERGE:
             front.hand_out(plan.maps, w, at, rest, ops.merge(plan.steps, s))
         elif op == ops.KEPT:
@@ -162,7 +160,7 @@ def work_rows(system: System, plan: Plan) -> int:
 @inline
 def take_reduced(m, F, E, buffer, n):
     """Work in all that is left of a buffer"""
-    x, n = take_rows(E, buffer, n)
+    x, n = packing.take_rows(E, buffer, n)
     given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
     return Reduced(x, given, view(buffer, n, buffer.shape[0] - n))
 
@@ -174,7 +172,7 @@ def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
     worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
-    amiss = outward(m, k, E, plan, own.x, own.given, allowed(E, own.x, get(k.v, 0)), own.w, udot)
+    amiss = outward(m, k, E, plan, own.x, own.given, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
     return smaller(worst, 1.0 - amiss / TINY)
 
 
@@ -198,14 +196,14 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
 
     Returns the loss by fast motion, 0 if all is well, else not a number.
     """
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
     if blocks.mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     block, n = blocks.take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
@@ -217,7 +215,7 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
             blocks.gather(u, s, block.u),
             blocks.gather(signals, s, s_block),
         )
-        place_and_move(m, coordinates, speeds, k)
+        kinematics.place_and_move(m, coordinates, speeds, k)
         tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         out, worst = blocks.target(udot, block.out), blocks.target(health, h_block)
         put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
@@ -247,7 +245,7 @@ class Planned:
 
     def follow(self, plan: Plan) -> None:
         system, self.plan = self.system, plan
-        rows = kinematics_rows(system) + blocks.block_rows(system) + 2 + 3 * system.forces.signals
+        rows = kinematics.kinematics_rows(system) + blocks.block_rows(system) + 2 + 3 * system.forces.signals
         rows += work_rows(system, plan) + self.more_rows()
         packed = system.forces.packed, live_rows(system).packed, pack_plan(plan)
         self.memory = blocks.make_memory(system, rows, self.lanes, *packed)

@@ -15,10 +15,9 @@ import numpy as np
 
 from ...algebra import spatial as sp
 from ...compiler.lanes import LANES, entry, get, kernel, put, scratch, take, view
-from ...kernels import blocks
+from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.constraints import ends_of_row
-from ...kernels.kinematics import modal_columns, place_and_move, take_kinematics
-from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...system.system import System
 from ..constraints.live_rows import live_rows
 from ..loads.applied import project
@@ -33,7 +32,7 @@ from .program import unpack_plan
 @kernel
 def pull(m, k, plan, w, r):
     """Tips to ground: mu of each dependent freedom, in the place of beta; P lies where f was"""
-    modal, _ = modal_columns(m, k)
+    modal, _ = kinematics.modal_columns(m, k)
     for n in range(plan.count):
         s = ops.COLUMNS * n + ops.OPERANDS
         op, _, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -167,14 +166,14 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
 
     Also how well the plan serves each. Returns 0 if all is well, else not a number.
     """
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
     if q.shape[-1] != m.nq or u.shape[-1] != m.nu or rest.shape[-1] != m.nu or out.shape[-1] != E.nr + m.nu + 1:
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     block, n = blocks.take_block(m, buffer, n, rest)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     o_block, n = take(buffer, n, out.shape[-1])
@@ -189,7 +188,7 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
             blocks.gather(u, s, block.u),
             blocks.gather(signals, s, s_block),
         )
-        place_and_move(m, coordinates, speeds, k)
+        kinematics.place_and_move(m, coordinates, speeds, k)
         r = blocks.gather(rest, s, block.x)
         result, worst = blocks.target(out, o_block), blocks.target(health, h_block)
         lam, n = take(result, 0, E.nr)

@@ -14,9 +14,9 @@ from ...algebra.compare import lane_most
 from ...compiler.function_pointers import HOLD, call_flexible
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
 from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.forces import apply_forces, spread_given
 from ...kernels.signals import evaluate_signals
-from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import MOTION
 from ...system.system import System
 from ..accuracy.fast_motion import swift_loss
@@ -95,8 +95,8 @@ def hold_motions(m, F, k, signals, load):
 def accelerations(memory, q, u, forces, time, udot, start, stop):
     """As articulated.accelerations, under tau, wrenches if any, and the forces of the model at ``time``: that of one
     state, or time and functions of it for each of a batch."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
     if blocks.mismatch(m, q, u, forces, udot):
         return np.nan
     buffer = scratch(memory, end, q)
@@ -131,8 +131,8 @@ def accelerations(memory, q, u, forces, time, udot, start, stop):
 @entry
 def torques(memory, q, u, motion, time, tau, start, stop):
     """As newton_euler.torques, less the forces of the model at ``time``. Returns 0 if all is well."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
     if blocks.mismatch(m, q, u, motion, tau):
         return np.nan
     buffer = scratch(memory, end, q)

@@ -27,10 +27,9 @@ from ...dynamics.stepping.samples import keep_sample, sample_anyway, sample_next
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...kernels.blocks import checksum
 from ...kernels.unpack import unpack
-from ..project import close, onto_memory, project_all
+from .. import project
+from ..run import passage, passages
 from ..run.contradiction import contradiction_beyond
-from ..run.passage import dense_rows, make_unit, on_branch
-from ..run.passages import FALLS, HINT, Passages
 from ..run.plans import Plans
 from ..run.task import Failure, Task
 from . import stages, step_size
@@ -89,7 +88,7 @@ def interpolate(m, rows, share, dense, out):
         for r in range(2 + rows, -1, -1):
             total = get_run(dense, r * width + j) + (share if r % 2 == 0 else 1.0 - share) * total
         put_run(out, j, total)
-    make_unit(m, out)
+    passage.make_unit(m, out)
 
 
 @kernel
@@ -150,7 +149,7 @@ def march(
             q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
             if c[PASSED] == 0.0:  # else they are as good as the motion before and behind
                 mechanism.impose(x, times[row], q, u)
-                if close(x, times[row], q, u) > LOST:
+                if project.close(x, times[row], q, u) > LOST:
                     c[ROW] = row
                     return VIOLATED
             write_row(m, new, row, Q, U, W)
@@ -180,10 +179,10 @@ def march(
             for s in range(1, method.stages):
                 stages.stage(method, s, h, y, K, new)
                 if s == last_stage:
-                    make_unit(m, new)
+                    passage.make_unit(m, new)
                     for j in range(ny):
                         put(error, j, get(new, j))
-                    left = close(x, c[step_size.TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    left = project.close(x, c[step_size.TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                     aside = stages.distance(ny, error, new, rtol, atol)
                     sample_next(sample)
                 mechanism.rates(m, x, c[step_size.TIME] + method.C[s] * h, new, view(K, s * width, width))
@@ -230,7 +229,7 @@ class Run:
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
         self.plans = Plans(task, 3 * self.width)
-        self.passages = Passages(task, self.plans)
+        self.passages = passages.Passages(task, self.plans)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.tail = self.dense + (4 + method.rows) * self.width
         self.behind = self.tail + self.plans.width
@@ -269,7 +268,7 @@ class Run:
 
     @cached_property
     def closing(self) -> np.ndarray:
-        return onto_memory(self.task.system)
+        return project.onto_memory(self.task.system)
 
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
@@ -289,7 +288,7 @@ class Run:
             for when, y in zip(t.tolist(), out, strict=True):
                 given_motion(system, when, y, y[system.nq :])
             if self.task.stabilization == PROJECTION:
-                project_all(system, self.closing, t, out)
+                project.project_all(system, self.closing, t, out)
         return out[:, :ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
@@ -326,7 +325,7 @@ class Run:
             state[self.behind : self.behind + self.passages.width] = found.packed()
             state[END] = min(found.high, self.task.t[-1])
             return GOING
-        if found and found.error < FALLS * least and (nearer := self.passages.nearer(self.time, found)):
+        if found and found.error < passages.FALLS * least and (nearer := self.passages.nearer(self.time, found)):
             state[[AGAIN, HALF]], state[LEAST] = nearer, found.error
             return GOING
         state[CALM] = state[step_size.STEP]
@@ -340,12 +339,12 @@ class Run:
         count = max(1, round(left / state[CALM]))
         t, end = self.time, state[END] if count == 1 else self.time + left / count
         dense = state[self.dense : self.tail].reshape(rows, self.width)
-        dense[:, :ny], y = dense_rows(state[self.behind :], t, end, rows, ny)
+        dense[:, :ny], y = passage.dense_rows(state[self.behind :], t, end, rows, ny)
         state[[FROM, LENGTH, step_size.TIME, PREPARED, PASSED]] = t, end - t, end, 1.0, 1.0
         state[step_size.ACCEPTED] += 1.0
         if count == 1:
             memory, code = self.plans.beside(end, y[: self.task.system.nq])
-            on_branch(memory, self.task.tau, self.task.call, code, end, y, np.zeros(ny))
+            passage.on_branch(memory, self.task.tau, self.task.call, code, end, y, np.zeros(ny))
             state[[step_size.STEP, STALE]] = state[CALM], 1.0
         state[HEAD : HEAD + ny] = y
 
@@ -374,7 +373,7 @@ class Run:
             named = contradiction_beyond(self.task, t, self.at(t), status == VIOLATED)
         if named is None and status in (TOO_SMALL, NOT_FINITE):
             lost = self.passages.lost(self.time, self.at(self.time))
-            what, hint = (lost, HINT) if lost else (what, hint)
+            what, hint = (lost, passages.HINT) if lost else (what, hint)
         return Failure(what, self.time, int(self.state[WORST]), hint, named)
 
     def attrs(self) -> dict[str, Any]:
