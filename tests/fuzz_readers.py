@@ -415,7 +415,7 @@ class Unwritten(Checkpoint):
 
 
 def resume(path: Path) -> None:
-    with mock.patch("whippletree.integrate.simulate.Checkpoint", Unwritten):
+    with mock.patch("whippletree.integrate.march.Checkpoint", Unwritten):
         resumed(path, resume=True)
 
 

@@ -188,6 +188,7 @@ def is_upstream(module, target):
 
 UPSTREAM = {edge for edge in CLOSES_A_CYCLE if is_upstream(*edge)}
 UPSTREAM |= {
+    ("result.cite", "integrate.methods.registry"),
     ("result.cite", "integrate.names"),
     ("result.cite", "integrate.stabilize"),
     ("system.flexible", "dynamics.flexible.entry"),  # the address of a kernel, which the System holds
@@ -269,15 +270,14 @@ def test_the_reader_of_imports_sees_functions():
 # ---------------------------------------------------------------- coupling: ceilings that may only sink
 
 MOST_NAMES = 30  # imported by a file; the aim for all
-WIDE_FILES = 64  # files that import more, today
-WIDEST = 89  # names imported by the widest of them, today
+WIDE_FILES = 24  # files that import more, today
+WIDEST = 46  # names imported by the widest of them, today
 LONGEST = 60  # lines of a function
 LONG_FUNCTIONS = {  # those that are longer
     "integrate/simulate.py:simulate": "the public call: half of it is its docstring",
     "integrate/methods/adaptive.py:march": "one compiled loop: parts of it would be passed two dozen arrays",
     "dynamics/functions.py:forward_dynamics": "the public call: its docstring, and the quick path written out",
     "integrate/rollout.py:rollout": "the public call: half of it is its docstring",
-    "dynamics/reduction/program.py:plan": "one pass over the steps of a plan",
     # other rooms, today
     "realtime/live.py:live": "the public call: half of it is its docstring",
     "cli/run.py:run": "the options of a command",

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from .errors import ModelError, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.assemble import assemble
+    from .integrate.methods.registry import INTEGRATORS
     from .integrate.motion import advance, coordinate_rates
     from .integrate.rollout import rollout
     from .integrate.run.events import Event
-    from .integrate.simulate import INTEGRATORS, simulate
+    from .integrate.simulate import simulate
     from .integrate.warm_up import warm_up
     from .model import Limits, Model, Ramp, Sine, Step, Table, pose
     from .model.shapes import box, cylinder, mesh, point, rod, sphere
@@ -82,7 +83,8 @@ _HOME = {
     "integrate.motion": ("advance", "coordinate_rates"),
     "integrate.rollout": ("rollout",),
     "integrate.run.events": ("Event",),
-    "integrate.simulate": ("INTEGRATORS", "simulate"),
+    "integrate.methods.registry": ("INTEGRATORS",),
+    "integrate.simulate": ("simulate",),
     "integrate.warm_up": ("warm_up",),
     "model": ("Limits", "Model", "Ramp", "Sine", "Step", "Table", "pose"),
     "model.shapes": ("box", "cylinder", "mesh", "point", "rod", "sphere"),

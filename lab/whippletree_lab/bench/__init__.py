@@ -63,12 +63,12 @@ def run(
     Parameters
     ----------
     family : "chain", "tree", "robot", "batch" (many states of a chain at once), "rollout" (many steps of many
-        states), "simulate" (a motion of 10 s), "calls" (plain calls of all kinds, with
-        and without forces), "derivatives" (exact ones of dynamics); ours only: "scaling" (ever longer chains), "divide" (one chain on lanes
-        and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto takes, beside
-        the best), "theory" (counts of the papers), "live" (real time; sizes are seconds), "view" (the first picture
-        of a result; sizes are megabytes) and "whole" (from the model to the motion; sizes are loops); with closed
-        loops "ladder", "tower", "lattice" and "stewart"; of flexible bodies "flexible".
+        states), "simulate" (a motion of 10 s), "calls" (plain calls of all kinds, with and without forces),
+        "derivatives" (exact ones of dynamics); ours only: "scaling" (ever longer chains), "divide" (one chain on
+        lanes and threads), "subchains" (in floating subchains), "mpi" (on several ranks), "choose" (what auto
+        takes, beside the best), "theory" (counts of the papers), "live" (real time; sizes are seconds), "view" (the
+        first picture of a result; sizes are megabytes) and "whole" (from the model to the motion; sizes are loops);
+        with closed loops "ladder", "tower", "lattice" and "stewart"; of flexible bodies "flexible".
     sizes : "8:4096" (doubling), "7,30,128", a sequence of sizes, or names of robots; for rollouts also model
         files; None for the planned ones. They count bodies; with loops they count these, but cells along a side
         of a lattice, and stewart platforms.

@@ -1,19 +1,19 @@
 """6 x 6 matrices without symmetry, as tuples of 36 numbers, row by row; and the change of a force's frame."""
 
 from ..compiler.lanes import get, inline, put
+from . import spatial as sp
 from .rotation import column
-from .spatial import add3, cross, mul33, mul33t, store6, sub3
 
 
 @inline
 def store36(a, i, x):
     i *= 6
-    store6(a, i, x[0:6])
-    store6(a, i + 1, x[6:12])
-    store6(a, i + 2, x[12:18])
-    store6(a, i + 3, x[18:24])
-    store6(a, i + 4, x[24:30])
-    store6(a, i + 5, x[30:36])
+    sp.store6(a, i, x[0:6])
+    sp.store6(a, i + 1, x[6:12])
+    sp.store6(a, i + 2, x[12:18])
+    sp.store6(a, i + 3, x[18:24])
+    sp.store6(a, i + 4, x[24:30])
+    sp.store6(a, i + 5, x[30:36])
 
 
 @inline
@@ -35,7 +35,7 @@ def store_column(a, j, x):
 @inline
 def force_frame(R, o):
     """[R, o x R; 0, R]: makes a force about the point o in axes R one about the origin. Transposed: motions, back"""
-    a, b, c = cross(o, column(R, 0)), cross(o, column(R, 1)), cross(o, column(R, 2))
+    a, b, c = sp.cross(o, column(R, 0)), sp.cross(o, column(R, 1)), sp.cross(o, column(R, 2))
     z = 0.0 * R[0]
     right = ((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
     top = R[0:3] + right[0] + R[3:6] + right[1] + R[6:9] + right[2]
@@ -47,18 +47,18 @@ def force_frame(R, o):
 def motion_in(R, o, v):
     """A motion about the origin, seen about the point o in axes R"""
     w, l = v[0:3], v[3:6]
-    return mul33t(R, w) + mul33t(R, add3(l, cross(w, o)))
+    return sp.mul33t(R, w) + sp.mul33t(R, sp.add3(l, sp.cross(w, o)))
 
 
 @inline
 def force_in(R, o, f):
     """A force about the origin, seen about the point o in axes R"""
     n, l = f[0:3], f[3:6]
-    return mul33t(R, sub3(n, cross(o, l))) + mul33t(R, l)
+    return sp.mul33t(R, sp.sub3(n, sp.cross(o, l))) + sp.mul33t(R, l)
 
 
 @inline
 def force_from(R, o, f):
     """The way back of :func:`force_in`"""
-    l = mul33(R, f[3:6])
-    return add3(mul33(R, f[0:3]), cross(o, l)) + l
+    l = sp.mul33(R, f[3:6])
+    return sp.add3(sp.mul33(R, f[0:3]), sp.cross(o, l)) + l

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics import functions as dynamics
 from ..dynamics.accuracy.conditioning import DENSE, conditioning, singular
 from ..dynamics.accuracy.trust import promised
 from ..dynamics.constraints.forces import multipliers_of
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.constraints.nullspace import scaled_rows
-from ..dynamics.functions import bias_force, forward_dynamics, mass_matrix, mass_matrix_inverse
 from ..dynamics.inputs import body_of
 from ..dynamics.kinematics import energy
 from ..dynamics.loads.applied import loads
@@ -188,9 +188,9 @@ def _solved(
     balance, kept = Worst("forces balance", LAW), Worst("constraints are kept", LAW)
     least = SLIGHT * float(system.arrays["mass"].sum()) * max(float(np.linalg.norm(system.gravity)), 1.0)
     for n, (q, u, condition) in enumerate(zip(Q, U, conditions, strict=True)):
-        inner = np.abs(bias_force(system, q, u)).max()
+        inner = np.abs(dynamics.bias_force(system, q, u)).max()
         tau = rng.normal(size=system.nu) * (max(inner, least) or 1.0)
-        first, proof = forward_dynamics(system, q, u, tau, algorithm=able[0], certificate=True)
+        first, proof = dynamics.forward_dynamics(system, q, u, tau, algorithm=able[0], certificate=True)
         scale = max(np.abs(first).max(), 1e-12)
         for name, worst in found.items():
             off, bound = _apart(system, q, u, tau, name, first, scale)
@@ -219,8 +219,8 @@ def _apart(
 ) -> tuple[np.ndarray, float]:
     """How far the plain answer of an algorithm is from the first, and how far it may be; inf if it is lost."""
     try:
-        plain = forward_dynamics(system, q, u, tau, algorithm=name)
-        right, proof = forward_dynamics(system, q, u, tau, algorithm=name, certificate=True)
+        plain = dynamics.forward_dynamics(system, q, u, tau, algorithm=name)
+        right, proof = dynamics.forward_dynamics(system, q, u, tau, algorithm=name, certificate=True)
     except SimulationError:
         return np.full(system.nu, np.inf), 0.0
     corrected = min(float(np.abs(plain - right).max()) / scale, promised(system))
@@ -232,7 +232,7 @@ def _mass(system: System, Q: np.ndarray, U: np.ndarray) -> Iterator[Check]:
     names = "mass matrix is symmetric", "mass matrix is positive", "kinetic energy", "inverse of the mass matrix"
     symmetric, positive, kinetic, inverse = (Worst(name, LAW) for name in names)
     for n, (q, u) in enumerate(zip(Q, U, strict=True)):
-        M, where = mass_matrix(system, q), f"state {n}"
+        M, where = dynamics.mass_matrix(system, q), f"state {n}"
         root = 1.0 / np.sqrt(np.abs(np.diag(M)))
         scaled = M * root * root[:, None]
         condition = float(np.linalg.cond(scaled))
@@ -240,7 +240,7 @@ def _mass(system: System, Q: np.ndarray, U: np.ndarray) -> Iterator[Check]:
         positive.look(max(0.0, -float(np.linalg.eigvalsh(scaled)[0])), where)
         E = float(energy(system, q, u).kinetic)
         kinetic.look(abs(0.5 * u @ M @ u - E) / max(E, 1e-300) if E else 0.0, where)
-        unit = (mass_matrix_inverse(system, q) @ M) * root / root[:, None]
+        unit = (dynamics.mass_matrix_inverse(system, q) @ M) * root / root[:, None]
         inverse.look(np.abs(unit - np.eye(system.nu)).max(), where, condition)
     yield from (w.check for w in (symmetric, positive, kinetic, inverse))
 

@@ -15,7 +15,7 @@ import typer.core
 
 from .. import __version__
 from ..errors import ModelError, OffConstraints, WhippletreeError
-from .progress import Terminated, compiling, notes, print_json, say
+from . import progress
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -32,16 +32,16 @@ class Commands(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as e:
-            say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
-            raise typer.Exit(143 if isinstance(e, Terminated) else 130) from None
+            progress.say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
+            raise typer.Exit(143 if isinstance(e, progress.Terminated) else 130) from None
         except WhippletreeError as e:
             told = _with_command(e) if isinstance(e, OffConstraints) else e
-            say("\n  ".join([f"error: {told}", *getattr(e, "__notes__", ())]))
+            progress.say("\n  ".join([f"error: {told}", *getattr(e, "__notes__", ())]))
             raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
         except (OSError, MemoryError) as e:
-            say(f"error: {e or 'out of memory'}")
+            progress.say(f"error: {e or 'out of memory'}")
             raise typer.Exit(1) from None
 
 
@@ -98,7 +98,7 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     system = _system(model, base, passive)
     left = _mobility(system)
     if json:
-        print_json({"ok": True, "mobility": left} | counts(system))
+        progress.print_json({"ok": True, "mobility": left} | counts(system))
         return
     loops = len(system.cut_joints)
     closed = f" ({loops} of them closing {'loops' if loops > 1 else 'a loop'})" if loops else ""
@@ -122,7 +122,7 @@ def warm_up(
 
     begun = monotonic()
     system = _system(model, base, passive) if model else _arm().compile()
-    with compiling(f"work on '{system.name}'"), notes():
+    with progress.compiling(f"work on '{system.name}'"), progress.notes():
         count = wt.warm_up(system)
     print(f"compiled {count} kernels in {monotonic() - begun:.0f} s" if count else "all kernels are on disk")
 
@@ -156,10 +156,10 @@ def explain(
     _picture(plot)
     system = _system(model, base, passive)
     what = "explain --measure" if measure else "explain"
-    with compiling(what) if system.constraints.count or measure else nullcontext():
+    with progress.compiling(what) if system.constraints.count or measure else nullcontext():
         told: Any = as_dict(system, measure) if json else system.explain(measure)
     if json:
-        print_json(told)
+        progress.print_json(told)
     else:
         print(told)
     if plot is not None:
@@ -167,7 +167,7 @@ def explain(
         from ..result.pictures.topology import topology_figure
 
         save_figure(topology_figure(system), plot)
-        say(f"wrote {plot}")
+        progress.say(f"wrote {plot}")
 
 
 @app.command()
@@ -211,14 +211,14 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
 def _system(model: Path, base: str | None, passive: bool) -> System:
     import whippletree as wt
 
-    with notes():
+    with progress.notes():
         return wt.load(model, base=base, passive=passive).compile()
 
 
 def _assembled(system: System, q: Any, u: Any) -> dict[str, Any]:
     import whippletree as wt
 
-    with compiling("assembly"):
+    with progress.compiling("assembly"):
         state = wt.assemble(system, q, u)
     return {"q": state.q, "u": state.u}
 
@@ -231,14 +231,14 @@ def _mobility(system: System) -> int | None:
     from ..integrate.assemble import consistent_velocities
 
     try:
-        with compiling("check"):
+        with progress.compiling("check"):
             found = mobility(system)
             consistent_velocities(system, found.q)
             return found.mobility
     except ModelError as refusal:
         if system.constraints.count <= MOST_OPEN:
             raise
-        say(f"note: {refusal}")
+        progress.say(f"note: {refusal}")
         return None
 
 

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ModelError
-from .app import Base, app, option
-from .progress import Bar, compiling, notes, say, terminated_in_order
+from . import app as shared
+from . import progress
 
 if TYPE_CHECKING:
     from ..result import Result
 
-Scale = Annotated[float, option("TIMES", "draw flexible bodies deformed so many times as much")]
+Scale = Annotated[float, shared.option("TIMES", "draw flexible bodies deformed so many times as much")]
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="a file that 'run -o' wrote")]
 
 
-@app.command(short_help="Draw a result over time.")
+@shared.app.command(short_help="Draw a result over time.")
 def plot(
     result: ResultPath,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="as hinge.q arm.position energy")
     ] = None,
-    output: Annotated[Path | None, option("FILE", ".svg, .png or .pdf", "--output", "-o")] = None,
+    output: Annotated[Path | None, shared.option("FILE", ".svg, .png or .pdf", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Draw names of a result over time; without names the mechanism, its coordinates and energies.
@@ -39,13 +39,13 @@ def plot(
 
     path = writable(picture_path(output or result.with_suffix(".svg")), "the picture")
     load_result(result).plot(*(names or ()), path=path, scale=scale)
-    say(f"wrote {path}")
+    progress.say(f"wrote {path}")
 
 
-@app.command(short_help="Write a page about a result.")
+@shared.app.command(short_help="Write a page about a result.")
 def report(
     result: ResultPath,
-    output: Annotated[Path | None, option("FILE", "the page (.html)", "--output", "-o")] = None,
+    output: Annotated[Path | None, shared.option("FILE", "the page (.html)", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Write one HTML page about a result: motion, energy balance, model, method, references.
@@ -58,13 +58,13 @@ def report(
 
     path = writable(output or result.with_suffix(".html"), "the report")
     load_result(result).report(path, scale=scale)
-    say(f"wrote {path}")
+    progress.say(f"wrote {path}")
 
 
-@app.command(short_help="Write the mechanism in motion.")
+@shared.app.command(short_help="Write the mechanism in motion.")
 def animate(
     result: ResultPath,
-    output: Annotated[Path | None, option("FILE", ".html or .gif", "--output", "-o")] = None,
+    output: Annotated[Path | None, shared.option("FILE", ".html or .gif", "--output", "-o")] = None,
     scale: Scale = 1.0,
 ) -> None:
     """Write the mechanism in motion: a page to turn and to scrub, or a GIF.
@@ -77,26 +77,26 @@ def animate(
     from ..result.pictures.animation import animation_path
 
     path = writable(animation_path(output or result.with_suffix(".animation.html")), "the animation")
-    with Bar(f"drawing {result.stem}", 1.0) as bar:
+    with progress.Bar(f"drawing {result.stem}", 1.0) as bar:
         load_result(result).animate(path, scale=scale, progress=bar)
-    say(f"wrote {path}")
+    progress.say(f"wrote {path}")
 
 
-@app.command(short_help="Show a result or a model in the browser.")
+@shared.app.command(short_help="Show a result or a model in the browser.")
 def view(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a result (.nc), or a model: .toml, .urdf or MJCF .xml")],
-    host: Annotated[str, option("ADDRESS", "0.0.0.0 lets other machines look")] = "127.0.0.1",
-    port: Annotated[int | None, option("NUMBER", "the first free one from 8080 on")] = None,
+    host: Annotated[str, shared.option("ADDRESS", "0.0.0.0 lets other machines look")] = "127.0.0.1",
+    port: Annotated[int | None, shared.option("NUMBER", "the first free one from 8080 on")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="do not open a browser, only say the address")] = False,
-    follow: Annotated[str | None, option("BODY", "the camera goes with this body")] = None,
-    speed: Annotated[float, option("TIMES", "as fast as the clock")] = 1.0,
+    follow: Annotated[str | None, shared.option("BODY", "the camera goes with this body")] = None,
+    speed: Annotated[float, shared.option("TIMES", "as fast as the clock")] = 1.0,
     scale: Scale = 1.0,
-    html: Annotated[Path | None, option("FILE", "write a page that plays alone, and end")] = None,
-    screenshot: Annotated[Path | None, option("FILE", "write a picture (.png), and end")] = None,
-    at: Annotated[float | None, option("SECONDS", "the moment of the picture")] = None,
-    model: Annotated[Path | None, option("MODEL", "take shapes and meshes from this model")] = None,
-    packages: Annotated[list[Path], option("FOLDER", "of ROS packages; may be repeated")] = [],  # noqa: B006
-    base: Base = None,
+    html: Annotated[Path | None, shared.option("FILE", "write a page that plays alone, and end")] = None,
+    screenshot: Annotated[Path | None, shared.option("FILE", "write a picture (.png), and end")] = None,
+    at: Annotated[float | None, shared.option("SECONDS", "the moment of the picture")] = None,
+    model: Annotated[Path | None, shared.option("MODEL", "take shapes and meshes from this model")] = None,
+    packages: Annotated[list[Path], shared.option("FOLDER", "of ROS packages; may be repeated")] = [],  # noqa: B006
+    base: shared.Base = None,
 ) -> None:
     """Show a result or a model in the browser, until Ctrl-C; or write it as a page or a picture.
 
@@ -114,10 +114,10 @@ def view(
     from ..view.window import view as show
 
     options: dict[str, Any] = {"scale": scale, "visuals": _visuals(model, packages), "follow": follow, "speed": speed}
-    with notes():
-        replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, say=say, **options)
-    with terminated_in_order():
-        replay.wait(say)
+    with progress.notes():
+        replay = show(run, host=host, port=port, open_browser=not no_open, wait=False, say=progress.say, **options)
+    with progress.terminated_in_order():
+        replay.wait(progress.say)
 
 
 def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed: float, **options: Any) -> None:
@@ -127,14 +127,14 @@ def _write(run: Any, html: Path | None, screenshot: Path | None, at: Any, speed:
     for path, ending, what in ((html, ".html", "a page"), (screenshot, ".png", "a picture")):
         if path is not None:
             writable(named(path, ending, what), what)
-    with notes():
+    with progress.notes():
         result = run()
         if html is not None:
-            with Bar(f"drawing {html.stem}", 1.0) as bar:
+            with progress.Bar(f"drawing {html.stem}", 1.0) as bar:
                 write_page(result, html, speed=speed, progress=bar, **options)
         if screenshot is not None:
             write_picture(result, screenshot, at=at, **options)
-    say(f"wrote {', '.join(str(path) for path in (html, screenshot) if path is not None)}")
+    progress.say(f"wrote {', '.join(str(path) for path in (html, screenshot) if path is not None)}")
 
 
 def _openable(file: Path) -> bool:
@@ -157,15 +157,15 @@ def _shown(file: Path, base: str | None, packages: list[Path]) -> Result:
 
     if file.suffix.lower() not in SUFFIXES:
         return wt.load_result(file)
-    with notes():
+    with progress.notes():
         system = wt.load(file, base=base, packages=packages).compile()
     q, u = system.q0, [0.0] * system.nu
     if system.constraints.count:
         try:
-            with compiling("assembly"):
+            with progress.compiling("assembly"):
                 q = wt.assemble(system).q
         except ModelError as refusal:
-            say(f"note: shown as it is written, with open loops: {refusal.what}")
+            progress.say(f"note: shown as it is written, with open loops: {refusal.what}")
     return wt.Result(system, [0.0], [q], [u])
 
 
@@ -175,6 +175,6 @@ def _visuals(model: Path | None, packages: list[Path]) -> Any:
         return None
     import whippletree as wt
 
-    with notes():
+    with progress.notes():
         bodies = wt.load(model, packages=packages).bodies
     return {name: body.visuals for name, body in bodies.items() if body.visuals}

@@ -12,23 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ModelError
-from .app import (
-    Algorithm,
-    Assemble,
-    Base,
-    Integrator,
-    Json,
-    ModelPath,
-    Passive,
-    Q,
-    U,
-    _assembled,
-    _system,
-    _values,
-    app,
-    option,
-)
-from .progress import Bar, compiling, notes, print_json, print_table, quiet, say, terminated_in_order
+from . import app as shared
+from . import progress
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -49,9 +34,9 @@ def on_ranks(command: Callable[..., None]) -> Callable[..., None]:
             raise ModelError(f"a run on '{options['on']}' is not known", expected="--on mpi")
         from ..mpi.start import connect, meeting, place
 
-        quiet[0] = place() > 0
+        progress.quiet[0] = place() > 0
         ranks = connect()
-        quiet[0] = ranks.rank > 0
+        progress.quiet[0] = ranks.rank > 0
         if ranks.rank > 0:
             options |= WRITES
         with meeting(ranks) as met:
@@ -60,40 +45,42 @@ def on_ranks(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-@app.command()
+@shared.app.command()
 @on_ranks
 def run(
-    model: ModelPath,
-    until: Annotated[float, option("SECONDS", "end of the run")],
+    model: shared.ModelPath,
+    until: Annotated[float, shared.option("SECONDS", "end of the run")],
     output: Annotated[
-        Path | None, option("FILE", "write the result (.nc), while it is computed", "--output", "-o")
+        Path | None, shared.option("FILE", "write the result (.nc), while it is computed", "--output", "-o")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on from the output file, if it is there")] = False,
-    save_every: Annotated[float, option("SECONDS", "of computing between two writings")] = 5.0,
-    plot: Annotated[list[Path], option("FILE", "write a picture; may be repeated")] = [],  # noqa: B006
-    report: Annotated[Path | None, option("FILE", "write a page about the run (.html)")] = None,
-    animate: Annotated[Path | None, option("FILE", "write the motion (.html or .gif)")] = None,
-    rtol: Annotated[float, option("NUMBER", "relative tolerance of a step")] = 1e-8,
-    atol: Annotated[float, option("NUMBER", "absolute tolerance of a step")] = 1e-10,
-    step: Annotated[float | None, option("SECONDS", "fixed step, or the largest if steps are adaptive")] = None,
-    output_step: Annotated[float | None, option("SECONDS", "time between kept states")] = None,
-    algorithm: Algorithm = "auto",
-    integrator: Integrator = "dopri5",
-    stabilization: Annotated[str, option("HOW", "how loops stay closed: projection, baumgarte or none")] = "projection",
-    alpha: Annotated[float | None, option("RATE", "of baumgarte, 1/s")] = None,
-    beta: Annotated[float | None, option("RATE", "of baumgarte, 1/s")] = None,
+    save_every: Annotated[float, shared.option("SECONDS", "of computing between two writings")] = 5.0,
+    plot: Annotated[list[Path], shared.option("FILE", "write a picture; may be repeated")] = [],  # noqa: B006
+    report: Annotated[Path | None, shared.option("FILE", "write a page about the run (.html)")] = None,
+    animate: Annotated[Path | None, shared.option("FILE", "write the motion (.html or .gif)")] = None,
+    rtol: Annotated[float, shared.option("NUMBER", "relative tolerance of a step")] = 1e-8,
+    atol: Annotated[float, shared.option("NUMBER", "absolute tolerance of a step")] = 1e-10,
+    step: Annotated[float | None, shared.option("SECONDS", "fixed step, or the largest if steps are adaptive")] = None,
+    output_step: Annotated[float | None, shared.option("SECONDS", "time between kept states")] = None,
+    algorithm: shared.Algorithm = "auto",
+    integrator: shared.Integrator = "dopri5",
+    stabilization: Annotated[
+        str, shared.option("HOW", "how loops stay closed: projection, baumgarte or none")
+    ] = "projection",
+    alpha: Annotated[float | None, shared.option("RATE", "of baumgarte, 1/s")] = None,
+    beta: Annotated[float | None, shared.option("RATE", "of baumgarte, 1/s")] = None,
     quasi_static: Annotated[
-        float | None, option("RAD/S", "faster modes of flexible bodies follow their loads at once")
+        float | None, shared.option("RAD/S", "faster modes of flexible bodies follow their loads at once")
     ] = None,
-    assemble: Assemble = False,
-    q: Q = [],  # noqa: B006
-    u: U = [],  # noqa: B006
-    check: Annotated[int, option("K", "solve every K-th kept state by a second algorithm")] = 0,
-    stop: Annotated[list[str], option("CONDITION", "end there, as 'hinge.q < 0'")] = [],  # noqa: B006
-    on: Annotated[str | None, option("PLACE", "'mpi': on all ranks that mpiexec started")] = None,
-    json: Json = False,
-    base: Base = None,
-    passive: Passive = False,
+    assemble: shared.Assemble = False,
+    q: shared.Q = [],  # noqa: B006
+    u: shared.U = [],  # noqa: B006
+    check: Annotated[int, shared.option("K", "solve every K-th kept state by a second algorithm")] = 0,
+    stop: Annotated[list[str], shared.option("CONDITION", "end there, as 'hinge.q < 0'")] = [],  # noqa: B006
+    on: Annotated[str | None, shared.option("PLACE", "'mpi': on all ranks that mpiexec started")] = None,
+    json: shared.Json = False,
+    base: shared.Base = None,
+    passive: shared.Passive = False,
 ) -> None:
     """Simulate a model.
 
@@ -114,15 +101,20 @@ def run(
     elif resume:
         raise ModelError("--resume needs the file to go on from", hint="name it with -o")
     _writable(plot, report, animate)
-    options: dict[str, Any] = {"q": _values(q, "--q"), "u": _values(u, "--u"), "step": step, "output_step": output_step}
+    options: dict[str, Any] = {
+        "q": shared._values(q, "--q"),
+        "u": shared._values(u, "--u"),
+        "step": step,
+        "output_step": output_step,
+    }
     options |= {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol, "check": check}
     options |= {"stabilization": stabilization, "alpha": alpha, "beta": beta, "quasi_static": quasi_static}
     options["events"] = [Event.parse(condition) for condition in stop]
-    system = _system(model, base, passive)
+    system = shared._system(model, base, passive)
     options |= {"output": output, "resume": resume, "save_every": save_every}
     complete = output is not None and resume and _already_complete(output)
     if assemble:
-        options |= _assembled(system, options["q"], options["u"])
+        options |= shared._assembled(system, options["q"], options["u"])
     begun = time.perf_counter()
     result = _simulate(system, until, on, **options)
     if result is None:  # rank 0 has it
@@ -130,27 +122,27 @@ def run(
     if on is not None:
         from ..mpi.ranks import message_table
 
-        say(message_table(result))
+        progress.say(message_table(result))
     spent = time.perf_counter() - begun
     if complete:
-        say(f"{output} was complete already")
+        progress.say(f"{output} was complete already")
     files = (None if complete else output, *_write(result, plot, report, animate))
     written = [str(path) for path in files if path is not None]
     if "stopped" in result.attrs:
-        say(f"stopped at t = {result.t[-1]:.9g} s: {result.attrs['stopped']}")
+        progress.say(f"stopped at t = {result.t[-1]:.9g} s: {result.attrs['stopped']}")
     if written:
-        say(f"wrote {', '.join(written)}")
+        progress.say(f"wrote {', '.join(written)}")
     from ..result.summary import happenings, summary
 
     if json:
-        print_json(summary(result) | {"seconds": spent, "files": written})
+        progress.print_json(summary(result) | {"seconds": spent, "files": written})
         return
     if rows := happenings(result):
-        print_table(rows)
+        progress.print_table(rows)
     if not written:
         from ..result.report import end_state
 
-        print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
+        progress.print_table([("time", f"{result.t[-1]:.9g} s"), *end_state(result, most=sys.maxsize)])
 
 
 def _writable(plot: list[Path], report: Path | None, animate: Path | None) -> None:
@@ -175,7 +167,7 @@ def _write(result: Any, plot: list[Path], report: Path | None, animate: Path | N
     if report is not None:
         result.report(report)
     if animate is not None:
-        with Bar(f"drawing {result.system.name}", 1.0) as bar:
+        with progress.Bar(f"drawing {result.system.name}", 1.0) as bar:
             result.animate(animate, progress=bar)
     return [*plot, report, animate]
 
@@ -190,10 +182,10 @@ def _simulate(system: System, until: float, on: Any, **options: Any) -> Any:
         simulate = partial(simulate_on_ranks, met=on)
     loops = " with loops" if system.constraints.count else ""
     with (
-        compiling(f"run by {options['integrator']}{loops}"),
-        notes(),
-        terminated_in_order(),
-        Bar(f"simulating {system.name}", until) as bar,
+        progress.compiling(f"run by {options['integrator']}{loops}"),
+        progress.notes(),
+        progress.terminated_in_order(),
+        progress.Bar(f"simulating {system.name}", until) as bar,
     ):
         return simulate(system, until, progress=bar, **options)
 
@@ -203,9 +195,9 @@ def _already_complete(output: Path) -> bool:
     from ..result.netcdf import read
 
     if not output.exists():
-        say(f"there is no {output} yet: starting anew")
+        progress.say(f"there is no {output} yet: starting anew")
         return False
     kept = read(output)
     if not kept.attrs.get("complete"):
-        say(f"going on from {output}, t = {kept.arrays['time'][-1]:.6g} s")
+        progress.say(f"going on from {output}, t = {kept.arrays['time'][-1]:.6g} s")
     return bool(kept.attrs.get("complete"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ModelError
+from . import progress
 from .app import Assemble, Base, Json, ModelPath, Passive, Q, Tau, U, _assembled, _system, _values, app, option
-from .progress import Bar, compiling, print_json, say
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -41,7 +41,7 @@ def assemble(
     state = _assembled(system, *given)
     found = assembly(system, state["q"], state["u"])
     if json:
-        print_json(found.as_dict())
+        progress.print_json(found.as_dict())
     else:
         print(found.table())
 
@@ -108,7 +108,7 @@ def linearize(
         linear = wt.linearize(system, **point, tau=forces or None, outputs=see, inputs=drive or None, hold=hold)
     if output is not None:
         linear.save(output)
-        say(f"wrote {output}")
+        progress.say(f"wrote {output}")
     if output is None or json:
         _print_study(linear, json, "linear_table")
 
@@ -158,7 +158,7 @@ def verify(
     import whippletree as wt
 
     system = _system(model, base, passive)
-    with _computing("check by every algorithm", system), Bar(f"verifying {system.name}", 1.0) as bar:
+    with _computing("check by every algorithm", system), progress.Bar(f"verifying {system.name}", 1.0) as bar:
         found = wt.verify(system, states=states, until=until, seed=seed, progress=bar)
     _print_study(found, json)
     if not found.holds:
@@ -169,10 +169,10 @@ def _print_study(study: Any, as_json: bool, table: str = "") -> None:
     from ..analysis import tables
 
     if as_json:
-        print_json(study.as_dict())
+        progress.print_json(study.as_dict())
     else:
         print(getattr(tables, table)(study) if table else study)
 
 
 def _computing(what: str, system: System) -> AbstractContextManager[None]:
-    return compiling(what + " with loops" * bool(system.constraints.count))
+    return progress.compiling(what + " with loops" * bool(system.constraints.count))

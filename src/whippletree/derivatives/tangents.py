@@ -38,7 +38,7 @@ def workspace(system: System) -> tuple[np.ndarray, np.ndarray]:
 
 @inline
 def seed(directions, state, column, first, n):
-    """Tangents of number n of (q, u, u'), from the directions of a state; unit directions of q and u if there are none"""
+    """Tangents of number n of (q, u, u'), from the directions of a state; unit directions of q and u without them."""
     count = directions.shape[1]
     x = 0.0 * get(state, 0)
     for l in range(TANGENTS):

@@ -16,25 +16,10 @@ from ..model import TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
 from ..model.garbage import without_collections
 from ..modes.check import moved
+from . import toml_tables as tables
 from .lines import KeyPath, Lines
 from .paths import Roots
 from .toml_flexible import FORMS, modes_of
-from .toml_tables import (
-    CONSTRAINT_TABLES,
-    FLEXIBLE_TABLES,
-    FORCE_TABLES,
-    SHAPE_TABLES,
-    SHAPES,
-    TEMPORARY,
-    BodyTable,
-    CouplingTable,
-    FileTable,
-    FrameTable,
-    JointTable,
-    LimitsTable,
-    Table,
-    VisualTable,
-)
 from .toml_writer import dumps
 
 __all__ = ["dumps", "loads"]
@@ -65,12 +50,12 @@ EXPECTED = {
 
 # sections of parts that are written as the Model takes them: word, keys (of each kind), and what adds one
 PARTS: dict[str, tuple[str, Any, Callable[..., Any]]] = {
-    "joints": ("joint", JointTable, Model.joint),
-    "frames": ("frame", FrameTable, Model.frame),
-    "couplings": ("coupling of", CouplingTable, Model.couple),
-    "forces": ("force", FORCE_TABLES, Model.force),
-    "constraints": ("constraint", CONSTRAINT_TABLES, Model.constraint),
-    "temporary": ("temporary", TEMPORARY, Model.temporary),
+    "joints": ("joint", tables.JointTable, Model.joint),
+    "frames": ("frame", tables.FrameTable, Model.frame),
+    "couplings": ("coupling of", tables.CouplingTable, Model.couple),
+    "forces": ("force", tables.FORCE_TABLES, Model.force),
+    "constraints": ("constraint", tables.CONSTRAINT_TABLES, Model.constraint),
+    "temporary": ("temporary", tables.TEMPORARY, Model.temporary),
 }
 
 
@@ -87,7 +72,7 @@ class _Reader:
         self.lines = Lines(text)
 
     def model(self) -> Model:
-        top = self._table((), self.data, FileTable, "the file")
+        top = self._table((), self.data, tables.FileTable, "the file")
         tree = check.known(top.tree, TREES, "tree", self._where(("tree",)))
         check.text(top.name, "model name", self._where(("name",)))
         model = Model(top.name, top.gravity, top.passive, tree, where=self._where(("gravity",)))
@@ -116,18 +101,18 @@ class _Reader:
         name, where = str(path[1]), self._where(path)
         label = f"body '{name}'"
         if "shape" in table:
-            shape = check.known(table["shape"], SHAPES, f"{label}: shape", where)
-            self._table(path, table, SHAPE_TABLES[shape], label)
+            shape = check.known(table["shape"], tables.SHAPES, f"{label}: shape", where)
+            self._table(path, table, tables.SHAPE_TABLES[shape], label)
             arguments = {key: x for key, x in table.items() if key != "shape"}
             if "path" in arguments:
                 name_of_file = check.text(arguments["path"], f"{label}: path", where)
                 arguments["path"] = self.roots.find(name_of_file, label, where)
             try:
-                model.body(name, **SHAPES[shape](**arguments), where=where)
+                model.body(name, **tables.SHAPES[shape](**arguments), where=where)
             except ModelError as error:
                 raise moved(error, where, label) from None
             return
-        t = self._table(path, table, BodyTable, label)
+        t = self._table(path, table, tables.BodyTable, label)
         visuals = [self._visual(v, f"{label}: visual", (*path, "visuals", i)) for i, v in enumerate(t.visuals)]
         model.body(name, mass=t.mass, com=t.com, inertia=t.inertia, idealized=t.idealized, visuals=visuals, where=where)
 
@@ -138,7 +123,7 @@ class _Reader:
         if len(forms) != 1:
             got = " and ".join(forms) or "none"
             raise ModelError(f"{label}: one key says what it is", expected=" or ".join(FORMS), got=got, where=where)
-        self._table(path, table, FLEXIBLE_TABLES[forms[0]], label)
+        self._table(path, table, tables.FLEXIBLE_TABLES[forms[0]], label)
         if forms[0] == "shape":
             check.known(table["shape"], ("beam",), f"{label}: shape", self._where((*path, "shape")))
         try:
@@ -174,10 +159,10 @@ class _Reader:
         """All that the Model takes as it is written; a ``kind`` may say which keys there are."""
         word, schema, add = PARTS[str(path[0])]
         label = f"{word} '{path[1]}'"
-        if schema is FORCE_TABLES and table.get("kind") == "function":
+        if schema is tables.FORCE_TABLES and table.get("kind") == "function":
             raise ModelError(
                 f"{label}: kind 'function' cannot stand in a file",
-                expected="one of " + ", ".join(FORCE_TABLES),
+                expected="one of " + ", ".join(tables.FORCE_TABLES),
                 where=self._where((*path, "kind")),
                 hint=f"model files are data; add it in Python: model.force('{path[1]}', 'function', ...)",
             )
@@ -187,14 +172,14 @@ class _Reader:
                 raise ModelError(f"{label}: key 'kind' is missing", where=self._where(path), hint=hint)
             schema = schema[check.known(table["kind"], schema, f"{label}: kind", self._where((*path, "kind")))]
         self._table(path, table, schema, label)
-        if schema is JointTable and "limits" in table:
+        if schema is tables.JointTable and "limits" in table:
             table = table | {"limits": Limits(**table["limits"])}
         add(model, str(path[1]), **table, where=self._where(path))
 
     def _where(self, path: KeyPath) -> str:
         return f"{self.source}:{self.lines.of(path)}"
 
-    def _table(self, path: KeyPath, table: dict[str, Any], schema: type[Table], label: str) -> Any:
+    def _table(self, path: KeyPath, table: dict[str, Any], schema: type[tables.Table], label: str) -> Any:
         """The table with its defaults, or one complaint: unknown keys first, since a slip also leaves one missing."""
         try:
             return schema.model_validate(table)
@@ -212,7 +197,7 @@ class _Reader:
                 f"{label}: key '{key}' is missing", expected=f"{key} = ...", where=where, hint=f"known: {takes}"
             )
         expected = EXPECTED.get(worst["type"], worst["msg"])
-        if schema is FileTable and worst["type"] == "dict_type":
+        if schema is tables.FileTable and worst["type"] == "dict_type":
             expected = f"tables with names, as [{inner[0]}.a]"
         raise ModelError(
             f"{label}: '{key}' has the wrong type", expected=expected, got=check.shown(worst["input"]), where=where
@@ -221,7 +206,7 @@ class _Reader:
 
 def _fields(schema: type[BaseModel], path: Iterable[str | int]) -> list[str]:
     """The keys of the table at ``path`` inside ``schema``."""
-    inner: dict[str, type[BaseModel]] = {"visuals": VisualTable, "limits": LimitsTable}
+    inner: dict[str, type[BaseModel]] = {"visuals": tables.VisualTable, "limits": tables.LimitsTable}
     for key in path:
         schema = inner.get(str(key), schema)
     return list(schema.model_fields)

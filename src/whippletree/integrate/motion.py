@@ -10,15 +10,14 @@ from numpy.typing import ArrayLike
 from ..compiler.lanes import entry, scratch, take
 from ..dynamics.dispatch import evaluate
 from ..dynamics.inputs import states
-from ..kernels import manifold
-from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target
+from ..kernels import blocks, manifold
 from ..kernels.unpack import unpack
 from ..model.check import number
 from ..system.system import System, require_system
 
 
 def workspace(system: System, lanes: int = 1) -> Any:
-    return make_memory(system, 2 * system.nq + system.nu, lanes)
+    return blocks.make_memory(system, 2 * system.nq + system.nu, lanes)
 
 
 @entry
@@ -30,11 +29,11 @@ def moved(memory, q, step, out, start, stop):
     step_block, n = take(buffer, n, m.nu)
     out_block, n = take(buffer, n, m.nq)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        result = target(out, out_block)
-        manifold.advance(m, gather(q, s, q_block), gather(step, s, step_block), result)
-        scatter(result, s, out)
-        total += checksum(result)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        result = blocks.target(out, out_block)
+        manifold.advance(m, blocks.gather(q, s, q_block), blocks.gather(step, s, step_block), result)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result)
     return total
 
 
@@ -47,11 +46,11 @@ def rates(memory, q, u, out, start, stop):
     u_block, n = take(buffer, n, m.nu)
     out_block, n = take(buffer, n, m.nq)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        result = target(out, out_block)
-        manifold.coordinate_rates(m, gather(q, s, q_block), gather(u, s, u_block), result)
-        scatter(result, s, out)
-        total += checksum(result)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        result = blocks.target(out, out_block)
+        manifold.coordinate_rates(m, blocks.gather(q, s, q_block), blocks.gather(u, s, u_block), result)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result)
     return total
 
 

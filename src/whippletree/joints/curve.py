@@ -36,24 +36,7 @@ FEWEST = {False: 2, True: 4}  # points of an open and of a closed curve
 def kernels() -> Formulas:
     import math
 
-    from ..algebra.spatial import (
-        add3,
-        axpy3,
-        cross,
-        dot3,
-        join,
-        load3,
-        load9,
-        matmul,
-        mul33,
-        mul33t,
-        neg3,
-        scale,
-        scale3,
-        store6,
-        sub3,
-        transpose,
-    )
+    from ..algebra import spatial as sp
     from ..compiler.lanes import get, inline, kernel, lane_count, lane_of, put, with_lane
     from ..kernels.joint_columns import shift_origin
 
@@ -102,8 +85,8 @@ def kernels() -> Formulas:
     @inline
     def share(e, a, da, dda, aa, size, de):
         """a'.e / |a| and its derivative, with e' = de"""
-        along, bend = dot3(da, e) / size, dot3(a, da) / aa
-        return along, (dot3(dda, e) + dot3(da, de)) / size - along * bend
+        along, bend = sp.dot3(da, e) / size, sp.dot3(a, da) / aa
+        return along, (sp.dot3(dda, e) + sp.dot3(da, de)) / size - along * bend
 
     @kernel
     def along_curve(numbers, at, x):
@@ -123,20 +106,20 @@ def kernels() -> Formulas:
         if numbers[at + 2] == 0.0:
             return (one, zero, zero, zero, one, zero, zero, zero, one), c, none, a, none, da
         b, db, ddb, _ = three(numbers, piece, first, 18, t)
-        w = cross(b, a)
-        dw = add3(cross(db, a), cross(b, da))
-        ddw = add3(add3(cross(ddb, a), cross(b, dda)), scale3(2.0, cross(db, da)))
-        aa, ww = dot3(a, a), dot3(w, w)
+        w = sp.cross(b, a)
+        dw = sp.add3(sp.cross(db, a), sp.cross(b, da))
+        ddw = sp.add3(sp.add3(sp.cross(ddb, a), sp.cross(b, dda)), sp.scale3(2.0, sp.cross(db, da)))
+        aa, ww = sp.dot3(a, a), sp.dot3(w, w)
         na, nw = math.sqrt(aa), math.sqrt(ww)
-        ex, ey = scale3(1.0 / na, a), scale3(1.0 / nw, w)
-        ez = cross(ex, ey)
-        omega = add3(scale3(dot3(dw, ez) / nw, ex), scale3(-dot3(da, ez) / na, ey))
-        omega = axpy3(dot3(da, ey) / na, ez, omega)
-        dey, dez = cross(omega, ey), cross(omega, ez)
+        ex, ey = sp.scale3(1.0 / na, a), sp.scale3(1.0 / nw, w)
+        ez = sp.cross(ex, ey)
+        omega = sp.add3(sp.scale3(sp.dot3(dw, ez) / nw, ex), sp.scale3(-sp.dot3(da, ez) / na, ey))
+        omega = sp.axpy3(sp.dot3(da, ey) / na, ez, omega)
+        dey, dez = sp.cross(omega, ey), sp.cross(omega, ez)
         _, rx = share(ez, w, dw, ddw, ww, nw, dez)
         _, ry = share(ez, a, da, dda, aa, na, dez)
         _, rz = share(ey, a, da, dda, aa, na, dey)
-        domega = add3(scale3(rx, ex), add3(scale3(-ry, ey), scale3(rz, ez)))
+        domega = sp.add3(sp.scale3(rx, ex), sp.add3(sp.scale3(-ry, ey), sp.scale3(rz, ez)))
         Q = (ex[0], ey[0], ez[0], ex[1], ey[1], ez[1], ex[2], ey[2], ez[2])
         return Q, c, omega, a, domega, da
 
@@ -146,36 +129,38 @@ def kernels() -> Formulas:
         Q, c, omega, a, _, _ = along_curve(m.numbers, int(lane_of(get(m.parameter, i), 0)), get(q, m.position[i]))
         if sign > 0.0:
             A = R
-            _, o = shift_origin(m, k, i, o, mul33(A, c))
-            R, child = matmul(R, Q), o
+            _, o = shift_origin(m, k, i, o, sp.mul33(A, c))
+            R, child = sp.matmul(R, Q), o
         else:
-            R = matmul(R, transpose(Q))
+            R = sp.matmul(R, sp.transpose(Q))
             A = R
-            child, o = shift_origin(m, k, i, o, neg3(mul33(A, c)))
-        w = mul33(A, omega)
-        store6(k.S, m.dof[i], scale(sign, join(w, add3(mul33(A, a), cross(child, w)))))
+            child, o = shift_origin(m, k, i, o, sp.neg3(sp.mul33(A, c)))
+        w = sp.mul33(A, omega)
+        sp.store6(k.S, m.dof[i], sp.scale(sign, sp.join(w, sp.add3(sp.mul33(A, a), sp.cross(child, w)))))
         return R, o
 
     @inline
     def bias(m, i, q, u, k):
         sign, u1 = m.sign[i], get(u, m.dof[i])
         Q, c, omega, a, domega, da = along_curve(m.numbers, int(lane_of(get(m.parameter, i), 0)), get(q, m.position[i]))
-        A, child = load9(k.R, i), load3(k.o, i)
+        A, child = sp.load9(k.R, i), sp.load3(k.o, i)
         if sign > 0.0:
-            A = matmul(A, transpose(Q))
+            A = sp.matmul(A, sp.transpose(Q))
         else:
-            child = add3(child, mul33(A, c))
-        t = mul33(A, domega)
-        return scale(sign * u1 * u1, join(t, add3(mul33(A, add3(da, cross(a, omega))), cross(child, t))))
+            child = sp.add3(child, sp.mul33(A, c))
+        t = sp.mul33(A, domega)
+        return sp.scale(
+            sign * u1 * u1, sp.join(t, sp.add3(sp.mul33(A, sp.add3(da, sp.cross(a, omega))), sp.cross(child, t)))
+        )
 
     @inline
     def read(m, i, R, d, q):
         """The nearest point, by Gauss and Newton from where it was"""
         at, x = int(m.parameter[i]), get(q, m.position[i])
-        there = d if m.sign[i] > 0.0 else neg3(mul33t(R, d))
+        there = d if m.sign[i] > 0.0 else sp.neg3(sp.mul33t(R, d))
         for _ in range(12):
             _, c, _, a, _, _ = along_curve(m.numbers, at, x)
-            x -= dot3(sub3(c, there), a) / dot3(a, a)
+            x -= sp.dot3(sp.sub3(c, there), a) / sp.dot3(a, a)
         put(q, m.position[i], x)
 
     return Formulas(place, bias, read)

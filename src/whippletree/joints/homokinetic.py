@@ -18,8 +18,8 @@ from .kind import ALL, CARRIED, Formulas, JointKind, Pose, X, Y, about, nowhere
 def kernels() -> Formulas:
     import math
 
+    from ..algebra import spatial as sp
     from ..algebra.rotation import column, turn_x, turn_y
-    from ..algebra.spatial import add3, angular, axpy3, cross, join, load3, load6, load9, scale3, sub3, transpose
     from ..algebra.trig import arctangent, sincos
     from ..compiler.lanes import get, inline, put
     from ..kernels.joint_columns import nearest_turn, put_turn
@@ -30,7 +30,7 @@ def kernels() -> Formulas:
         s, c = sincos(0.5 * sign * get(q, n))
         half = turn_x(R, s, c)
         R = turn_x(turn_y(half, sign * get(k.sin, n + 1), get(k.cos, n + 1)), s, c)  # Q inverted is Q at -q
-        put_turn(k.S, j, sign, scale3(0.5, add3(column(before, 0), column(R, 0))), o)
+        put_turn(k.S, j, sign, sp.scale3(0.5, sp.add3(column(before, 0), column(R, 0))), o)
         put_turn(k.S, j + 1, sign, column(half, 1), o)
         return R, o
 
@@ -39,18 +39,18 @@ def kernels() -> Formulas:
         """In the parent's frame A: x_B' = w x x_B, y'' = u1/2 x_A x y'"""
         j, sign = m.dof[i], m.sign[i]
         u1, u2 = get(u, j), get(u, j + 1)
-        e, y = scale3(sign, angular(load6(k.S, j))), scale3(sign, angular(load6(k.S, j + 1)))
-        own = column(load9(k.R, i), 0)
-        other = sub3(scale3(2.0, e), own)
+        e, y = sp.scale3(sign, sp.angular(sp.load6(k.S, j))), sp.scale3(sign, sp.angular(sp.load6(k.S, j + 1)))
+        own = column(sp.load9(k.R, i), 0)
+        other = sp.sub3(sp.scale3(2.0, e), own)
         xA, xB = (other, own) if sign > 0.0 else (own, other)
-        w = add3(scale3(u1, e), scale3(u2, y))
-        t = scale3(0.5 * sign * u1, axpy3(u2, cross(xA, y), cross(w, xB)))
-        return join(t, cross(load3(k.o, i), t))
+        w = sp.add3(sp.scale3(u1, e), sp.scale3(u2, y))
+        t = sp.scale3(0.5 * sign * u1, sp.axpy3(u2, sp.cross(xA, y), sp.cross(w, xB)))
+        return sp.join(t, sp.cross(sp.load3(k.o, i), t))
 
     @inline
     def read(m, i, R, d, q):
         n = m.position[i]
-        Q = R if m.sign[i] > 0.0 else transpose(R)
+        Q = R if m.sign[i] > 0.0 else sp.transpose(R)
         w, x, y = 1.0 + Q[0] + Q[4] + Q[8], Q[7] - Q[5], Q[2] - Q[6]
         first, second = 2.0 * arctangent(x, w), 2.0 * arctangent(y, math.sqrt(w * w + x * x))
         turns = math.floor((get(q, n) - first) / (2.0 * math.pi) + 0.5)

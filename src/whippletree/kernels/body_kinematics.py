@@ -4,30 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    cross,
-    dot,
-    dot3,
-    join,
-    linear,
-    load3,
-    load6,
-    load9,
-    mul33,
-    mul_rigid,
-    scale3,
-    store3,
-    store6,
-)
+from ..algebra import spatial as sp
 from ..algebra.trig import sincos_all
 from ..compiler.function_pointers import SURVEY, call_flexible
 from ..compiler.lanes import entry, get, inline, lane_sum, put, scratch, take, view
 from ..layout.system import MODAL_MOTION
-from .blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from . import blocks
 from .kinematics import (
     MODES,
     Kinematics,
@@ -54,7 +36,7 @@ def motion_rows(system: Any) -> int:
 def motion_workspace(system: Any, lanes: int = 1) -> Any:
     """Memory for :func:`motions`, :func:`sums` and :func:`jacobians`, whose output in lanes is the last of it."""
     rows = kinematics_rows(system) + system.nq + system.nu + motion_rows(system) + SUMS + 4 + system.nb
-    return make_memory(system, rows, lanes)
+    return blocks.make_memory(system, rows, lanes)
 
 
 @inline
@@ -66,10 +48,10 @@ def spread_motion(m, q, u, k):
     total = 0.0 * get(k.v, 0)
     for i in range(1, m.nb):
         R, o = place_frame(m, q, k, i)
-        v = load6(k.v, m.parent[i])
+        v = sp.load6(k.v, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            v = axpy(get(u, j), load6(k.S, j), v)
-        store6(k.v, i, v)
+            v = sp.axpy(get(u, j), sp.load6(k.S, j), v)
+        sp.store6(k.v, i, v)
         total = total + 0.0 * ((v[0] + v[1] + v[2]) + (v[3] + v[4] + v[5]) + (R[0] + R[1]) + (o[0] + o[1] + o[2]))
     return total
 
@@ -95,15 +77,15 @@ def motions(memory, q, u, out, start, stop):
     u_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        result = target(out, block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        result = blocks.target(out, block)
         R, n = take(result, 0, 9 * m.nb)
         o, n = take(result, n, 3 * m.nb)
         v, n = take(result, n, 6 * m.nb)
         S, n = take(result, n, 6 * m.nu)
         point, n = take(result, n, 3 * m.nc)
         k = Kinematics(own.sin, own.cos, R, o, S, own.J, own.h, point, v, own.defect, own.b)
-        coordinates, velocities = gather(q, s, q_block), gather(u, s, u_block)
+        coordinates, velocities = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
         if modal > 0:  # what places flexible bodies computes on Kinematics as they lie
             place_and_move(m, coordinates, velocities, own)
             copy(own.R, R)
@@ -112,11 +94,11 @@ def motions(memory, q, u, out, start, stop):
             copy(own.S, S)
             copy(own.point, point)
             copy(columns, view(result, n, modal))
-            total += checksum(result)
+            total += blocks.checksum(result)
         else:
             total += lane_sum(spread_motion(m, coordinates, velocities, k))
-        scatter(result, s, out)
-        total += unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.unit_check(k)
     return total
 
 
@@ -134,9 +116,9 @@ def jacobians(memory, q, at, out, start, stop):
     on_path, n = take(buffer, n, m.nb)
     block, n = take(buffer, n, 6 * m.nu)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, place, J = gather(q, s, q_block), gather(at, s, at_block), target(out, block)
-        body = int(lane_sum(get(place, 0))) // states_per_block(buffer)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, place, J = blocks.gather(q, s, q_block), blocks.gather(at, s, at_block), blocks.target(out, block)
+        body = int(lane_sum(get(place, 0))) // blocks.states_per_block(buffer)
         for i in range(body + 1):
             put(on_path, i, 0.0)
         i = body
@@ -149,22 +131,22 @@ def jacobians(memory, q, at, out, start, stop):
             if lane_sum(get(on_path, i)) > 0.0:
                 place_frame(m, coordinates, k, i)
         point = (get(place, 1), get(place, 2), get(place, 3))
-        lever = add3(load3(k.o, body), mul33(load9(k.R, body), point))
+        lever = sp.add3(sp.load3(k.o, body), sp.mul33(sp.load9(k.R, body), point))
         for n in range(6 * m.nu):
             put(J, n, 0.0)
         found = 0.0 * (lever[0] + lever[1] + lever[2])
         i = body
         while i > 0:
             for j in range(m.dof[i], m.dof[i + 1]):
-                S = load6(k.S, j)
-                w, v = angular(S), add3(linear(S), cross(angular(S), lever))
+                S = sp.load6(k.S, j)
+                w, v = sp.angular(S), sp.add3(sp.linear(S), sp.cross(sp.angular(S), lever))
                 for n in range(3):
                     put(J, n * m.nu + j, w[n])
                     put(J, (3 + n) * m.nu + j, v[n])
                 found = found + 0.0 * (w[0] + w[1] + w[2])
             i = m.parent[i]
-        scatter(J, s, out)
-        total += lane_sum(found) + checksum(coordinates) + unit_check(k)
+        blocks.scatter(J, s, out)
+        total += lane_sum(found) + blocks.checksum(coordinates) + blocks.unit_check(k)
     return total
 
 
@@ -181,29 +163,33 @@ def sums(memory, q, u, out, start, stop):
     u_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, SUMS)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities, result = gather(q, s, q_block), gather(u, s, u_block), target(out, block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities, result = (
+            blocks.gather(q, s, q_block),
+            blocks.gather(u, s, u_block),
+            blocks.target(out, block),
+        )
         place_and_move(m, coordinates, velocities, k)
         zero = get(k.v, 0)  # ground's own
-        kinetic, p, moment, mass = zero, load6(k.v, 0), (zero, zero, zero), zero
+        kinetic, p, moment, mass = zero, sp.load6(k.v, 0), (zero, zero, zero), zero
         for i in range(1, m.nb):
-            origin, h, v = load3(k.point, m.component[i]), load3(k.h, i), load6(k.v, i)
-            Iv = mul_rigid(m.mass[i], h, load6(k.J, i), v)
-            kinetic = kinetic + 0.5 * dot(v, Iv)
-            moment, mass = add3(moment, add3(h, scale3(m.mass[i], origin))), mass + m.mass[i]
-            p = add(p, join(add3(angular(Iv), cross(origin, linear(Iv))), linear(Iv)))
+            origin, h, v = sp.load3(k.point, m.component[i]), sp.load3(k.h, i), sp.load6(k.v, i)
+            Iv = sp.mul_rigid(m.mass[i], h, sp.load6(k.J, i), v)
+            kinetic = kinetic + 0.5 * sp.dot(v, Iv)
+            moment, mass = sp.add3(moment, sp.add3(h, sp.scale3(m.mass[i], origin))), mass + m.mass[i]
+            p = sp.add(p, sp.join(sp.add3(sp.angular(Iv), sp.cross(origin, sp.linear(Iv))), sp.linear(Iv)))
         for j in range(m.nu):
             kinetic = kinetic + 0.5 * m.armature[j] * get(velocities, j) * get(velocities, j)
-        store6(result, 0, p)
+        sp.store6(result, 0, p)
         put(result, 6, kinetic)
-        put(result, 7, -dot3(load3(m.gravity, 0), moment))
+        put(result, 7, -sp.dot3(sp.load3(m.gravity, 0), moment))
         put(result, 8, 0.0)
-        store3(result, 3, moment)
+        sp.store3(result, 3, moment)
         put(result, 12, mass)
         if m.header[MODAL_MOTION] > 0:
             for i in range(1, m.nb):
                 if m.kind[i] == MODES:
                     call_flexible(SURVEY, i, 0, m.header, k.sin, coordinates, velocities, result, result, result)
-        scatter(result, s, out)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total

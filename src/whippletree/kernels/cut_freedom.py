@@ -7,9 +7,9 @@ a turn: they are measured from a given one, half a turn to either side. That of 
 import math
 from typing import Any, NamedTuple
 
+from ..algebra import spatial as sp
 from ..algebra.places import place_on, push, velocity_at
 from ..algebra.rotation import column
-from ..algebra.spatial import add3, angular, dot3, load3, load6, load9, matmul, neg3, scale3, sub3, transpose
 from ..algebra.trig import arctangent, sincos
 from ..compiler.lanes import inline, kernel
 from ..layout.forces import ANGLE_X, ANGLE_Y, BEND_X, BEND_Y, NUMBERS, ON_CHILD, SCALE, SHIFT, WAY
@@ -36,18 +36,18 @@ def axis_of(R, n):
 def meet_freedom(m, F, k, n):
     """The Freedom of element n"""
     a, b, code = F.body[n], F.to[n], F.freedom[n]
-    ra, pa = place_on(m, k, a, load3(F.numbers, NUMBERS // 3 * n + 6))
-    rb, pb = place_on(m, k, b, load3(F.numbers, NUMBERS // 3 * n + 7))
-    A = matmul(load9(k.R, a), load9(F.numbers, NUMBERS // 9 * n))
-    B = matmul(load9(k.R, b), load9(F.numbers, NUMBERS // 9 * n + 1))
-    gap = sub3(pb, pa)
-    there = add3(ra, gap)
+    ra, pa = place_on(m, k, a, sp.load3(F.numbers, NUMBERS // 3 * n + 6))
+    rb, pb = place_on(m, k, b, sp.load3(F.numbers, NUMBERS // 3 * n + 7))
+    A = sp.matmul(sp.load9(k.R, a), sp.load9(F.numbers, NUMBERS // 9 * n))
+    B = sp.matmul(sp.load9(k.R, b), sp.load9(F.numbers, NUMBERS // 9 * n + 1))
+    gap = sp.sub3(pb, pa)
+    there = sp.add3(ra, gap)
     axis = axis_of(B, code % 3) if code % SHIFT >= ON_CHILD else axis_of(A, code % 3)
     if code < SHIFT:
-        motion = sub3(angular(load6(k.v, b)), angular(load6(k.v, a)))
+        motion = sp.sub3(sp.angular(sp.load6(k.v, b)), sp.angular(sp.load6(k.v, a)))
     else:
-        motion = sub3(velocity_at(k, b, rb), velocity_at(k, a, there))
-    Q = matmul(transpose(A), B)
+        motion = sp.sub3(velocity_at(k, b, rb), velocity_at(k, a, there))
+    Q = sp.matmul(sp.transpose(A), B)
     sine, cosine = Q[3] - Q[1], Q[0] + Q[4]
     if F.coordinate[n] == ANGLE_X:
         sine, cosine = Q[7], Q[4]
@@ -57,12 +57,12 @@ def meet_freedom(m, F, k, n):
         w, x, y = 1.0 + Q[0] + Q[4] + Q[8], Q[7] - Q[5], Q[2] - Q[6]  # of a quaternion without a part along z
         h = math.sqrt(w * w + x * x)
         if F.coordinate[n] == BEND_X:  # half about x of A, half about x of B
-            axis = scale3(1.0 / (1.0 + Q[0]), add3(column(A, 0), column(B, 0)))
+            axis = sp.scale3(1.0 / (1.0 + Q[0]), sp.add3(column(A, 0), column(B, 0)))
             sine, cosine = 2.0 * w * x, w * w - x * x
         else:
-            axis = scale3(1.0 / h, add3(scale3(w, column(A, 1)), scale3(x, column(A, 2))))
+            axis = sp.scale3(1.0 / h, sp.add3(sp.scale3(w, column(A, 1)), sp.scale3(x, column(A, 2))))
             sine, cosine = 2.0 * h * y, h * h - y * y
-    return Freedom(axis, dot3(axis, motion), sine, cosine, dot3(axis, gap), there, rb)
+    return Freedom(axis, sp.dot3(axis, motion), sine, cosine, sp.dot3(axis, gap), there, rb)
 
 
 @inline
@@ -77,8 +77,8 @@ def beyond(F, n, x, value):
 @inline
 def push_along(F, n, x, force, wrench):
     """A torque about the axis, or a force along it, on the child, and its opposite on the parent"""
-    along = scale3(force, x.axis)
-    none = scale3(0.0, along)
+    along = sp.scale3(force, x.axis)
+    none = sp.scale3(0.0, along)
     pull, twist = (none, along) if F.freedom[n] < SHIFT else (along, none)
     push(wrench, F.to[n], x.rb, pull, twist)
-    push(wrench, F.body[n], x.there, neg3(pull), neg3(twist))
+    push(wrench, F.body[n], x.there, sp.neg3(pull), sp.neg3(twist))

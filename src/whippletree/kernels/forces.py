@@ -7,49 +7,12 @@ Formulas: docs/guides/forces.md.
 
 import math
 
+from ..algebra import spatial as sp
 from ..algebra.compare import larger, smaller
 from ..algebra.places import place_on, push, velocity_at
-from ..algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    dot3,
-    join,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33,
-    mul33t,
-    neg3,
-    scale3,
-    store3,
-    store6,
-    store9,
-    sub3,
-    transpose,
-)
 from ..compiler.function_pointers import read_lane, write_lane
 from ..compiler.lanes import get, inline, kernel, put
-from ..layout.forces import (
-    BALL,
-    BUSHING,
-    CUSTOM,
-    CUT_MOTOR,
-    CUT_PASSIVE,
-    DRAG,
-    FRAMES,
-    MIDDLE,
-    MOTION,
-    MOTOR,
-    NUMBERS,
-    ROW,
-    SPRING,
-    TINY,
-    UNMEASURED,
-    WRENCH,
-)
+from ..layout import forces as layout
 from .blocks import states_per_block
 from .cut_freedom import beyond, meet_freedom, push_along
 from .user_force import ask_force
@@ -91,11 +54,11 @@ def passive_force(F, n, q, u, zero):
 @kernel
 def cut_passive(m, F, k, n, wrench, zero):
     """Of a freedom of a joint that closes a loop: (force, energy, power)"""
-    c, stretch, over, under = NUMBERS * n + FRAMES, zero, zero, zero
+    c, stretch, over, under = layout.NUMBERS * n + layout.FRAMES, zero, zero, zero
     x = meet_freedom(m, F, k, n)
-    if F.coordinate[n] != UNMEASURED:
+    if F.coordinate[n] != layout.UNMEASURED:
         stretch = beyond(F, n, x, F.numbers[c + 1] + zero)
-        past = beyond(F, n, x, F.numbers[NUMBERS * n + MIDDLE] + zero)
+        past = beyond(F, n, x, F.numbers[layout.NUMBERS * n + layout.MIDDLE] + zero)
         over, under = larger(past - F.numbers[c + 6], zero), larger(F.numbers[c + 5] - past, zero)
     force, energy, power = passive_law(F.numbers, c, x.speed, stretch, over, under, zero)
     push_along(F, n, x, force, wrench)
@@ -105,7 +68,7 @@ def cut_passive(m, F, k, n, wrench, zero):
 @inline
 def motor_law(F, n, signals, lag, speed, zero):
     """With ``lag``, how far the coordinate is behind the position that is asked for"""
-    c = NUMBERS * n + FRAMES
+    c = layout.NUMBERS * n + layout.FRAMES
     kp, kd, limit = F.numbers[c], F.numbers[c + 1], F.numbers[c + 2]
     rate = signal(F, signals, n, 1, 1, zero)
     rate = signal(F, signals, n, 2, 0, rate)
@@ -117,7 +80,7 @@ def motor_law(F, n, signals, lag, speed, zero):
 def motor_force(F, n, signals, q, u, zero):
     """(force, power)"""
     lag, speed = zero, get(u, F.freedom[n])
-    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+    if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
     force = motor_law(F, n, signals, lag, speed, zero)
     return force, force * speed
@@ -127,7 +90,7 @@ def motor_force(F, n, signals, q, u, zero):
 def cut_motor(m, F, k, n, signals, wrench, zero):
     """The same at a joint that closes a loop"""
     lag, x = zero, meet_freedom(m, F, k, n)
-    if F.numbers[NUMBERS * n + FRAMES] != 0.0:
+    if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = -beyond(F, n, x, signal(F, signals, n, 1, 0, zero) + zero)
     force = motor_law(F, n, signals, lag, x.speed, zero)
     push_along(F, n, x, force, wrench)
@@ -137,19 +100,19 @@ def cut_motor(m, F, k, n, signals, wrench, zero):
 @inline
 def spring_force(m, F, k, n, wrench, zero):
     """Along the line between two points: (tension, length, energy, power)"""
-    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
-    ra, pa = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
-    rb, pb = place_on(m, k, b, load3(F.numbers, 12 * n + 7))
-    d = sub3(pa, pb)
-    length = math.sqrt(dot3(d, d) + TINY)
-    axis = scale3(1.0 / length, d)
-    rate = dot3(axis, sub3(velocity_at(k, a, ra), velocity_at(k, b, rb)))
+    a, b, c = F.body[n], F.to[n], layout.NUMBERS * n + layout.FRAMES
+    ra, pa = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
+    rb, pb = place_on(m, k, b, sp.load3(F.numbers, 12 * n + 7))
+    d = sp.sub3(pa, pb)
+    length = math.sqrt(sp.dot3(d, d) + layout.TINY)
+    axis = sp.scale3(1.0 / length, d)
+    rate = sp.dot3(axis, sp.sub3(velocity_at(k, a, ra), velocity_at(k, b, rb)))
     stretch, lost = length - F.numbers[c + 2], F.numbers[c + 1] * rate
     tension = F.numbers[c] * stretch + lost
-    force = scale3(-tension, axis)
+    force = sp.scale3(-tension, axis)
     none = (zero, zero, zero)
     push(wrench, a, ra, force, none)
-    push(wrench, b, rb, neg3(force), none)
+    push(wrench, b, rb, sp.neg3(force), none)
     return tension, length, 0.5 * F.numbers[c] * stretch * stretch, -lost * rate
 
 
@@ -166,16 +129,16 @@ def bushing_force(m, F, k, n, wrench):
     With e, w of the unit quaternion of the relative rotation A, V = 1/2 (2e)' K (2e), whose torque is
     -2 (w K e + e x K e); 4 w e and 4 e e' = A + A' + (1 - tr A) 1 need no quaternion, and no branch.
     """
-    a, b, c = F.body[n], F.to[n], NUMBERS * n + FRAMES
-    ra, pa = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
-    rb, pb = place_on(m, k, b, load3(F.numbers, 12 * n + 7))
-    Rb = matmul(load9(k.R, b), load9(F.numbers, 4 * n + 1))
-    A = matmul(transpose(Rb), matmul(load9(k.R, a), load9(F.numbers, 4 * n)))
-    gap = sub3(pa, pb)
-    there = add3(rb, gap)  # the first body's point, seen from the second's component
-    d = mul33t(Rb, gap)
-    rate = mul33t(Rb, sub3(velocity_at(k, a, ra), velocity_at(k, b, there)))
-    turning = mul33t(Rb, sub3(angular(load6(k.v, a)), angular(load6(k.v, b))))
+    a, b, c = F.body[n], F.to[n], layout.NUMBERS * n + layout.FRAMES
+    ra, pa = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
+    rb, pb = place_on(m, k, b, sp.load3(F.numbers, 12 * n + 7))
+    Rb = sp.matmul(sp.load9(k.R, b), sp.load9(F.numbers, 4 * n + 1))
+    A = sp.matmul(sp.transpose(Rb), sp.matmul(sp.load9(k.R, a), sp.load9(F.numbers, 4 * n)))
+    gap = sp.sub3(pa, pb)
+    there = sp.add3(rb, gap)  # the first body's point, seen from the second's component
+    d = sp.mul33t(Rb, gap)
+    rate = sp.mul33t(Rb, sp.sub3(velocity_at(k, a, ra), velocity_at(k, b, there)))
+    turning = sp.mul33t(Rb, sp.sub3(sp.angular(sp.load6(k.v, a)), sp.angular(sp.load6(k.v, b))))
     Kd, Cd, Cw = times3(F, c, d), times3(F, c + 3, rate), times3(F, c + 9, turning)
     kx, ky, kz = F.numbers[c + 6], F.numbers[c + 7], F.numbers[c + 8]
     torque = (
@@ -185,60 +148,60 @@ def bushing_force(m, F, k, n, wrench):
     )
     rest = 1.0 - (A[0] + A[4] + A[8])
     twist = kx * (2.0 * A[0] + rest) + ky * (2.0 * A[4] + rest) + kz * (2.0 * A[8] + rest)
-    force, torque = mul33(Rb, neg3(add3(Kd, Cd))), mul33(Rb, sub3(torque, Cw))
+    force, torque = sp.mul33(Rb, sp.neg3(sp.add3(Kd, Cd))), sp.mul33(Rb, sp.sub3(torque, Cw))
     push(wrench, a, ra, force, torque)
-    push(wrench, b, there, neg3(force), neg3(torque))
-    return force, torque, 0.5 * (dot3(Kd, d) + twist), -dot3(Cd, rate) - dot3(Cw, turning)
+    push(wrench, b, there, sp.neg3(force), sp.neg3(torque))
+    return force, torque, 0.5 * (sp.dot3(Kd, d) + twist), -sp.dot3(Cd, rate) - sp.dot3(Cw, turning)
 
 
 @inline
 def given_wrench(m, F, k, n, signals, wrench):
-    a, c = F.body[n], NUMBERS * n + FRAMES
-    r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    a, c = F.body[n], layout.NUMBERS * n + layout.FRAMES
+    r, _ = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     factor = get(signals, 1 + 3 * F.signal[3 * n])
     force = (F.numbers[c] * factor, F.numbers[c + 1] * factor, F.numbers[c + 2] * factor)
     torque = (F.numbers[c + 3] * factor, F.numbers[c + 4] * factor, F.numbers[c + 5] * factor)
     if F.numbers[c + 6] != 0.0:  # in the axes of the body
-        R = matmul(load9(k.R, a), load9(F.numbers, 4 * n))
-        force, torque = mul33(R, force), mul33(R, torque)
+        R = sp.matmul(sp.load9(k.R, a), sp.load9(F.numbers, 4 * n))
+        force, torque = sp.mul33(R, force), sp.mul33(R, torque)
     push(wrench, a, r, force, torque)
-    return force, torque, dot3(force, velocity_at(k, a, r)) + dot3(torque, angular(load6(k.v, a)))
+    return force, torque, sp.dot3(force, velocity_at(k, a, r)) + sp.dot3(torque, sp.angular(sp.load6(k.v, a)))
 
 
 @inline
 def drag_force(m, F, k, n, wrench, zero):
-    a, c = F.body[n], NUMBERS * n + FRAMES
-    r, _ = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
+    a, c = F.body[n], layout.NUMBERS * n + layout.FRAMES
+    r, _ = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     v = velocity_at(k, a, r)
-    force = scale3(-(F.numbers[c] + F.numbers[c + 1] * math.sqrt(dot3(v, v))), v)
+    force = sp.scale3(-(F.numbers[c] + F.numbers[c + 1] * math.sqrt(sp.dot3(v, v))), v)
     push(wrench, a, r, force, (zero, zero, zero))
-    return force, dot3(force, v)
+    return force, sp.dot3(force, v)
 
 
 @inline
 def custom_force(m, F, k, n, signals, wrench, spare):
     """A user's function of time, position (3), rotation (9) and velocity (6), asked for each state on its own"""
     a = F.body[n]
-    r, p = place_on(m, k, a, load3(F.numbers, 12 * n + 6))
-    R = matmul(load9(k.R, a), load9(F.numbers, 4 * n))
-    w, v = angular(load6(k.v, a)), velocity_at(k, a, r)
-    store9(spare, 0, R)
-    store3(spare, 3, p)
-    store6(spare, 2, join(w, v))
+    r, p = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
+    R = sp.matmul(sp.load9(k.R, a), sp.load9(F.numbers, 4 * n))
+    w, v = sp.angular(sp.load6(k.v, a)), velocity_at(k, a, r)
+    sp.store9(spare, 0, R)
+    sp.store3(spare, 3, p)
+    sp.store6(spare, 2, sp.join(w, v))
     for j in range(18, 24):
         put(spare, j, 0.0)
     for lane in range(states_per_block(spare)):
         if ask_force(F.address[n], read_lane(signals, 0, lane), spare, lane) != 0:
             write_lane(spare, 18, lane, math.nan)
-    torque, force = load3(spare, 6), load3(spare, 7)
+    torque, force = sp.load3(spare, 6), sp.load3(spare, 7)
     push(wrench, a, r, force, torque)
-    return force, torque, dot3(force, v) + dot3(torque, w)
+    return force, torque, sp.dot3(force, v) + sp.dot3(torque, w)
 
 
 @inline
 def ball_spring(F, n, q, total):
     """k times the rotation 2 e w of a spherical joint, in the child's axes: (energy)"""
-    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[NUMBERS * n + FRAMES]
+    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[layout.NUMBERS * n + layout.FRAMES]
     w = get(q, at)
     energy = 0.0 * w
     for r in range(3):
@@ -257,12 +220,12 @@ def spread_given(m, F, k, signals, given):
     for n in range(6 * m.nb):
         put(given, n, 0.0)
     for n in range(F.nf):
-        if F.kind[n] == MOTION:
+        if F.kind[n] == layout.MOTION:
             i = F.body[n]
             rate = get(signals, 3 + 3 * F.signal[3 * n])
-            store6(given, i, axpy(rate, load6(k.S, F.freedom[n]), load6(given, i)))
+            sp.store6(given, i, sp.axpy(rate, sp.load6(k.S, F.freedom[n]), sp.load6(given, i)))
     for i in range(1, m.nb):
-        store6(given, i, add(load6(given, i), load6(given, m.parent[i])))
+        sp.store6(given, i, sp.add(sp.load6(given, i), sp.load6(given, m.parent[i])))
 
 
 @inline
@@ -280,35 +243,35 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
     none = (zero, zero, zero)
     for n in range(F.nf):
         kind, force, torque, e, p = F.kind[n], none, none, zero, zero
-        if kind == MOTOR:
+        if kind == layout.MOTOR:
             j = F.freedom[n]
             x, p = motor_force(F, n, signals, q, u, zero)
             put(total, j, get(total, j) + x)
             torque = (x, zero, zero)
-        elif kind == SPRING:
+        elif kind == layout.SPRING:
             x, length, e, p = spring_force(m, F, k, n, wrench, zero)
             torque = (x, length, zero)
-        elif kind == BUSHING:
+        elif kind == layout.BUSHING:
             force, torque, e, p = bushing_force(m, F, k, n, wrench)
-        elif kind == WRENCH:
+        elif kind == layout.WRENCH:
             force, torque, p = given_wrench(m, F, k, n, signals, wrench)
-        elif kind == DRAG:
+        elif kind == layout.DRAG:
             force, p = drag_force(m, F, k, n, wrench, zero)
-        elif kind == CUSTOM:
+        elif kind == layout.CUSTOM:
             force, torque, p = custom_force(m, F, k, n, signals, wrench, spare)
-        elif kind == BALL:
+        elif kind == layout.BALL:
             e = ball_spring(F, n, q, total)
-        elif kind == CUT_MOTOR:
+        elif kind == layout.CUT_MOTOR:
             x, p = cut_motor(m, F, k, n, signals, wrench, zero)
             torque = (x, zero, zero)
-        elif kind == CUT_PASSIVE:
+        elif kind == layout.CUT_PASSIVE:
             x, e, p = cut_passive(m, F, k, n, wrench, zero)
             torque = (x, zero, zero)
         energy, power = energy + e, power + p
         if ledger.shape[0] > 0:
             for i in range(3):
-                put(ledger, ROW * n + i, torque[i])
-                put(ledger, ROW * n + 3 + i, force[i])
-            put(ledger, ROW * n + 6, e)
-            put(ledger, ROW * n + 7, p)
+                put(ledger, layout.ROW * n + i, torque[i])
+                put(ledger, layout.ROW * n + 3 + i, force[i])
+            put(ledger, layout.ROW * n + 6, e)
+            put(ledger, layout.ROW * n + 7, p)
     return energy, power

@@ -6,8 +6,8 @@ child is the tree parent: the relative pose is then inverted and S negated.
 
 import math
 
+from ..algebra import spatial as sp
 from ..algebra.rotation import matrix
-from ..algebra.spatial import add3, axpy, cross, cross_motion, join, load3, load6, scale, scale3, store3, store6, sub3
 from ..algebra.trig import arctangent
 from ..compiler.lanes import get, inline, kernel, put
 
@@ -15,7 +15,7 @@ from ..compiler.lanes import get, inline, kernel, put
 @inline
 def put_turn(S, j, sign, axis, o):
     """Column of a rotation about an axis through o"""
-    store6(S, j, scale(sign, join(axis, cross(o, axis))))
+    sp.store6(S, j, sp.scale(sign, sp.join(axis, sp.cross(o, axis))))
 
 
 @inline
@@ -23,26 +23,26 @@ def put_shift(S, j, sign, axis):
     """Column of a translation along an axis"""
     for n in range(3):
         put(S, 6 * j + n, 0.0)
-    store3(S, 2 * j + 1, scale3(sign, axis))
+    sp.store3(S, 2 * j + 1, sp.scale3(sign, axis))
 
 
 @inline
 def shift_origin(m, k, i, o, d):
     """(o, o + d): origins before and after a displacement. A first body's own origin is the component's point."""
     if m.parent[i] == 0:
-        store3(k.point, m.component[i], add3(d, load3(m.base, m.component[i])))
-        o = sub3(o, d)
-    return o, add3(o, d)
+        sp.store3(k.point, m.component[i], sp.add3(d, sp.load3(m.base, m.component[i])))
+        o = sp.sub3(o, d)
+    return o, sp.add3(o, d)
 
 
 @inline
 def carried_axis(m, i, q, u, k):
     """The bias where the last DOF's axis is carried by the DOF before it: (S_1 u_1 + ...) x S_n u_n"""
     j, n = m.dof[i], m.dof[i + 1] - 1
-    motion = scale(get(u, j), load6(k.S, j))
+    motion = sp.scale(get(u, j), sp.load6(k.S, j))
     for l in range(j + 1, n + 1):
-        motion = axpy(get(u, l), load6(k.S, l), motion)
-    return scale(m.sign[i], cross_motion(motion, scale(get(u, n), load6(k.S, n))))
+        motion = sp.axpy(get(u, l), sp.load6(k.S, l), motion)
+    return sp.scale(m.sign[i], sp.cross_motion(motion, sp.scale(get(u, n), sp.load6(k.S, n))))
 
 
 @inline

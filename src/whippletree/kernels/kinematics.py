@@ -7,22 +7,7 @@ parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is
 
 from typing import Any, NamedTuple
 
-from ..algebra.spatial import (
-    add,
-    add3,
-    axpy,
-    cross_motion,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33,
-    scale,
-    scale3,
-    store3,
-    store6,
-    store9,
-)
+from ..algebra import spatial as sp
 from ..algebra.trig import sincos_all
 from ..compiler.function_pointers import call_placing
 from ..compiler.lanes import get, inline, kernel, put, take, view
@@ -103,15 +88,15 @@ def rest_ground(m, k):
 def place_frame(m, q, k, i):
     """Frame and freedoms of one body; returns its rotation and origin"""
     p = m.parent[i]
-    Rp = load9(k.R, p)
-    R = matmul(Rp, load9(m.Rt, i))
-    o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, i)))
+    Rp = sp.load9(k.R, p)
+    R = sp.matmul(Rp, sp.load9(m.Rt, i))
+    o = sp.add3(sp.load3(k.o, p), sp.mul33(Rp, sp.load3(m.pt, i)))
     if m.kind[i] == 0:
         R, o = place_first(m, i, q, k, R, o)
     else:
         R, o = place_other(m, i, q, k, R, o)
-    store9(k.R, i, R)
-    store3(k.o, i, o)
+    sp.store9(k.R, i, R)
+    sp.store3(k.o, i, o)
     return R, o
 
 
@@ -124,16 +109,16 @@ def place_body(m, q, k, i):
 
 @inline
 def place_inertia(m, k, i, R, o):
-    com = add3(o, mul33(R, load3(m.com, i)))
-    h = scale3(get(m.mass, i), com)
-    store3(k.h, i, h)
-    store6(k.J, i, shift_inertia(turn_inertia(R, load6(m.inertia, i)), h, com))
+    com = sp.add3(o, sp.mul33(R, sp.load3(m.com, i)))
+    h = sp.scale3(get(m.mass, i), com)
+    sp.store3(k.h, i, h)
+    sp.store6(k.J, i, shift_inertia(turn_inertia(R, sp.load6(m.inertia, i)), h, com))
 
 
 @inline
 def turn_inertia(R, I):
     """R I R'"""
-    T = matmul(R, (I[0], I[1], I[2], I[1], I[3], I[4], I[2], I[4], I[5]))
+    T = sp.matmul(R, (I[0], I[1], I[2], I[1], I[3], I[4], I[2], I[4], I[5]))
     return (
         T[0] * R[0] + T[1] * R[1] + T[2] * R[2],
         T[0] * R[3] + T[1] * R[4] + T[2] * R[5],
@@ -162,15 +147,15 @@ def shift_inertia(J, h, c):
 def move_body(m, q, u, k, i):
     """Velocity and bias acceleration of one body"""
     j = m.dof[i]
-    vp, bp = load6(k.v, m.parent[i]), load6(k.b, m.parent[i])
-    vJ = scale(get(u, j), load6(k.S, j))
+    vp, bp = sp.load6(k.v, m.parent[i]), sp.load6(k.b, m.parent[i])
+    vJ = sp.scale(get(u, j), sp.load6(k.S, j))
     for n in range(j + 1, m.dof[i + 1]):
-        vJ = axpy(get(u, n), load6(k.S, n), vJ)
-    b = add(bp, cross_motion(vp, vJ))
+        vJ = sp.axpy(get(u, n), sp.load6(k.S, n), vJ)
+    b = sp.add(bp, sp.cross_motion(vp, vJ))
     if has_bias(m, i):
-        b = add(b, joint_bias(m, i, q, u, k))
-    store6(k.v, i, add(vp, vJ))
-    store6(k.b, i, b)
+        b = sp.add(b, joint_bias(m, i, q, u, k))
+    sp.store6(k.v, i, sp.add(vp, vJ))
+    sp.store6(k.b, i, b)
 
 
 @kernel

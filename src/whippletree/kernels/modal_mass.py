@@ -8,33 +8,8 @@ moves in the frame A in which the modes are given: A moves against B by its colu
 Symbols   D derivative of a place by eta; W where the scratch of a body starts, in what Kinematics keeps
 """
 
+from ..algebra import spatial as sp
 from ..algebra.several import at_once, get_constants, get_some, put_some, sum_some
-from ..algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    axpy3,
-    cross,
-    cross_motion,
-    dot,
-    dot3,
-    join,
-    linear,
-    load3,
-    load6,
-    load_at3,
-    load_at6,
-    matmul,
-    mul33,
-    mul33t,
-    mul_rigid,
-    mulsym,
-    put_at6,
-    rigid_force,
-    scale3,
-    sub,
-)
 from ..compiler.lanes import get, inline, put, view_integers
 from ..layout.modes import MANY
 from .kinematics import turn_inertia
@@ -43,8 +18,8 @@ from .kinematics import turn_inertia
 @inline
 def motion_column(R, o, turn, shift):
     """A motion in the axes of a frame, at a place o, as one about the component's point"""
-    w = mul33(R, turn)
-    return join(w, add3(mul33(R, shift), cross(o, w)))
+    w = sp.mul33(R, turn)
+    return sp.join(w, sp.add3(sp.mul33(R, shift), sp.cross(o, w)))
 
 
 @inline
@@ -60,7 +35,7 @@ def cayley(t, s):
 @inline
 def turn_rate(t, s, rate):
     """omega = s (t' + t x t' / 2)"""
-    return scale3(s, axpy3(0.5, cross(t, rate), rate))
+    return sp.scale3(s, sp.axpy3(0.5, sp.cross(t, rate), rate))
 
 
 @inline
@@ -78,26 +53,26 @@ def place_of_node(N, at, n, Q, second, P, W, q, u, j, l, zero):
     """Rotation vector and place of a node, [theta; rho], and their second derivative in time at eta'' = 0; to second
     order what their derivatives by eta change goes to W (n, 6)"""
     moving, none = u.shape[0] > 0, (zero, zero, zero, zero, zero, zero)
-    place, late = add(none, (0.0, 0.0, 0.0, *load_at3(N, at))), none
+    place, late = sp.add(none, (0.0, 0.0, 0.0, *sp.load_at3(N, at))), none
     if second:
         if moving:
             contract(N, Q, n, 6 * n, u, l, P, W)
             for a in range(n):
-                late = axpy(get(u, l + a), load_at6(P, W + 6 * a), late)
+                late = sp.axpy(get(u, l + a), sp.load_at6(P, W + 6 * a), late)
         contract(N, Q, n, 6 * n, q, j, P, W)
     for a in range(n):
-        eta, column = get(q, j + a), load_at6(N, at + 3 + 6 * a)
-        place = axpy(eta, column, place)
+        eta, column = get(q, j + a), sp.load_at6(N, at + 3 + 6 * a)
+        place = sp.axpy(eta, column, place)
         if second:
-            place = axpy(0.5 * eta, load_at6(P, W + 6 * a), place)
+            place = sp.axpy(0.5 * eta, sp.load_at6(P, W + 6 * a), place)
     return place, late
 
 
 @inline
 def column_of_node(N, at, second, P, W, a, zero):
     """Derivative of [theta; rho] by eta_a"""
-    column = add((zero, zero, zero, zero, zero, zero), load_at6(N, at + 3 + 6 * a))
-    return add(column, load_at6(P, W + 6 * a)) if second else column
+    column = sp.add((zero, zero, zero, zero, zero, zero), sp.load_at6(N, at + 3 + 6 * a))
+    return sp.add(column, sp.load_at6(P, W + 6 * a)) if second else column
 
 
 # ---------------------------------------------------------------- generalized points
@@ -146,14 +121,14 @@ def move_points(x, F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn
         row, r, phi, D = row + n, r + G, phi + G, D + G
         pz, vz, az = move_some(N, I, row, r, phi, values, size, n, P, D, q, u, j, l, moving, zero)
         p = (px, py, pz)
-        h0, J0 = axpy3(one, p, h0), add(J0, about(1.0, p))
-        e = axpy3(2.0, cross(w, (vx, vy, vz)), (ax, ay, az))
-        pulled, turned = axpy3(one, e, pulled), add3(turned, cross(p, e))
-        full = add3(axpy3(one, acceleration, e), add3(cross(alpha, p), cross(w, cross(w, p))))
+        h0, J0 = sp.axpy3(one, p, h0), sp.add(J0, about(1.0, p))
+        e = sp.axpy3(2.0, sp.cross(w, (vx, vy, vz)), (ax, ay, az))
+        pulled, turned = sp.axpy3(one, e, pulled), sp.add3(turned, sp.cross(p, e))
+        full = sp.add3(sp.axpy3(one, acceleration, e), sp.add3(sp.cross(alpha, p), sp.cross(w, sp.cross(w, p))))
         put_three(P, rho + g, G, p)
         put_three(P, rho + 3 * G + g, G, full)
-    h, J = add3(h, sum3(h0, P)), add(J, sum3(J0[0:3], P) + sum3(J0[3:6], P))
-    return h, J, add3(turn, sum3(turned, P)), add3(pull, sum3(pulled, P))
+    h, J = sp.add3(h, sum3(h0, P)), sp.add(J, sum3(J0[0:3], P) + sum3(J0[3:6], P))
+    return h, J, sp.add3(turn, sum3(turned, P)), sp.add3(pull, sum3(pulled, P))
 
 
 @inline
@@ -176,7 +151,7 @@ def sum3(x, P):
 @inline
 def about(m, x):
     """m (x.x 1 - x x')"""
-    y = scale3(m, x)
+    y = sp.scale3(m, x)
     xx, yy, zz = x[0] * y[0], x[1] * y[1], x[2] * y[2]
     return yy + zz, -x[0] * y[1], -x[0] * y[2], xx + zz, -x[1] * y[2], xx + yy
 
@@ -190,9 +165,9 @@ def along_points(x, F, f, n, P, W, a, Ct, Cr, force):
     t, r, s = (none, none, none), (none, none, none), none
     for g in range(0, G, at_once(P)):
         d = get_three(P, D + g, G)
-        t, r = axpy3(get_constants(N, F + g, P), d, t), add3(r, cross(get_three(P, rho + g, G), d))
-        s = s + dot3(d, get_three(P, rho + 3 * G + g, G))
-    return add3(Ct, sum3(t, P)), add3(Cr, sum3(r, P)), force + sum_some(s, P)
+        t, r = sp.axpy3(get_constants(N, F + g, P), d, t), sp.add3(r, sp.cross(get_three(P, rho + g, G), d))
+        s = s + sp.dot3(d, get_three(P, rho + 3 * G + g, G))
+    return sp.add3(Ct, sum3(t, P)), sp.add3(Cr, sum3(r, P)), force + sum_some(s, P)
 
 
 @inline
@@ -229,43 +204,47 @@ def add_lumps(x, first, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha,
         mass, inertia, node = get(N, first + lump * size), first + lump * size + 4, first + lump * size + 10
         Q = node + 3 + 6 * n
         place, late = place_of_node(N, node, n, Q, second, P, W, q, u, j, l, zero)
-        theta, rho = angular(place), linear(place)
-        s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
+        theta, rho = sp.angular(place), sp.linear(place)
+        s = 1.0 / (1.0 + 0.25 * sp.dot3(theta, theta))
         R = cayley(theta, s)
-        arm = mul33(R, add3(none, load_at3(N, first + lump * size + 1)))
-        I, p = turn_inertia(R, add(none + none, load_at6(N, inertia))), add3(rho, arm)
+        arm = sp.mul33(R, sp.add3(none, sp.load_at3(N, first + lump * size + 1)))
+        I, p = turn_inertia(R, sp.add(none + none, sp.load_at6(N, inertia))), sp.add3(rho, arm)
         spin, moved, rate = none, none, none
         for a in range(n):
             column = column_of_node(N, node, second, P, W, a, zero)
-            t = turn_rate(theta, s, angular(column))
-            shift = add3(linear(column), cross(t, arm))
+            t = turn_rate(theta, s, sp.angular(column))
+            shift = sp.add3(sp.linear(column), sp.cross(t, arm))
             if moving:
                 y = get(u, l + a)
-                rate = axpy3(y, angular(column), rate)
-                spin, moved = axpy3(y, t, spin), axpy3(y, shift, moved)
-            push, twist = scale3(mass, shift), mulsym(I, t)
-            put_at6(P, columns + 6 * a, join(t, shift))
-            old = load_at6(P, at + 6 * a)
-            put_at6(P, at + 6 * a, add(old, join(add3(twist, cross(p, push)), push)))
+                rate = sp.axpy3(y, sp.angular(column), rate)
+                spin, moved = sp.axpy3(y, t, spin), sp.axpy3(y, shift, moved)
+            push, twist = sp.scale3(mass, shift), sp.mulsym(I, t)
+            sp.put_at6(P, columns + 6 * a, sp.join(t, shift))
+            old = sp.load_at6(P, at + 6 * a)
+            sp.put_at6(P, at + 6 * a, sp.add(old, sp.join(sp.add3(twist, sp.cross(p, push)), push)))
             for b in range(a + 1):
-                other, ab = load_at6(P, columns + 6 * b), M + a * n + b
-                put(P, ab, get(P, ab) + (dot3(twist, angular(other)) + dot3(push, linear(other))))
-        h, J = axpy3(mass, p, h), add(J, add(I, about(mass, p)))
+                other, ab = sp.load_at6(P, columns + 6 * b), M + a * n + b
+                put(P, ab, get(P, ab) + (sp.dot3(twist, sp.angular(other)) + sp.dot3(push, sp.linear(other))))
+        h, J = sp.axpy3(mass, p, h), sp.add(J, sp.add(I, about(mass, p)))
         if moving:
-            slow = -0.5 * s * dot3(theta, rate)
-            curl = axpy3(slow, spin, turn_rate(theta, s, angular(late)))  # of spin, at eta'' = 0
-            e = add3(add3(linear(late), cross(curl, arm)), cross(spin, cross(spin, arm)))
-            e = axpy3(2.0, cross(w, moved), e)
-            full = add3(add3(acceleration, e), add3(cross(alpha, p), cross(w, cross(w, p))))
-            whole, Iw = add3(w, spin), mulsym(I, w)
-            more = add3(mulsym(I, add3(curl, cross(w, spin))), cross(whole, mulsym(I, whole)))
-            T, force = add3(more, mulsym(I, alpha)), scale3(mass, full)
-            e = scale3(mass, e)
-            pull = add3(pull, e)
-            turn = add3(turn, add3(axpy3(-1.0, cross(w, Iw), more), cross(p, e)))
+            slow = -0.5 * s * sp.dot3(theta, rate)
+            curl = sp.axpy3(slow, spin, turn_rate(theta, s, sp.angular(late)))  # of spin, at eta'' = 0
+            e = sp.add3(sp.add3(sp.linear(late), sp.cross(curl, arm)), sp.cross(spin, sp.cross(spin, arm)))
+            e = sp.axpy3(2.0, sp.cross(w, moved), e)
+            full = sp.add3(sp.add3(acceleration, e), sp.add3(sp.cross(alpha, p), sp.cross(w, sp.cross(w, p))))
+            whole, Iw = sp.add3(w, spin), sp.mulsym(I, w)
+            more = sp.add3(sp.mulsym(I, sp.add3(curl, sp.cross(w, spin))), sp.cross(whole, sp.mulsym(I, whole)))
+            T, force = sp.add3(more, sp.mulsym(I, alpha)), sp.scale3(mass, full)
+            e = sp.scale3(mass, e)
+            pull = sp.add3(pull, e)
+            turn = sp.add3(turn, sp.add3(sp.axpy3(-1.0, sp.cross(w, Iw), more), sp.cross(p, e)))
             for a in range(n):
-                column = load_at6(P, columns + 6 * a)
-                put(P, forces + a, get(P, forces + a) + (dot3(angular(column), T) + dot3(linear(column), force)))
+                column = sp.load_at6(P, columns + 6 * a)
+                put(
+                    P,
+                    forces + a,
+                    get(P, forces + a) + (sp.dot3(sp.angular(column), T) + sp.dot3(sp.linear(column), force)),
+                )
     return h, J, turn, pull
 
 
@@ -278,48 +257,51 @@ def carried_frame(x, node, n, second, P, W, S, q, u, j, l, R, o, v, b):
     N, moving, zero = x.numbers, u.shape[0] > 0, 0.0 * R[0]
     none, Q = (zero, zero, zero), node + 3 + 6 * n
     place, late = place_of_node(N, node, n, Q, second, P, W, q, u, j, l, zero)
-    theta, rho = angular(place), linear(place)
-    s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
-    back = scale3(-1.0, theta)
-    R = matmul(R, cayley(back, s))
-    r = mul33t(cayley(back, s), add3(none, load_at3(N, node)))
-    o = add3(o, mul33(R, axpy3(-1.0, rho, r)))
-    here = add3(o, mul33(R, rho))
+    theta, rho = sp.angular(place), sp.linear(place)
+    s = 1.0 / (1.0 + 0.25 * sp.dot3(theta, theta))
+    back = sp.scale3(-1.0, theta)
+    R = sp.matmul(R, cayley(back, s))
+    r = sp.mul33t(cayley(back, s), sp.add3(none, sp.load_at3(N, node)))
+    o = sp.add3(o, sp.mul33(R, sp.axpy3(-1.0, rho, r)))
+    here = sp.add3(o, sp.mul33(R, rho))
     spin, moved, rate = none, none, none
     for a in range(n):
         column = column_of_node(N, node, second, P, W, a, zero)
-        y, shift = get(u, l + a) if moving else zero, linear(column)
-        rate = axpy3(y, angular(column), rate)
-        t = turn_rate(theta, s, angular(column))
-        put_at6(P, S + 6 * a, motion_column(R, here, scale3(-1.0, t), scale3(-1.0, shift)))
-        spin, moved = axpy3(y, t, spin), axpy3(y, shift, moved)
+        y, shift = get(u, l + a) if moving else zero, sp.linear(column)
+        rate = sp.axpy3(y, sp.angular(column), rate)
+        t = turn_rate(theta, s, sp.angular(column))
+        sp.put_at6(P, S + 6 * a, motion_column(R, here, sp.scale3(-1.0, t), sp.scale3(-1.0, shift)))
+        spin, moved = sp.axpy3(y, t, spin), sp.axpy3(y, shift, moved)
     if moving:
         vJ = motion_column(R, here, spin, moved)
-        curl = axpy3(-0.5 * s * dot3(theta, rate), spin, turn_rate(theta, s, angular(late)))
-        v = sub(v, vJ)
-        b = sub(sub(b, cross_motion(v, vJ)), motion_column(R, here, curl, add3(linear(late), cross(moved, spin))))
+        curl = sp.axpy3(-0.5 * s * sp.dot3(theta, rate), spin, turn_rate(theta, s, sp.angular(late)))
+        v = sp.sub(v, vJ)
+        b = sp.sub(
+            sp.sub(b, sp.cross_motion(v, vJ)),
+            motion_column(R, here, curl, sp.add3(sp.linear(late), sp.cross(moved, spin))),
+        )
     return R, o, v, b
 
 
 @inline
 def carry_mass(m, k, f, n, P, at, M, S, W):
     """Columns and Mff of motion against B: C + I S and Mff + S' C + C' S + S' I S"""
-    mass, h, J = m.mass[f], load3(k.h, f), load6(k.J, f)
+    mass, h, J = m.mass[f], sp.load3(k.h, f), sp.load6(k.J, f)
     for a in range(n):
-        Sa, C = load_at6(P, S + 6 * a), load_at6(P, at + 6 * a)
-        put_at6(P, W + 6 * a, add(C, mul_rigid(mass, h, J, Sa)))
+        Sa, C = sp.load_at6(P, S + 6 * a), sp.load_at6(P, at + 6 * a)
+        sp.put_at6(P, W + 6 * a, sp.add(C, sp.mul_rigid(mass, h, J, Sa)))
         for b in range(a + 1):
             ab = M + a * n + b
-            put(P, ab, get(P, ab) + (dot(Sa, load_at6(P, W + 6 * b)) + dot(load_at6(P, S + 6 * b), C)))
+            put(P, ab, get(P, ab) + (sp.dot(Sa, sp.load_at6(P, W + 6 * b)) + sp.dot(sp.load_at6(P, S + 6 * b), C)))
     for a in range(n):
-        put_at6(P, at + 6 * a, load_at6(P, W + 6 * a))
+        sp.put_at6(P, at + 6 * a, sp.load_at6(P, W + 6 * a))
 
 
 @inline
 def carry_forces(m, k, f, n, P, forces, S, v, b):
     """Bias forces of motion against B, from those of A; and the wrench beyond that of a rigid body which moves as B"""
-    mass, h, J = m.mass[f], load3(k.h, f), load6(k.J, f)
-    whole = add(rigid_force(mass, h, J, b, v), load_at6(P, forces + n))
-    put_at6(P, forces + n, sub(whole, rigid_force(mass, h, J, load6(k.b, f), load6(k.v, f))))
+    mass, h, J = m.mass[f], sp.load3(k.h, f), sp.load6(k.J, f)
+    whole = sp.add(sp.rigid_force(mass, h, J, b, v), sp.load_at6(P, forces + n))
+    sp.put_at6(P, forces + n, sp.sub(whole, sp.rigid_force(mass, h, J, sp.load6(k.b, f), sp.load6(k.v, f))))
     for a in range(n):
-        put(P, forces + a, get(P, forces + a) + dot(load_at6(P, S + 6 * a), whole))
+        put(P, forces + a, get(P, forces + a) + sp.dot(sp.load_at6(P, S + 6 * a), whole))

@@ -10,33 +10,9 @@ Of a ruthless body the modal mass is constant and its forces have no eta and no 
 nodes move by columns that are constant in B, about where the node is.
 """
 
+from ..algebra import spatial as sp
 from ..algebra.matrix6 import force_from
 from ..algebra.several import next_line
-from ..algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    axpy3,
-    cross,
-    cross_motion,
-    dot3,
-    join,
-    linear,
-    load3,
-    load6,
-    load9,
-    load_at3,
-    load_at6,
-    matmul,
-    mul33,
-    mul33t,
-    mulsym,
-    put_at6,
-    store3,
-    store6,
-    store9,
-)
 from ..compiler.lanes import get, inline, put
 from ..layout.modes import CARRIED, MANY, SECOND, VARIES
 from .kinematics import place_inertia, turn_inertia
@@ -61,14 +37,16 @@ from .unpack import constants_of
 @inline
 def ordinary(b, v, o):
     """Acceleration of the point at o"""
-    w = angular(v)
-    return add3(add3(linear(b), cross(angular(b), o)), cross(w, add3(linear(v), cross(w, o))))
+    w = sp.angular(v)
+    return sp.add3(
+        sp.add3(sp.linear(b), sp.cross(sp.angular(b), o)), sp.cross(w, sp.add3(sp.linear(v), sp.cross(w, o)))
+    )
 
 
 @inline
 def about_point(J, mass, h, o):
     """Moments of inertia about the component's point: J + (o.g) 1 - (o g' + g o') / 2, g = 2 h + m o"""
-    g = axpy3(mass, o, add3(h, h))
+    g = sp.axpy3(mass, o, sp.add3(h, h))
     xx, yy, zz = o[0] * g[0], o[1] * g[1], o[2] * g[2]
     return (
         J[0] + yy + zz,
@@ -84,17 +62,17 @@ def about_point(J, mass, h, o):
 def carried_by(m, k, u, f):
     """Frame, velocity and bias acceleration of a flexible body, from those of the body that carries it"""
     p = m.parent[f]
-    Rp = load9(k.R, p)
-    R = matmul(Rp, load9(m.Rt, f))
-    o = add3(load3(k.o, p), mul33(Rp, load3(m.pt, f)))
-    store9(k.R, f, R)
-    store3(k.o, f, o)
+    Rp = sp.load9(k.R, p)
+    R = sp.matmul(Rp, sp.load9(m.Rt, f))
+    o = sp.add3(sp.load3(k.o, p), sp.mul33(Rp, sp.load3(m.pt, f)))
+    sp.store9(k.R, f, R)
+    sp.store3(k.o, f, o)
     zero = 0.0 * R[0]
     v, b = (zero, zero, zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
     if u.shape[0] > 0:
-        v, b = load6(k.v, p), load6(k.b, p)
-        store6(k.v, f, v)
-        store6(k.b, f, b)
+        v, b = sp.load6(k.v, p), sp.load6(k.b, p)
+        sp.store6(k.v, f, v)
+        sp.store6(k.b, f, b)
     return R, o, v, b
 
 
@@ -141,18 +119,28 @@ def polynomial(x, C, P, W, q, u, j, l, n, a, w, alpha, acceleration, h, J, turn,
     """Ct, Cr and the bias force of mode a; first and second moments, and the wrench of motion in the frame, with its
     share. In W are derivatives (:func:`differentiate`)"""
     N, zero = x.numbers, 0.0 * w[0]
-    none, eta, J1 = (zero, zero, zero), get(q, j + a), load_at6(N, C.J1 + 6 * a)
-    Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(load_at3(P, W + 9 * a + 6), load_at3(N, C.Cr + 3 * a))
-    dJ, force = add(load_at6(P, W + 9 * a), J1), zero
-    h, J = axpy3(eta, Ct, h), axpy(0.5 * eta, add(dJ, J1), J)
+    none, eta, J1 = (zero, zero, zero), get(q, j + a), sp.load_at6(N, C.J1 + 6 * a)
+    Ct, Cr = (
+        sp.add3(none, sp.load_at3(N, C.Ct + 3 * a)),
+        sp.add3(sp.load_at3(P, W + 9 * a + 6), sp.load_at3(N, C.Cr + 3 * a)),
+    )
+    dJ, force = sp.add(sp.load_at6(P, W + 9 * a), J1), zero
+    h, J = sp.axpy3(eta, Ct, h), sp.axpy(0.5 * eta, sp.add(dJ, J1), J)
     if u.shape[0] > 0:
         rate, rates = get(u, l + a), W + 9 * n + MANY + 6 * a
-        Cr_rate, gyro, turned = load_at3(P, rates), load_at3(P, rates + 3), mulsym(dJ, w)
+        Cr_rate, gyro, turned = sp.load_at3(P, rates), sp.load_at3(P, rates + 3), sp.mulsym(dJ, w)
         force, damping = elastic(N, C, n, a, q, u, j, l, zero)
         loss = loss + rate * damping
-        force = force + damping + dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, turned) + dot3(w, gyro)
-        pull = axpy3(2.0 * rate, cross(w, Ct), pull)
-        turn = axpy3(rate, add3(add3(turned, Cr_rate), cross(w, Cr)), turn)
+        force = (
+            force
+            + damping
+            + sp.dot3(Ct, acceleration)
+            + sp.dot3(Cr, alpha)
+            - 0.5 * sp.dot3(w, turned)
+            + sp.dot3(w, gyro)
+        )
+        pull = sp.axpy3(2.0 * rate, sp.cross(w, Ct), pull)
+        turn = sp.axpy3(rate, sp.add3(sp.add3(turned, Cr_rate), sp.cross(w, Cr)), turn)
     return Ct, Cr, force, h, J, turn, pull, loss
 
 
@@ -162,7 +150,11 @@ def local_motion(R, o, v, b, moving):
     zero = 0.0 * R[0]
     w, alpha, acceleration = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
     if moving:
-        w, alpha, acceleration = mul33t(R, angular(v)), mul33t(R, angular(b)), mul33t(R, ordinary(b, v, o))
+        w, alpha, acceleration = (
+            sp.mul33t(R, sp.angular(v)),
+            sp.mul33t(R, sp.angular(b)),
+            sp.mul33t(R, ordinary(b, v, o)),
+        )
     return w, alpha, acceleration
 
 
@@ -171,13 +163,13 @@ def finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving):
     """Interface columns, the wrench of motion in the frame, and the moments, in world axes"""
     n, at = m.dof[f + 1] - m.dof[f], x.column[f]
     for c in range(x.rank[f]):
-        put_at6(P, at + 6 * (n + c), force_from(R, o, load_at6(x.numbers, C.Z + 6 * c)))
+        sp.put_at6(P, at + 6 * (n + c), force_from(R, o, sp.load_at6(x.numbers, C.Z + 6 * c)))
     if moving:
-        put_at6(P, at + 6 * n + 6 * x.rank[f] + n, force_from(R, o, join(turn, pull)))
+        sp.put_at6(P, at + 6 * n + 6 * x.rank[f] + n, force_from(R, o, sp.join(turn, pull)))
         put(k.defect, 1, get(k.defect, 1) - loss)
-    h = mul33(R, h)
-    store6(k.J, f, about_point(turn_inertia(R, J), m.mass[f], h, o))
-    store3(k.h, f, axpy3(m.mass[f], o, h))
+    h = sp.mul33(R, h)
+    sp.store6(k.J, f, about_point(turn_inertia(R, J), m.mass[f], h, o))
+    sp.store3(k.h, f, sp.axpy3(m.mass[f], o, h))
 
 
 @inline
@@ -188,15 +180,15 @@ def load_ruthless(m, x, k, P, q, u, f, R, o, v, b):
     none, loss = (zero, zero, zero), zero
     w, alpha, acceleration = local_motion(R, o, v, b, moving)
     for a in range(n):
-        Ct, Cr = add3(none, load_at3(N, C.Ct + 3 * a)), add3(none, load_at3(N, C.Cr + 3 * a))
-        put_at6(P, at + 6 * a, force_from(R, o, join(Cr, Ct)))
+        Ct, Cr = sp.add3(none, sp.load_at3(N, C.Ct + 3 * a)), sp.add3(none, sp.load_at3(N, C.Cr + 3 * a))
+        sp.put_at6(P, at + 6 * a, force_from(R, o, sp.join(Cr, Ct)))
         if moving:
             force, damping = elastic(N, C, n, a, q, u, j, l, zero)
             loss = loss + get(u, l + a) * damping
-            turned = mulsym(add(none + none, load_at6(N, C.J1 + 6 * a)), w)
-            force = force + damping + dot3(Ct, acceleration) + dot3(Cr, alpha) - 0.5 * dot3(w, turned)
+            turned = sp.mulsym(sp.add(none + none, sp.load_at6(N, C.J1 + 6 * a)), w)
+            force = force + damping + sp.dot3(Ct, acceleration) + sp.dot3(Cr, alpha) - 0.5 * sp.dot3(w, turned)
             put(P, forces + a, force)
-    h, J = add3(none, load_at3(N, C.h)), add(none + none, load_at6(N, C.J))
+    h, J = sp.add3(none, sp.load_at3(N, C.h)), sp.add(none + none, sp.load_at6(N, C.J))
     finish(m, x, k, P, C, f, R, o, h, J, none, none, loss, moving)
 
 
@@ -214,7 +206,7 @@ def deform(m, x, k, P, q, u, f, R, o, v, b):
         node = lumps + x.lumps[f] * (13 + 6 * n + (6 * n * n if second else 0))
         R, o, v, b = carried_frame(x, node, n, second, P, W, S, q, u, j, l, R, o, v, b)
     w, alpha, acceleration = local_motion(R, o, v, b, moving)
-    h, J = add3(none, load_at3(x.numbers, C.h)), add(none + none, load_at6(x.numbers, C.J))
+    h, J = sp.add3(none, sp.load_at3(x.numbers, C.h)), sp.add(none + none, sp.load_at6(x.numbers, C.J))
     turn, pull, loss = none, none, zero
     if G > 0:
         h, J, turn, pull = move_points(x, C.F, f, n, P, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull)
@@ -230,14 +222,14 @@ def deform(m, x, k, P, q, u, f, R, o, v, b):
         )
         if G > 0:
             Ct, Cr, force = along_points(x, C.F, f, n, P, W, a, Ct, Cr, force)
-        put_at6(P, at + 6 * a, join(Cr, Ct))
+        sp.put_at6(P, at + 6 * a, sp.join(Cr, Ct))
         put(P, forces + a, force)
     if x.lumps[f] > 0:
         h, J, turn, pull = add_lumps(
             x, lumps, f, n, second, P, at, forces, M, W, q, u, j, l, w, alpha, acceleration, h, J, turn, pull
         )
     for a in range(n):
-        put_at6(P, at + 6 * a, force_from(R, o, load_at6(P, at + 6 * a)))
+        sp.put_at6(P, at + 6 * a, force_from(R, o, sp.load_at6(P, at + 6 * a)))
     finish(m, x, k, P, C, f, R, o, h, J, turn, pull, loss, moving)
     if carried:
         if moving:
@@ -249,7 +241,7 @@ def deform(m, x, k, P, q, u, f, R, o, v, b):
                 put(P, M + c * n + a, get(P, M + a * n + c))
         for c in range(3):
             put(P, M + n * n + c, get(k.h, 3 * f + c))
-        put_at6(P, M + n * n + 3, load6(k.J, f))
+        sp.put_at6(P, M + n * n + 3, sp.load6(k.J, f))
     return R, o, v, b
 
 
@@ -263,30 +255,32 @@ def place_node(m, x, k, P, q, u, f, node, ruthless, second, carried, R, o, v, b)
     W, S, moving, zero = next_line(P, x.scratch[f]), x.mass[f] + n * n + 9, u.shape[0] > 0, 0.0 * R[0]
     none = (zero, zero, zero)
     place, late = place_of_node(N, at, n, Q, second, P, W, q, u, j, l, zero)
-    theta, rho = angular(place), linear(place)
-    s = 1.0 / (1.0 + 0.25 * dot3(theta, theta))
-    here = add3(o, mul33(R, rho))
-    store9(k.R, node, matmul(R, cayley(theta, s)))
-    store3(k.o, node, here)
+    theta, rho = sp.angular(place), sp.linear(place)
+    s = 1.0 / (1.0 + 0.25 * sp.dot3(theta, theta))
+    here = sp.add3(o, sp.mul33(R, rho))
+    sp.store9(k.R, node, sp.matmul(R, cayley(theta, s)))
+    sp.store3(k.o, node, here)
     turning, moved, rate = none, none, none
     for a in range(n):
         column = column_of_node(N, at, second, P, W, a, zero)
-        turn, shift, y = angular(column), linear(column), get(u, l + a) if moving else zero
-        rate = axpy3(y, turn, rate)
+        turn, shift, y = sp.angular(column), sp.linear(column), get(u, l + a) if moving else zero
+        rate = sp.axpy3(y, turn, rate)
         if not ruthless:
             turn = turn_rate(theta, s, turn)
         column = motion_column(R, here, turn, shift)
-        put_at6(P, x.column[node] + 6 * a, add(column, load_at6(P, S + 6 * a)) if carried else column)
-        turning, moved = axpy3(y, turn, turning), axpy3(y, shift, moved)
+        sp.put_at6(P, x.column[node] + 6 * a, sp.add(column, sp.load_at6(P, S + 6 * a)) if carried else column)
+        turning, moved = sp.axpy3(y, turn, turning), sp.axpy3(y, shift, moved)
     for c in range(r):
-        put_at6(
-            P, x.column[node] + 6 * (n + c), motion_column(R, here, load_at3(N, T + 6 * c), load_at3(N, T + 6 * c + 3))
+        sp.put_at6(
+            P,
+            x.column[node] + 6 * (n + c),
+            motion_column(R, here, sp.load_at3(N, T + 6 * c), sp.load_at3(N, T + 6 * c + 3)),
         )
     if moving:
         vJ = motion_column(R, here, turning, moved)
-        slow = zero if ruthless else -0.5 * s * dot3(theta, rate)
-        curl = axpy3(slow, turning, turn_rate(theta, s, angular(late)))  # omega' at eta'' = 0
-        late = motion_column(R, here, curl, add3(linear(late), cross(moved, turning)))
-        store6(k.v, node, add(v, vJ))
-        store6(k.b, node, add(add(b, cross_motion(v, vJ)), late))
-    place_inertia(m, k, node, load9(k.R, node), here)
+        slow = zero if ruthless else -0.5 * s * sp.dot3(theta, rate)
+        curl = sp.axpy3(slow, turning, turn_rate(theta, s, sp.angular(late)))  # omega' at eta'' = 0
+        late = motion_column(R, here, curl, sp.add3(sp.linear(late), sp.cross(moved, turning)))
+        sp.store6(k.v, node, sp.add(v, vJ))
+        sp.store6(k.b, node, sp.add(sp.add(b, sp.cross_motion(v, vJ)), late))
+    place_inertia(m, k, node, sp.load9(k.R, node), here)

@@ -2,26 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from ..algebra import spatial as sp
 from ..algebra.places import place_on, velocity_at
-from ..algebra.spatial import (
-    add3,
-    angular,
-    cross,
-    dot3,
-    join,
-    linear,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33,
-    mul33t,
-    scale,
-    scale3,
-    store6,
-    sub3,
-    transpose,
-)
 from ..compiler.lanes import inline, put
 from ..layout.constraints import NUMBERS
 
@@ -50,17 +32,19 @@ class Turning(NamedTuple):
 @inline
 def acceleration_at(k, i, r):
     """Of the point r of body i at u' = 0, on a ground that rises at -gravity"""
-    v, b = load6(k.v, i), load6(k.b, i)
-    w = angular(v)
-    return add3(add3(linear(b), cross(angular(b), r)), cross(w, add3(linear(v), cross(w, r))))
+    v, b = sp.load6(k.v, i), sp.load6(k.b, i)
+    w = sp.angular(v)
+    return sp.add3(
+        sp.add3(sp.linear(b), sp.cross(sp.angular(b), r)), sp.cross(w, sp.add3(sp.linear(v), sp.cross(w, r)))
+    )
 
 
 @inline
 def motion_at(k, i, r):
     """Velocity of the point r of body i, and acceleration at u' = 0; of ground, which most loops end on, at once"""
     if i == 0:
-        b = linear(load6(k.b, 0))
-        return scale3(0.0, b), b
+        b = sp.linear(sp.load6(k.b, 0))
+        return sp.scale3(0.0, b), b
     return velocity_at(k, i, r), acceleration_at(k, i, r)
 
 
@@ -68,37 +52,37 @@ def motion_at(k, i, r):
 def meet(m, E, k, n):
     a, b = E.body[n], E.to[n]
     c = NUMBERS // 3 * n
-    ra, pa = place_on(m, k, a, load3(E.numbers, c + 6))
-    rb, pb = place_on(m, k, b, load3(E.numbers, c + 7))
-    R = matmul(load9(k.R, a), frame(E, n, 0))
-    d = sub3(pb, pa)
-    there = add3(ra, d)
+    ra, pa = place_on(m, k, a, sp.load3(E.numbers, c + 6))
+    rb, pb = place_on(m, k, b, sp.load3(E.numbers, c + 7))
+    R = sp.matmul(sp.load9(k.R, a), frame(E, n, 0))
+    d = sp.sub3(pb, pa)
+    there = sp.add3(ra, d)
     vb, bb = motion_at(k, b, rb)
     va, ba = motion_at(k, a, there)
-    rate = sub3(vb, va)
-    bend = sub3(sub3(bb, ba), scale3(2.0, cross(angular(load6(k.v, a)), rate)))
-    return Meeting(a, b, R, there, rb, mul33t(R, d), mul33t(R, rate), mul33t(R, bend))
+    rate = sp.sub3(vb, va)
+    bend = sp.sub3(sp.sub3(bb, ba), sp.scale3(2.0, sp.cross(sp.angular(sp.load6(k.v, a)), rate)))
+    return Meeting(a, b, R, there, rb, sp.mul33t(R, d), sp.mul33t(R, rate), sp.mul33t(R, bend))
 
 
 @inline
 def turning(E, k, n, c):
-    wa, wb = angular(load6(k.v, c.a)), angular(load6(k.v, c.b))
-    w = sub3(wb, wa)
-    rate = sub3(sub3(angular(load6(k.b, c.b)), angular(load6(k.b, c.a))), cross(wa, w))
-    Q = matmul(transpose(c.R), matmul(load9(k.R, c.b), frame(E, n, 1)))
-    return Turning(Q, mul33t(c.R, w), mul33t(c.R, rate))
+    wa, wb = sp.angular(sp.load6(k.v, c.a)), sp.angular(sp.load6(k.v, c.b))
+    w = sp.sub3(wb, wa)
+    rate = sp.sub3(sp.sub3(sp.angular(sp.load6(k.b, c.b)), sp.angular(sp.load6(k.b, c.a))), sp.cross(wa, w))
+    Q = sp.matmul(sp.transpose(c.R), sp.matmul(sp.load9(k.R, c.b), frame(E, n, 1)))
+    return Turning(Q, sp.mul33t(c.R, w), sp.mul33t(c.R, rate))
 
 
 @inline
 def frame(E, n, which):
     """Rotation of an element's frame on the first or second body"""
-    return load9(E.numbers, NUMBERS // 9 * n + which)
+    return sp.load9(E.numbers, NUMBERS // 9 * n + which)
 
 
 @inline
 def put_row(x, r, g, wa, wb, rate, given, bend):
-    store6(x.w, 2 * r, wa)
-    store6(x.w, 2 * r + 1, wb)
+    sp.store6(x.w, 2 * r, wa)
+    sp.store6(x.w, 2 * r + 1, wb)
     put(x.g, r, g)
     put(x.given, r, given)
     put(x.rate, r, rate - given)
@@ -108,17 +92,17 @@ def put_row(x, r, g, wa, wb, rate, given, bend):
 @inline
 def put_turn_row(x, r, c, t, g, T, bend):
     """A torque T, in A, on the second body and its opposite on the first"""
-    zero = scale3(0.0, T)
-    w = join(mul33(c.R, T), zero)
-    put_row(x, r, g, scale(-1.0, w), w, dot3(T, t.w), zero[0], bend + dot3(T, t.rate))
+    zero = sp.scale3(0.0, T)
+    w = sp.join(sp.mul33(c.R, T), zero)
+    put_row(x, r, g, sp.scale(-1.0, w), w, sp.dot3(T, t.w), zero[0], bend + sp.dot3(T, t.rate))
 
 
 @inline
 def force_at(r, e):
-    return join(cross(r, e), e)
+    return sp.join(sp.cross(r, e), e)
 
 
 @inline
 def put_shift_row(x, r, c, g, e, rate, given, bend):
     """A force along e on the second body at its point, and its opposite there on the first"""
-    put_row(x, r, g, scale(-1.0, force_at(c.there, e)), force_at(c.rb, e), rate, given, bend)
+    put_row(x, r, g, sp.scale(-1.0, force_at(c.there, e)), force_at(c.rb, e), rate, given, bend)

@@ -16,23 +16,10 @@ through zero keeps its e within a step; where it ends, the run begins anew with 
 
 import math
 
+from ..algebra import spatial as sp
 from ..algebra.compare import larger, smaller
-from ..algebra.spatial import add3, cross, dot3, load3, mul33, scale3, sub3
 from ..compiler.lanes import inline, kernel
-from ..layout.constraints import (
-    FIRST,
-    LENGTH,
-    LINE,
-    NUMBERS,
-    PIVOT_HELD,
-    PLANE,
-    SECOND,
-    SLIDES,
-    SLIP_ALL,
-    SLIP_NONE,
-    SPHERE,
-    TOWARD,
-)
+from ..layout import constraints as layout
 from ..layout.forces import TINY
 from .relative_kinematics import force_at, meet, put_row, put_shift_row, put_turn_row, turning
 
@@ -42,31 +29,31 @@ SLOW = 1e-12  # m/s: where something begins to slide, the direction is the one t
 @inline
 def across(v, e):
     """The part of v that turns a unit vector along which e lies, for e not of unit length: (v - e e.v / e.e) / |e|"""
-    size = dot3(e, e) + TINY
-    return scale3(1.0 / math.sqrt(size), sub3(v, scale3(dot3(e, v) / size, e)))
+    size = sp.dot3(e, e) + TINY
+    return sp.scale3(1.0 / math.sqrt(size), sp.sub3(v, sp.scale3(sp.dot3(e, v) / size, e)))
 
 
 @inline
 def unit(e):
-    return scale3(1.0 / math.sqrt(dot3(e, e) + TINY), e)
+    return sp.scale3(1.0 / math.sqrt(sp.dot3(e, e) + TINY), e)
 
 
 @inline
 def normal(d, rate, on, to_radius):
     """n and n' of the surface below d: of a plane z; of a sphere outward; of a bowl, with a radius < 0, inward"""
     zero = 0.0 * d[0]
-    if on == SPHERE:
+    if on == layout.SPHERE:
         sign = 1.0 if to_radius > 0.0 else -1.0
-        return scale3(sign, unit(d)), scale3(sign, across(rate, d))
+        return sp.scale3(sign, unit(d)), sp.scale3(sign, across(rate, d))
     return (zero, zero, zero + 1.0), (zero, zero, zero)
 
 
 @inline
 def put_contact_row(x, r, c, rho, e, g, rate, bend):
     """A force along e, in A, on the wheel where it touches, and its opposite on what it touches"""
-    at, along = mul33(c.R, rho), mul33(c.R, e)
-    push = force_at(add3(c.rb, at), along)
-    back = force_at(add3(c.there, at), scale3(-1.0, along))
+    at, along = sp.mul33(c.R, rho), sp.mul33(c.R, e)
+    push = force_at(sp.add3(c.rb, at), along)
+    back = force_at(sp.add3(c.there, at), sp.scale3(-1.0, along))
     put_row(x, r, g, back, push, rate, 0.0 * rate, bend)
 
 
@@ -75,48 +62,48 @@ def roll_rows(m, E, k, x, n):
     """All rows of a wheel or ball: height, then slip along and aside, then pivoting, as far as they are held"""
     c = meet(m, E, k, n)
     t = turning(E, k, n, c)
-    on, slip, r, z = E.shift[n], E.turn[n], E.row[n], NUMBERS * n
-    radius, tyre, to_radius = E.numbers[z + FIRST], E.numbers[z + SECOND], E.numbers[z + LENGTH]
+    on, slip, r, z = E.shift[n], E.turn[n], E.row[n], layout.NUMBERS * n
+    radius, tyre, to_radius = E.numbers[z + layout.FIRST], E.numbers[z + layout.SECOND], E.numbers[z + layout.LENGTH]
     a = (t.Q[2], t.Q[5], t.Q[8])
     up, up_rate = normal(c.d, c.rate, on, to_radius)
-    a_rate = cross(t.w, a)
-    rise = dot3(up, a)
-    lean, lean_rate = sub3(up, scale3(rise, a)), dot3(up_rate, a) + dot3(up, a_rate)
-    lean_rate = sub3(sub3(up_rate, scale3(lean_rate, a)), scale3(rise, a_rate))
-    rho = sub3(scale3(-radius, unit(lean)), scale3(tyre, up))
-    rho_rate = sub3(scale3(-radius, across(lean_rate, lean)), scale3(tyre, up_rate))
-    s = add3(c.rate, cross(t.w, rho))
-    bend = add3(add3(c.bend, cross(t.rate, rho)), cross(t.w, rho_rate))
+    a_rate = sp.cross(t.w, a)
+    rise = sp.dot3(up, a)
+    lean, lean_rate = sp.sub3(up, sp.scale3(rise, a)), sp.dot3(up_rate, a) + sp.dot3(up, a_rate)
+    lean_rate = sp.sub3(sp.sub3(up_rate, sp.scale3(lean_rate, a)), sp.scale3(rise, a_rate))
+    rho = sp.sub3(sp.scale3(-radius, unit(lean)), sp.scale3(tyre, up))
+    rho_rate = sp.sub3(sp.scale3(-radius, across(lean_rate, lean)), sp.scale3(tyre, up_rate))
+    s = sp.add3(c.rate, sp.cross(t.w, rho))
+    bend = sp.add3(sp.add3(c.bend, sp.cross(t.rate, rho)), sp.cross(t.w, rho_rate))
     ball = radius == 0.0
-    g = dot3(up, add3(c.d, rho)) - (to_radius if on == SPHERE else 0.0)
-    put_contact_row(x, r, c, rho, up, g, dot3(up, s), dot3(up, bend) + dot3(up_rate, s))
+    g = sp.dot3(up, sp.add3(c.d, rho)) - (to_radius if on == layout.SPHERE else 0.0)
+    put_contact_row(x, r, c, rho, up, g, sp.dot3(up, s), sp.dot3(up, bend) + sp.dot3(up_rate, s))
     r += 1
     zero = 0.0 * s[0]
-    if on == LINE:  # its centre stays above the line
+    if on == layout.LINE:  # its centre stays above the line
         side = (zero, zero + 1.0, zero)
-        put_shift_row(x, r, c, c.d[1], mul33(c.R, side), c.rate[1], zero, c.bend[1])
+        put_shift_row(x, r, c, c.d[1], sp.mul33(c.R, side), c.rate[1], zero, c.bend[1])
         r += 1
     along, along_rate = (zero + 1.0, zero, zero), (zero, zero, zero)
-    if on == SPHERE:
+    if on == layout.SPHERE:
         along = tangent(up)  # nothing slips on a sphere, so that its rate is not needed
-    elif on == PLANE and not ball:
-        heading, heading_rate = cross(a, up), cross(a_rate, up)
+    elif on == layout.PLANE and not ball:
+        heading, heading_rate = sp.cross(a, up), sp.cross(a_rate, up)
         along, along_rate = unit(heading), across(heading_rate, heading)
-    if (slip & SLIP_ALL) == 0:
-        put_contact_row(x, r, c, rho, along, zero, dot3(along, s), dot3(along, bend) + dot3(along_rate, s))
+    if (slip & layout.SLIP_ALL) == 0:
+        put_contact_row(x, r, c, rho, along, zero, sp.dot3(along, s), sp.dot3(along, bend) + sp.dot3(along_rate, s))
         r += 1
-        if (slip & ~PIVOT_HELD) == SLIP_NONE and on != LINE:
-            side, side_rate = cross(up, along), cross(up, along_rate)
-            put_contact_row(x, r, c, rho, side, zero, dot3(side, s), dot3(side, bend) + dot3(side_rate, s))
+        if (slip & ~layout.PIVOT_HELD) == layout.SLIP_NONE and on != layout.LINE:
+            side, side_rate = sp.cross(up, along), sp.cross(up, along_rate)
+            put_contact_row(x, r, c, rho, side, zero, sp.dot3(side, s), sp.dot3(side, bend) + sp.dot3(side_rate, s))
             r += 1
-    if slip & PIVOT_HELD:
-        put_turn_row(x, r, c, t, zero, up, dot3(up_rate, t.w))
+    if slip & layout.PIVOT_HELD:
+        put_turn_row(x, r, c, t, zero, up, sp.dot3(up_rate, t.w))
         r += 1
-    if E.drive[n] == SLIDES:
-        toward = load3(E.numbers, (z + TOWARD) // 3)
+    if E.drive[n] == layout.SLIDES:
+        toward = sp.load3(E.numbers, (z + layout.TOWARD) // 3)
         along, v = slide(up, on, s, (zero + toward[0], zero + toward[1], zero + toward[2]))
-        at, along = mul33(c.R, rho), mul33(c.R, along)
-        push, back = force_at(add3(c.rb, at), scale3(-1.0, along)), force_at(add3(c.there, at), along)
+        at, along = sp.mul33(c.R, rho), sp.mul33(c.R, along)
+        push, back = force_at(sp.add3(c.rb, at), sp.scale3(-1.0, along)), force_at(sp.add3(c.there, at), along)
         put_row(x, r, zero, back, push, -v, -v, zero)
 
 
@@ -124,12 +111,12 @@ def roll_rows(m, E, k, x, n):
 def slide(up, on, s, toward):
     """Unit vector along which a point with the velocity s slips, and its speed along it"""
     zero = 0.0 * s[0]
-    if on == LINE:
+    if on == layout.LINE:
         s, toward = (s[0], zero, zero), (toward[0], zero, zero)
-    s, toward = sub3(s, scale3(dot3(up, s), up)), sub3(toward, scale3(dot3(up, toward), up))
-    way = larger(smaller(1e308 * (dot3(s, toward) + TINY), zero + 1.0), zero - 1.0)
-    along = unit(add3(scale3(way, s), scale3(SLOW, toward)))
-    return along, dot3(along, s)
+    s, toward = sp.sub3(s, sp.scale3(sp.dot3(up, s), up)), sp.sub3(toward, sp.scale3(sp.dot3(up, toward), up))
+    way = larger(smaller(1e308 * (sp.dot3(s, toward) + TINY), zero + 1.0), zero - 1.0)
+    along = unit(sp.add3(sp.scale3(way, s), sp.scale3(SLOW, toward)))
+    return along, sp.dot3(along, s)
 
 
 @inline
@@ -148,6 +135,6 @@ def blade_row(m, E, k, x, n):
     c = meet(m, E, k, n)
     t = turning(E, k, n, c)
     side = (t.Q[1], t.Q[4], t.Q[7])
-    bend = dot3(side, c.bend) + dot3(cross(t.w, side), c.rate)
+    bend = sp.dot3(side, c.bend) + sp.dot3(sp.cross(t.w, side), c.rate)
     zero = 0.0 * bend
-    put_shift_row(x, E.row[n], c, zero, mul33(c.R, side), dot3(side, c.rate), zero, bend)
+    put_shift_row(x, E.row[n], c, zero, sp.mul33(c.R, side), sp.dot3(side, c.rate), zero, bend)

@@ -7,26 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..joints import HINGE, KINDS, SLIDE
+from . import check_forces as checks
 from .check import axes, axis, known, number, pose, vector
-from .check_forces import (
-    BODIES,
-    Checker,
-    carriers,
-    ends,
-    function,
-    index,
-    no_jumps,
-    not_negative,
-    one_of,
-    one_of_joint,
-    or_none,
-    own_name,
-    part,
-    part_name,
-    plain_coordinates,
-    positive,
-    taken_names,
-)
 from .constraints import CONSTRAINT_KINDS, Between, Constraint, Gear, Latch, Rack, Relative, Roll, Speed
 from .functions import Step
 
@@ -54,22 +36,30 @@ def flag(value: Any, what: str, where: str | None) -> bool:
 
 
 LATCHES = [name for name, kind in KINDS.items() if kind.holds not in (None, (0, 0)) and not kind.parameters]
-_LINK: dict[str, Checker] = BODIES | {"at": vector}
-_PAIR: dict[str, Checker] = {"joint": part_name, "of": part_name, "offset": number}
-_FREEDOMS: dict[str, Checker] = {"freedom": index, "of_freedom": index}
-FIELDS: dict[str, dict[str, Checker]] = {
-    "distance": _LINK | {"to_at": vector, "length": positive},
+_LINK: dict[str, checks.Checker] = checks.BODIES | {"at": vector}
+_PAIR: dict[str, checks.Checker] = {"joint": checks.part_name, "of": checks.part_name, "offset": number}
+_FREEDOMS: dict[str, checks.Checker] = {"freedom": checks.index, "of_freedom": checks.index}
+FIELDS: dict[str, dict[str, checks.Checker]] = {
+    "distance": _LINK | {"to_at": vector, "length": checks.positive},
     "point_on_line": _LINK | {"to_at": pose},
     "point_on_plane": _LINK | {"to_at": pose},
     "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
     "rack": _PAIR | {"radius": _not_zero},
     "roll": _LINK
-    | {"radius": not_negative, "axis": or_none(axis), "tyre": not_negative, "to_at": pose, "to_radius": number}
-    | {"on": one_of("plane", "line", "sphere"), "slip": one_of("none", "side", "all"), "pivots": flag},
-    "latch": BODIES | {"at": pose, "to_at": pose, "joint": one_of(*LATCHES), "axis": axis, "axis2": axis},
-    "knife_edge": BODIES | {"at": pose},
-    "speed": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "ratio": _not_zero, "speed": function},
-    "relative": _FREEDOMS | {"joint": part_name, "of": or_none(part_name), "position": function},
+    | {
+        "radius": checks.not_negative,
+        "axis": checks.or_none(axis),
+        "tyre": checks.not_negative,
+        "to_at": pose,
+        "to_radius": number,
+    }
+    | {"on": checks.one_of("plane", "line", "sphere"), "slip": checks.one_of("none", "side", "all"), "pivots": flag},
+    "latch": checks.BODIES | {"at": pose, "to_at": pose, "joint": checks.one_of(*LATCHES), "axis": axis, "axis2": axis},
+    "knife_edge": checks.BODIES | {"at": pose},
+    "speed": _FREEDOMS
+    | {"joint": checks.part_name, "of": checks.or_none(checks.part_name), "ratio": _not_zero, "speed": checks.function},
+    "relative": _FREEDOMS
+    | {"joint": checks.part_name, "of": checks.or_none(checks.part_name), "position": checks.function},
 }
 
 
@@ -77,7 +67,7 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
     """The constraint of this kind with these parameters, each of them checked."""
     label = f"constraint '{name}'"
     known(kind, CONSTRAINT_KINDS, f"{label}: kind", where)
-    made: Constraint = part(name, label, CONSTRAINT_KINDS[kind], FIELDS[kind], given, where)
+    made: Constraint = checks.part(name, label, CONSTRAINT_KINDS[kind], FIELDS[kind], given, where)
     if isinstance(made, Between):
         if made.body == made.to:
             raise ModelError(
@@ -89,7 +79,7 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
             axes(made.joint, made.axis, made.axis2, label, where)
         return made
     if isinstance(made, Relative):
-        no_jumps(made.position, label, where)
+        checks.no_jumps(made.position, label, where)
     if isinstance(made, Speed) and isinstance(made.speed, Step) and made.speed.rise == 0.0:
         raise ModelError(
             f"{label}: speed jumps",
@@ -133,11 +123,11 @@ def _rolls(c: Roll, label: str) -> None:
 
 def constraints(model: Model) -> None:
     """What can only be seen when all parts are there: names, bodies, joints and freedoms of constraints."""
-    taken, places = taken_names(model) | dict.fromkeys(model.forces, "a force"), carriers(model)
+    taken, places = checks.taken_names(model) | dict.fromkeys(model.forces, "a force"), checks.carriers(model)
     for c in model.constraints.values():
-        own_name(c, "constraint", taken, "its outputs are named: give it a name of its own")
+        checks.own_name(c, "constraint", taken, "its outputs are named: give it a name of its own")
         if isinstance(c, Between):
-            ends(c, "constraint", places)
+            checks.ends(c, "constraint", places)
         elif isinstance(c, Rack):
             _kind_of(model, c, "joint", SLIDE)
             _kind_of(model, c, "of", HINGE)
@@ -149,9 +139,9 @@ def constraints(model: Model) -> None:
 
 def _freedom(model: Model, c: Gear | Relative | Speed, key: str, freedom: str) -> None:
     label, name = f"constraint '{c.name}'", getattr(c, key)
-    one_of_joint(model, name, getattr(c, freedom), f"{label}: {key}", f"{label}: {freedom}", c.where)
+    checks.one_of_joint(model, name, getattr(c, freedom), f"{label}: {key}", f"{label}: {freedom}", c.where)
     if not isinstance(c, Speed):
-        plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
+        checks.plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
 
 
 def _kind_of(model: Model, c: Rack, key: str, kind: str) -> None:

@@ -11,11 +11,9 @@ import numpy as np
 from ..errors import ModelError, nearest
 from ..joints import KINDS, QUATERNIONS, listed
 from ..modes.check import counted, is_list, moved
-from .check import known, limits, number, numbers, pose, shown, text, vector
+from . import check, functions, parts
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
-from .functions import FUNCTION_KINDS, Function, Ramp, Sine, Step, Table
-from .parts import GROUND, JOINT_KINDS, Joint, Part, PerFreedom
 from .pose import Vector
 
 if TYPE_CHECKING:
@@ -25,34 +23,36 @@ Checker = Callable[[Any, str, str | None], Any]  # of a value, what it is, and w
 
 
 def not_negative(value: Any, what: str, where: str | None = None) -> float:
-    return number(value, what, low=0.0, where=where)
+    return check.number(value, what, low=0.0, where=where)
 
 
 def positive(value: Any, what: str, where: str | None = None) -> float:
-    x = number(value, what, where=where)
+    x = check.number(value, what, where=where)
     if x <= 0.0:
         raise ModelError(f"{what} is too small", expected="a finite number > 0", got=x, where=where)
     return x
 
 
-def per_freedom(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> PerFreedom:
+def per_freedom(
+    value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None
+) -> parts.PerFreedom:
     """One number for every freedom of a joint, or a tuple with one for each."""
     if not is_list(value):
-        return number(value, what, low=low, where=where)
-    count = JOINT_KINDS[kind][1]
+        return check.number(value, what, low=low, where=where)
+    count = parts.JOINT_KINDS[kind][1]
     if len(value) != count or not count:
         expected = "a number" + (f", or {count} of them for the freedoms of a {kind} joint" if count else "")
         raise ModelError(f"{what} has the wrong length", expected=expected, got=f"{len(value)} numbers", where=where)
-    return tuple(number(x, what, low=low, where=where) for x in value)
+    return tuple(check.number(x, what, low=low, where=where) for x in value)
 
 
-def passive(j: Joint) -> None:
+def passive(j: parts.Joint) -> None:
     """Spring, damper, friction and stops of a joint."""
     label, where = f"joint '{j.name}'", j.where
     for key, low in (("stiffness", 0.0), ("rest", None), ("damping", 0.0), ("friction", 0.0)):
         setattr(j, key, per_freedom(getattr(j, key), j.kind, f"{label}: {key}", low=low, where=where))
     j.friction_speed = positive(j.friction_speed, f"{label}: friction_speed", where)
-    j.limits = limits(j.limits, label, where)
+    j.limits = check.limits(j.limits, label, where)
     spring = KINDS[j.kind].spring
     if spring == "none" and j.stiffness:
         raise ModelError(
@@ -81,7 +81,7 @@ def passive(j: Joint) -> None:
     _stops(j, label)
 
 
-def _stops(j: Joint, label: str) -> None:
+def _stops(j: parts.Joint, label: str) -> None:
     if j.limits is None or not j.limits.stiffness:
         return
     if j.kind in QUATERNIONS:
@@ -97,31 +97,33 @@ def _stops(j: Joint, label: str) -> None:
         )
 
 
-def function(value: Any, label: str, where: str | None = None) -> Function:
+def function(value: Any, label: str, where: str | None = None) -> functions.Function:
     """A number, or a function of time: an instance, or a mapping with its kind and fields."""
-    if isinstance(value, Ramp | Step | Sine | Table):
+    if isinstance(value, functions.Ramp | functions.Step | functions.Sine | functions.Table):
         return value
     if isinstance(value, Mapping):
         return _function_of_mapping(value, label, where)
     if isinstance(value, str | bytes | Sequence | np.ndarray) or value is None or callable(value):
         raise ModelError(
             f"{label} is not a function of time",
-            expected="a number, or a " + ", ".join(FUNCTION_KINDS),
-            got=shown(value),
+            expected="a number, or a " + ", ".join(functions.FUNCTION_KINDS),
+            got=check.shown(value),
             where=where,
             hint="a Python function is a force of its own, of kind 'function'" if callable(value) else None,
         )
-    return number(value, label, where=where)
+    return check.number(value, label, where=where)
 
 
-def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None) -> Function:
+def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None) -> functions.Function:
     if "kind" not in value:
-        raise ModelError(f"{label}: kind is missing", expected="one of " + ", ".join(FUNCTION_KINDS), where=where)
-    kind = known(value["kind"], FUNCTION_KINDS, f"{label}: kind", where)
+        raise ModelError(
+            f"{label}: kind is missing", expected="one of " + ", ".join(functions.FUNCTION_KINDS), where=where
+        )
+    kind = check.known(value["kind"], functions.FUNCTION_KINDS, f"{label}: kind", where)
     given = {key: x for key, x in value.items() if key != "kind"}
-    known_parameters(FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
+    known_parameters(functions.FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
     try:
-        return FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
+        return functions.FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
     except ModelError as e:
         raise moved(e, where, label) from None
 
@@ -148,20 +150,20 @@ def part(
 
 def part_name(value: Any, what: str, where: str | None) -> str:
     """The name of a body, frame or joint, from itself or from the thing."""
-    return text(getattr(value, "name", value), what, where)
+    return check.text(getattr(value, "name", value), what, where)
 
 
 def index(value: Any, what: str, where: str | None) -> int:
     n = counted(value)
     if n < 0:
-        raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=shown(value), where=where)
+        raise ModelError(f"{what} is not a count", expected="0, 1, 2 ...", got=check.shown(value), where=where)
     return n
 
 
 def _three(value: Any, what: str, where: str | None) -> Vector:
     """Three numbers, none negative; a single one stands for all three."""
     if is_list(value):
-        x, y, z = (not_negative(x, what, where) for x in numbers(value, 3, what, where))
+        x, y, z = (not_negative(x, what, where) for x in check.numbers(value, 3, what, where))
         return (x, y, z)
     return (not_negative(value, what, where),) * 3
 
@@ -171,14 +173,14 @@ def _callable(value: Any, what: str, where: str | None) -> Any:
         raise ModelError(
             f"{what} cannot be called",
             expected="a Python function f(t, position, rotation, velocity, wrench)",
-            got=shown(value),
+            got=check.shown(value),
             where=where,
         )
     return value
 
 
 def one_of(*names: str) -> Checker:
-    return lambda value, what, where: known(value, names, what, where)
+    return lambda value, what, where: check.known(value, names, what, where)
 
 
 def or_none(checker: Checker) -> Checker:
@@ -193,21 +195,21 @@ FIELDS: dict[str, dict[str, Checker]] = {
     | {"kp": not_negative, "kd": not_negative, "limit": or_none(positive)},
     "motion": _DRIVE | {"position": function},
     "spring": BODIES
-    | {"at": vector, "to_at": vector}
+    | {"at": check.vector, "to_at": check.vector}
     | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
     "bushing": BODIES
-    | {"at": pose, "to_at": pose}
+    | {"at": check.pose, "to_at": check.pose}
     | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
     "wrench": {
         "body": part_name,
-        "at": vector,
-        "force": vector,
-        "torque": vector,
+        "at": check.vector,
+        "force": check.vector,
+        "torque": check.vector,
         "axes": one_of("world", "body"),
         "factor": function,
     },
-    "drag": {"body": part_name, "at": vector, "linear": not_negative, "quadratic": not_negative},
-    "function": {"body": part_name, "at": vector, "function": _callable},
+    "drag": {"body": part_name, "at": check.vector, "linear": not_negative, "quadratic": not_negative},
+    "function": {"body": part_name, "at": check.vector, "function": _callable},
 }
 # of these one must be there, or the force does nothing
 EFFECTS: dict[str, tuple[str, ...]] = {
@@ -220,7 +222,7 @@ EFFECTS: dict[str, tuple[str, ...]] = {
 def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None = None) -> Force:
     """The force of this kind with these parameters, each of them checked."""
     label = f"force '{name}'"
-    known(kind, FORCE_KINDS, f"{label}: kind", where)
+    check.known(kind, FORCE_KINDS, f"{label}: kind", where)
     made: Force = part(name, label, FORCE_KINDS[kind], FIELDS[kind], parameters, where)
     if isinstance(made, Motor) and made.kp and made.position is None:
         raise ModelError(
@@ -239,13 +241,13 @@ def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None
     return made
 
 
-def no_jumps(f: Function, label: str, where: str | None) -> None:
+def no_jumps(f: functions.Function, label: str, where: str | None) -> None:
     """A joint cannot change its speed at once."""
-    if isinstance(f, Step) and f.rise == 0.0:
+    if isinstance(f, functions.Step) and f.rise == 0.0:
         got, hint = "a step without rise", "give the step a rise"
-    elif isinstance(f, Ramp) and (f.start > 0.0 or f.end is not None):
+    elif isinstance(f, functions.Ramp) and (f.start > 0.0 or f.end is not None):
         got, hint = "a ramp with a start or an end", "a step with a rise, or a smooth table, starts and ends gently"
-    elif isinstance(f, Table) and not f.smooth:
+    elif isinstance(f, functions.Table) and not f.smooth:
         got, hint = "a table of straight lines", "smooth = true makes it a spline"
     else:
         return
@@ -269,11 +271,11 @@ def forces(model: Model) -> None:
 
 def taken_names(model: Model) -> dict[str, str]:
     """Names that have outputs, or stand for a place, and what each is of."""
-    taken = dict.fromkeys(body_names(model), "a body") | {GROUND: "the ground"}
+    taken = dict.fromkeys(body_names(model), "a body") | {parts.GROUND: "the ground"}
     return taken | dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
 
 
-def own_name(x: Part, word: str, taken: Mapping[str, str], hint: str) -> None:
+def own_name(x: parts.Part, word: str, taken: Mapping[str, str], hint: str) -> None:
     if x.name in taken:
         raise ModelError(f"{word} '{x.name}' has the name of {taken[x.name]}", where=x.where, hint=hint)
 
@@ -294,9 +296,9 @@ def _drive(model: Model, f: Motor | Motion) -> None:
 
 def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str, where: str | None) -> None:
     """A joint that is there and has so many freedoms."""
-    known(joint, model.joints, what, where)
+    check.known(joint, model.joints, what, where)
     kind = model.joints[joint].kind
-    count = JOINT_KINDS[kind][1]
+    count = parts.JOINT_KINDS[kind][1]
     if freedom >= count:
         raise ModelError(
             f"{counted} {freedom} is not one of joint '{joint}' ({kind})",
@@ -306,7 +308,7 @@ def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str
         )
 
 
-def plain_coordinates(joint: Joint, what: str, where: str | None, hint: str | None = None) -> None:
+def plain_coordinates(joint: parts.Joint, what: str, where: str | None, hint: str | None = None) -> None:
     """A joint with one coordinate for each freedom."""
     if joint.kind in QUATERNIONS:
         raise ModelError(
@@ -334,7 +336,7 @@ def ends(x: Any, word: str, places: Mapping[str, str]) -> None:
     """``places`` are the bodies and frames, and the body that each stands on."""
     named = {key: getattr(x, key) for key in ("body", "to") if hasattr(x, key)}
     for key, name in named.items():
-        known(name, places, f"{word} '{x.name}': {key}", x.where)
+        check.known(name, places, f"{word} '{x.name}': {key}", x.where)
     if len(named) == 2 and places[x.body] == places[x.to]:
         raise ModelError(
             f"{word} '{x.name}' acts between '{x.body}' and '{x.to}', which are on one body",

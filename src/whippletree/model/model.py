@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotCompiled
 from ..modes import Modes
-from . import check, check_constraints, check_flexible, check_forces, check_temporary
+from . import check, check_constraints, check_flexible, check_forces, check_temporary, parts
 from .constraints import Constraint
 from .forces import Force
 from .garbage import without_collections
-from .parts import GROUND, JOINT_KINDS, TREES, Body, Coupling, Flexible, Frame, Joint, Limits, Visual
 from .pose import IDENTITY, Pose
 from .temporary import Temporary
 
@@ -43,11 +42,11 @@ class Model:
     passive: bool = True
     tree: str = "chosen"
     where: str | None = field(default=None, compare=False)
-    bodies: dict[str, Body] = field(default_factory=dict, init=False)
-    flexibles: dict[str, Flexible] = field(default_factory=dict, init=False)
-    joints: dict[str, Joint] = field(default_factory=dict, init=False)
-    frames: dict[str, Frame] = field(default_factory=dict, init=False)
-    couplings: dict[str, Coupling] = field(default_factory=dict, init=False)
+    bodies: dict[str, parts.Body] = field(default_factory=dict, init=False)
+    flexibles: dict[str, parts.Flexible] = field(default_factory=dict, init=False)
+    joints: dict[str, parts.Joint] = field(default_factory=dict, init=False)
+    frames: dict[str, parts.Frame] = field(default_factory=dict, init=False)
+    couplings: dict[str, parts.Coupling] = field(default_factory=dict, init=False)
     forces: dict[str, Force] = field(default_factory=dict, init=False)
     constraints: dict[str, Constraint] = field(default_factory=dict, init=False)
     temporaries: dict[str, Temporary] = field(default_factory=dict, init=False)
@@ -56,8 +55,8 @@ class Model:
         check.text(self.name, "model name", self.where)
         self.gravity = check.vector(self.gravity, "gravity", where=self.where)
         self.passive = bool(self.passive)
-        check.known(self.tree, TREES, "tree", self.where)
-        self.ground = Body(GROUND)
+        check.known(self.tree, parts.TREES, "tree", self.where)
+        self.ground = parts.Body(parts.GROUND)
 
     def body(
         self,
@@ -67,13 +66,13 @@ class Model:
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
         idealized: bool = False,
-        visuals: Sequence[Visual] = (),
+        visuals: Sequence[parts.Visual] = (),
         where: str | None = None,
-    ) -> Body:
+    ) -> parts.Body:
         """Add a body. ``inertia`` is about the centre of mass: 3 principal moments or 3 x 3 (kg m^2)."""
         check.new_name(name, "body", ChainMap[str, Any](self.bodies, self.flexibles), where)
         label = f"body '{name}'"
-        body = Body(
+        body = parts.Body(
             name,
             check.number(mass, f"{label}: mass", where=where),
             check.vector(com, f"{label}: com", where=where),
@@ -86,7 +85,7 @@ class Model:
         self.bodies[name] = body
         return body
 
-    def flexible(self, name: str, modes: Modes, *, where: str | None = None) -> Flexible:
+    def flexible(self, name: str, modes: Modes, *, where: str | None = None) -> parts.Flexible:
         """Add a flexible body. Its name is that of its frame, fixed to the inboard node; "name/node" is any node.
 
         Both are names of bodies: joints, frames, forces and constraints take them.
@@ -99,15 +98,15 @@ class Model:
         """
         check.new_name(name, "body", ChainMap[str, Any](self.bodies, self.flexibles), where)
         check_flexible.modes(modes, f"flexible body '{name}'", where)
-        self.flexibles[name] = flexible = Flexible(name, modes, where)
+        self.flexibles[name] = flexible = parts.Flexible(name, modes, where)
         return flexible
 
     def joint(
         self,
         name: str,
         kind: str,
-        parent: Body | Flexible | str,
-        child: Body | Flexible | str,
+        parent: parts.Body | parts.Flexible | str,
+        child: parts.Body | parts.Flexible | str,
         *,
         axis: str | Sequence[float] | None = None,
         axis2: str | Sequence[float] | None = None,
@@ -120,10 +119,10 @@ class Model:
         damping: float | Sequence[float] = 0.0,
         friction: float | Sequence[float] = 0.0,
         friction_speed: float = 0.01,
-        limits: Limits | None = None,
+        limits: parts.Limits | None = None,
         where: str | None = None,
         **own: Any,
-    ) -> Joint:
+    ) -> parts.Joint:
         """Join ``child`` to ``parent``. A joint that closes a loop is found, not declared.
 
         ``at`` is the joint's place in the parent, ``child_at`` in the child: a point (3 numbers,
@@ -134,10 +133,10 @@ class Model:
         ``points``, ``closed``, ``orientation`` and ``up`` (docs/reference/joints.md).
         """
         check.new_name(name, "joint", self.joints, where)
-        check.known(kind, JOINT_KINDS, f"joint '{name}': kind", where)
+        check.known(kind, parts.JOINT_KINDS, f"joint '{name}': kind", where)
         label = f"joint '{name}'"
         first, second = check.axes(kind, axis, axis2, label, where)
-        joint = Joint(
+        joint = parts.Joint(
             name,
             kind,
             _name(parent),
@@ -163,26 +162,28 @@ class Model:
         self.joints[name] = joint
         return joint
 
-    def frame(self, name: str, body: Body | Flexible | str, at: Any = IDENTITY, *, where: str | None = None) -> Frame:
+    def frame(
+        self, name: str, body: parts.Body | parts.Flexible | str, at: Any = IDENTITY, *, where: str | None = None
+    ) -> parts.Frame:
         """Name a place on a body, for outputs and Jacobians."""
         check.new_name(name, "frame", ChainMap[str, Any](self.bodies, self.flexibles, self.frames), where)
-        self.frames[name] = frame = Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
+        self.frames[name] = frame = parts.Frame(name, _name(body), check.pose(at, f"frame '{name}': at", where), where)
         return frame
 
     def couple(
         self,
-        joint: Joint | str,
-        of: Joint | str,
+        joint: parts.Joint | str,
+        of: parts.Joint | str,
         *,
         ratio: float = 1.0,
         offset: float = 0.0,
         where: str | None = None,
-    ) -> Coupling:
+    ) -> parts.Coupling:
         """Couple two joints of one freedom: ``q(joint) = ratio * q(of) + offset``."""
         name = joint if isinstance(joint, str) else joint.name
         label = f"coupling of '{name}'"
         check.new_name(name, "coupling", self.couplings, where)
-        coupling = Coupling(
+        coupling = parts.Coupling(
             name,
             of if isinstance(of, str) else of.name,
             check.number(ratio, f"{label}: ratio", where=where),
@@ -251,8 +252,8 @@ class Model:
         made = copy(self)
         for section in ("flexibles", "frames", "couplings", "forces", "constraints", "temporaries"):
             setattr(made, section, {name: copy(part) for name, part in getattr(self, section).items()})
-        made.bodies = {name: Body(*_of_body(body)) for name, body in self.bodies.items()}
-        made.joints = {name: Joint(*_of_joint(joint)) for name, joint in self.joints.items()}
+        made.bodies = {name: parts.Body(*_of_body(body)) for name, body in self.bodies.items()}
+        made.joints = {name: parts.Joint(*_of_joint(joint)) for name, joint in self.joints.items()}
         for joint in made.joints.values():
             joint.limits = None if joint.limits is None else copy(joint.limits)
         for body in made.bodies.values():
@@ -269,11 +270,11 @@ class Model:
 
 
 # all fields of those parts of which there may be many, where copy() takes long
-_of_body, _of_joint = (attrgetter(*(field.name for field in fields(part))) for part in (Body, Joint))
+_of_body, _of_joint = (attrgetter(*(field.name for field in fields(part))) for part in (parts.Body, parts.Joint))
 
 
-def _name(body: Body | Flexible | str) -> str:
-    return body.name if isinstance(body, Body | Flexible) else body
+def _name(body: parts.Body | parts.Flexible | str) -> str:
+    return body.name if isinstance(body, parts.Body | parts.Flexible) else body
 
 
 def pose(

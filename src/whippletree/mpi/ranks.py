@@ -18,18 +18,18 @@ from ..dynamics.subchains.algorithm import cut_of
 from ..dynamics.subchains.cut import Cut
 from ..dynamics.subchains.options import NAMES, Cutting, cutting, is_cutting
 from ..errors import ModelError
+from ..integrate.march import Elsewhere
 from ..integrate.methods import dopri5
 from ..integrate.run import subchains as subchain_run
 from ..integrate.run.checkpoint import settings_of
 from ..integrate.run.task import Task
-from ..integrate.simulate import Elsewhere, simulate
+from ..integrate.simulate import simulate
 from ..result.netcdf import header
 from ..result.result import Result
 from ..system.system import System, require_system
+from . import share, start
 from .messages import Ranks, Together, table
 from .run import OwnRows, Part, Spread, all_or_none, compile_first, places_of
-from .share import Share, SharedMotion, pieces_for, refuse_forces
-from .start import Meeting, alone, connect, meeting, watched
 
 
 def simulate_on_ranks(
@@ -38,7 +38,7 @@ def simulate_on_ranks(
     *,
     algorithm: str = NAMES[0],
     output: str | os.PathLike[str] | None = None,
-    met: Meeting | None = None,
+    met: start.Meeting | None = None,
     **options: Any,
 ) -> Result | None:
     """As :func:`simulate`, on all ranks that ``mpiexec`` has started: call it on each, with the same arguments.
@@ -50,7 +50,7 @@ def simulate_on_ranks(
     """
     require_system(system)
     if met is None:
-        with meeting(connect()) as made:
+        with start.meeting(start.connect()) as made:
             return simulate_on_ranks(system, until, algorithm=algorithm, output=output, met=made, **options)
     if options.get("events"):
         raise ModelError("events are not watched on ranks", hint="run it on one process, without --on mpi")
@@ -77,7 +77,7 @@ def _sized(algorithm: str, system: System, ranks: int) -> str:
         )
     choice = cutting(algorithm)
     if choice.pieces is None:
-        choice = choice._replace(pieces=pieces_for(system, ranks))
+        choice = choice._replace(pieces=share.pieces_for(system, ranks))
     given = {name: value for name, value in choice._asdict().items() if value != Cutting._field_defaults[name]}
     return f"{NAMES[0]}(" + ", ".join(f"{name}={value!r}" for name, value in given.items()) + ")"
 
@@ -85,14 +85,14 @@ def _sized(algorithm: str, system: System, ranks: int) -> str:
 class Shared:
     """Where :func:`simulate` begins a run of all ranks."""
 
-    def __init__(self, met: Meeting, stack: ExitStack, output: Any) -> None:
+    def __init__(self, met: start.Meeting, stack: ExitStack, output: Any) -> None:
         self.met, self.stack, self.output = met, stack, output
 
     def begin(self, task: Task, tau: Any) -> Spread:
         """On rank 0 the run; the others serve it to its end, and then raise Elsewhere."""
         ranks = self.met.ranks
         subchain_run.check(task)
-        refuse_forces(task)
+        share.refuse_forces(task)
         cut = cut_of(task.system, cutting(task.algorithm))
         if len(cut.strands) < ranks.size:
             raise ModelError(
@@ -109,7 +109,7 @@ class Shared:
             part.serve()
             raise Elsewhere
         handlers = self.stack.enter_context(part.deferred())
-        self.stack.enter_context(watched(_last_words(self.output)))
+        self.stack.enter_context(start.watched(_last_words(self.output)))
         spread = Spread(part, handlers)
         self.stack.callback(spread.close)
         spread.proceed(0)
@@ -119,10 +119,10 @@ class Shared:
 def _part(task: Task, cut: Cut, ranks: Ranks) -> Part:
     """What this rank computes, and where that is in the whole."""
     comm = Together(cut, ranks)
-    motion = SharedMotion(task, cut, comm)
+    motion = share.SharedMotion(task, cut, comm)
     stages = 4 if task.integrator == "rk4" else dopri5.TABLEAU.stages + 1
     places = [
-        places_of(task, Share(cut, a, b), cut.forest, stages, a, b)
+        places_of(task, share.Share(cut, a, b), cut.forest, stages, a, b)
         for a, b in zip(comm.bounds[:-1], comm.bounds[1:], strict=True)
     ]
     if ranks.rank > 0:
@@ -137,7 +137,7 @@ def _part(task: Task, cut: Cut, ranks: Ranks) -> Part:
 def _try_out(task: Task, cut: Cut) -> None:
     """A step on one process, for its kernels."""
     rows = task._replace(Q=np.empty_like(task.Q), U=np.empty_like(task.U), W=np.empty_like(task.W))
-    run: Any = subchain_run.begin(rows, SharedMotion(rows, cut, Together(cut, alone())))
+    run: Any = subchain_run.begin(rows, share.SharedMotion(rows, cut, Together(cut, start.alone())))
     run.proceed(1)
 
 

@@ -24,9 +24,10 @@ from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.assemble import consistent_start
 from ..integrate.contacts.run import Switching
 from ..integrate.methods.fixed_step import HEAD, Run
+from ..integrate.methods.registry import INTEGRATORS
 from ..integrate.names import require_integrator
 from ..integrate.run.task import Failure, Task, make_task
-from ..integrate.simulate import A_RUN, INTEGRATORS
+from ..integrate.simulate import A_RUN
 from ..model.check import shown
 from ..result.records import Change
 from ..system.callbacks import function_name, joint_forces, raised_in, user_error

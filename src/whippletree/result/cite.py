@@ -37,8 +37,9 @@ def used(
     system: System, algorithm: str = "auto", integrator: str = "dopri5", stabilization: str = "projection"
 ) -> list[str]:
     """BibTeX entries of all that a run of this system uses."""
+    from ..integrate.methods.registry import INTEGRATORS
     from ..integrate.names import require_integrator
-    from ..integrate.simulate import A_RUN, INTEGRATORS
+    from ..integrate.simulate import A_RUN
     from ..integrate.stabilize import make_stabilization
 
     require_integrator(integrator, INTEGRATORS)

@@ -21,9 +21,9 @@ from ..files.text import SUFFIXES as MODELS
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
 from ..model import Model, check
-from .columns import ENERGIES, PLACES, TOTALS, column_names
-from .hdf5 import damaged, opened
-from .result import Occurrence, Result
+from . import columns, hdf5
+from .records import Occurrence
+from .result import Result
 from .spans import Samples
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def dataset(run: Result) -> xr.Dataset:
     data["position"] = (
         ("time", "place", "axis"),
         np.concatenate(positions),
-        {"units": "m", "long_name": PLACES["position"].long_name},
+        {"units": "m", "long_name": columns.PLACES["position"].long_name},
     )
-    for name in ENERGIES:
+    for name in columns.ENERGIES:
         data[name.replace(".", "_")] = (("time",), run[name], _joules(name))
     return data.assign_coords(place=_texts(list(run.places)), axis=["x", "y", "z"])
 
@@ -64,9 +64,9 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     """What cannot be computed again from the rest: time, q, u, the work of forces, and ``udot`` where that is given."""
     import xarray as xr
 
-    coordinates, q_units = column_names(run.system, "q")
-    speeds, u_units = column_names(run.system, "u")
-    _, udot_units = column_names(run.system, "udot")
+    coordinates, q_units = columns.column_names(run.system, "q")
+    speeds, u_units = columns.column_names(run.system, "u")
+    _, udot_units = columns.column_names(run.system, "udot")
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q, _attrs("coordinates of the joints", "q_unit")),
         "u": (("time", "speed"), run.u, _attrs("speeds of the joints", "u_unit")),
@@ -124,7 +124,7 @@ def _accelerations(udot: np.ndarray) -> tuple[tuple[str, str], np.ndarray, dict[
 
 
 def _joules(name: str) -> dict[str, str]:
-    return {"units": "J", "long_name": TOTALS[name].long_name}
+    return {"units": "J", "long_name": columns.TOTALS[name].long_name}
 
 
 def _texts(values: list[str]) -> np.ndarray:
@@ -201,7 +201,7 @@ def save(run: Result, path: str | os.PathLike[str]) -> None:
 
 def _write_columns(run: Result, path: Path) -> None:
     """Time, coordinates and speeds as comma-separated values that read back to the same bits."""
-    names = [f"{name}.{letter}" for letter in "qu" for name in column_names(run.system, letter)[0]]
+    names = [f"{name}.{letter}" for letter in "qu" for name in columns.column_names(run.system, letter)[0]]
     with whole_file(path, RESULT) as part, part.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["time", *names])
@@ -233,9 +233,9 @@ def load(path: str | os.PathLike[str]) -> Result:
     try:
         return as_result(toml.loads(kept.model, str(path)).compile(), kept)
     except WhippletreeError as e:
-        raise damaged(path, e.what) from None
+        raise hdf5.damaged(path, e.what) from None
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
-        raise damaged(path, "what it says of its run does not fit together") from None
+        raise hdf5.damaged(path, "what it says of its run does not fit together") from None
 
 
 def as_result(system: System, kept: Kept) -> Result:
@@ -266,11 +266,11 @@ def read(path: str | os.PathLike[str]) -> Kept:
     attrs, arrays, names = _read(path)
     text = attrs.pop("model")
     if sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != attrs.pop("model_sha256"):
-        raise damaged(path, "the model stored in it has changed")
+        raise hdf5.damaged(path, "the model stored in it has changed")
     if not arrays["time"].size:
-        raise damaged(path, "it holds no moments")
+        raise hdf5.damaged(path, "it holds no moments")
     if not all(np.isfinite(a).all() for name, a in arrays.items() if name not in STATE):
-        raise damaged(path, "it holds numbers that are not finite")
+        raise hdf5.damaged(path, "it holds numbers that are not finite")
     return Kept(text, attrs, arrays, _occurrences(path, arrays, names))
 
 
@@ -283,7 +283,7 @@ def _occurrences(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], na
     times, q, u = (arrays.get(name, np.zeros((0, 0))) for name in EVENTS)
     widths = [(q.shape[1:], arrays["q"].shape[1:]), (u.shape[1:], arrays["u"].shape[1:])]
     if not len(names) == len(times) == len(q) == len(u) or (names and any(a != b for a, b in widths)):
-        raise damaged(path, "its events do not fit together")
+        raise hdf5.damaged(path, "its events do not fit together")
     for name in names:
         check.text(name, "name of an event", str(path))
     return [Occurrence(*one) for one in zip(names, times.tolist(), q, u, strict=True)]
@@ -291,7 +291,7 @@ def _occurrences(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], na
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray], list[str]]:
     """Attributes, arrays and names of events of the file."""
-    with opened(path) as file:
+    with hdf5.opened(path) as file:
         attrs = file.attrs
         kind = str(attrs.get("whippletree", ""))
         if kind.startswith("whippletree-sweep"):
@@ -299,7 +299,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
         if not kind.startswith("whippletree-"):
             raise ModelError(f"'{path}' is not a result of Whippletree", hint="'whippletree run' writes one with -o")
         if not all(isinstance(attrs.get(key), str) for key in ("model", "model_sha256")):
-            raise damaged(path, "the model is missing")
+            raise hdf5.damaged(path, "the model is missing")
         for key in attrs:
             _require_kind(path, key, attrs[key])
         names = [*ALWAYS, *(name for name in SOMETIMES if name in file.names)]
@@ -309,15 +309,15 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nd
 
 def _require_kind(path: str | os.PathLike[str], key: str, value: Any) -> None:
     if key in TEXTS and not isinstance(value, str):
-        raise damaged(path, f"its attribute '{key}' is not a text")
+        raise hdf5.damaged(path, f"its attribute '{key}' is not a text")
     if key in NUMBERS and not (isinstance(value, int | float) and 0.0 <= value < np.inf and (value or key != "step")):
-        raise damaged(path, f"its attribute '{key}' is not a number that it can be")
+        raise hdf5.damaged(path, f"its attribute '{key}' is not a number that it can be")
 
 
 def open_whole(path: str | os.PathLike[str]) -> xr.Dataset:
     """Any dataset that :func:`write` wrote."""
     import xarray as xr
 
-    with opened(path) as file:
+    with hdf5.opened(path) as file:
         found = {name: variable for name in file.names if (variable := file.variable(name)) is not None}
         return xr.Dataset(found, attrs=file.attrs)

@@ -13,35 +13,7 @@ from ..errors import ModelError, nearest
 from ..joints import WELD
 from ..model.check import shown
 from ..model.forces import Force, Motion, Motor, Spring
-from .columns import (
-    CLOSURE,
-    CUT_LETTERS,
-    ENERGIES,
-    JOINT_LETTERS,
-    LEDGER,
-    PLACES,
-    REACTION,
-    RESIDUAL,
-    TOTALS,
-    WRENCH_LEDGER,
-    Quantity,
-    column,
-    force_quantities,
-    joint_quantity,
-    shaped,
-)
-from .records import Change, Occurrence, Switch
-from .spans import (
-    Samples,
-    Span,
-    along,
-    certificates_along,
-    closure,
-    held_along,
-    motion_along,
-    reactions_along,
-    spans_of,
-)
+from . import columns, records, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,8 +48,8 @@ class Result:
         *,
         udot: Any = None,
         attrs: Mapping[str, Any] | None = None,
-        events: Iterable[Occurrence] = (),
-        samples: Samples | None = None,
+        events: Iterable[records.Occurrence] = (),
+        samples: spans.Samples | None = None,
     ) -> None:
         self.system = system
         self.t = np.asarray(t, float)
@@ -88,14 +60,14 @@ class Result:
 
             require_system(system)
             raise
-        self.q = shaped(q, (len(self), nq), "q", system)
-        self.u = shaped(u, (len(self), nu), "u", system)
-        self._work = None if work is None else shaped(work, (len(self),), "work", system)
-        self.given_udot = None if udot is None else shaped(udot, (len(self), nu), "udot", system)
+        self.q = columns.shaped(q, (len(self), nq), "q", system)
+        self.u = columns.shaped(u, (len(self), nu), "u", system)
+        self._work = None if work is None else columns.shaped(work, (len(self),), "work", system)
+        self.given_udot = None if udot is None else columns.shaped(udot, (len(self), nu), "udot", system)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.events = tuple(events)
-        self.switches = tuple(Switch.parse(self.attrs.get("switches", "[]")))
-        self.changes = tuple(Change.parse(self.attrs.get("changes", "[]"), system.model))
+        self.switches = tuple(records.Switch.parse(self.attrs.get("switches", "[]")))
+        self.changes = tuple(records.Change.parse(self.attrs.get("changes", "[]"), system.model))
         self._kept: dict[str, np.ndarray] = {"time": self.t}
         self._piece: Kinematics | None = None
         self.samples = samples  # evaluations that lost most digits
@@ -104,21 +76,21 @@ class Result:
         """Every name this result answers to."""
         joints = [f"{joint}.{letter}" for joint, letters in self._joints.items() for letter in letters]
         reactions = [f"{owner}.reaction" for owner in self._holders]
-        places = [f"{place}.{quantity}" for place in self.places for quantity in PLACES]
+        places = [f"{place}.{quantity}" for place in self.places for quantity in columns.PLACES]
         forces = [f"{name}.{what}" for name, force in self._forces.items() for what in self._outputs(force)]
         return [*self._totals, *joints, *places, *forces, *reactions]
 
     @property
-    def _totals(self) -> dict[str, Quantity]:
+    def _totals(self) -> dict[str, columns.Quantity]:
         held = self.system.constraints.count or self.system.model.temporaries
-        return TOTALS | CLOSURE if held else TOTALS
+        return columns.TOTALS | columns.CLOSURE if held else columns.TOTALS
 
     @property
     def _forces(self) -> Mapping[str, Any]:
         return self.system.forces.elements
 
-    def _outputs(self, force: Force) -> dict[str, Quantity]:
-        return force_quantities(force, self.system.model)
+    def _outputs(self, force: Force) -> dict[str, columns.Quantity]:
+        return columns.force_quantities(force, self.system.model)
 
     @cached_property
     def places(self) -> dict[str, None]:
@@ -129,7 +101,7 @@ class Result:
     def _joints(self) -> dict[str, tuple[str, ...]]:
         """Joints that move and what is known of each; the tree's come first."""
         cuts = [joint.name for joint in self.system.topology.cuts if joint.kind != WELD]
-        return dict.fromkeys(self.system.joints, JOINT_LETTERS) | dict.fromkeys(cuts, CUT_LETTERS)
+        return dict.fromkeys(self.system.joints, columns.JOINT_LETTERS) | dict.fromkeys(cuts, columns.CUT_LETTERS)
 
     @cached_property
     def _holders(self) -> dict[str, None]:
@@ -138,26 +110,26 @@ class Result:
         couplings = [f"{joint}.coupling" for joint in model.couplings]
         return dict.fromkeys([*model.joints, *couplings, *model.constraints])
 
-    def quantity(self, name: str) -> Quantity:
+    def quantity(self, name: str) -> columns.Quantity:
         """Labels, units and meaning of a name."""
         if not isinstance(name, str):
             raise ModelError("an output is named by a text", expected="as 'hinge.q'", got=shown(name))
         if name in self._totals:
             return self._totals[name]
-        if name in RESIDUAL:  # computed when asked for: not among names(), which files hold
-            return RESIDUAL[name]
+        if name in columns.RESIDUAL:  # computed when asked for: not among names(), which files hold
+            return columns.RESIDUAL[name]
         owner, _, what = name.rpartition(".")
         if what in self._joints.get(owner, ()):
-            return joint_quantity(self.system, owner, what)
-        if what in PLACES and owner in self.places:
-            return PLACES[what]
+            return columns.joint_quantity(self.system, owner, what)
+        if what in columns.PLACES and owner in self.places:
+            return columns.PLACES[what]
         if what == "reaction" and owner in self._holders:
-            return REACTION
+            return columns.REACTION
         if owner in self._forces and what in (known := self._outputs(self._forces[owner])):
             return known[what]
         if owner and what and owner in self and what in (whole := self.quantity(owner)).labels:
             n = whole.labels.index(what)
-            return Quantity(("",), (whole.units[n],), f"{what} of {whole.long_name}")
+            return columns.Quantity(("",), (whole.units[n],), f"{what} of {whole.long_name}")
         raise ModelError(
             f"result of '{self.system.name}' has no '{name}'",
             expected="a joint with .q, .u, .udot or .reaction; a body or frame with .position, .rotation or .velocity; "
@@ -190,7 +162,7 @@ class Result:
 
     def _compute(self, name: str) -> np.ndarray:
         owner, _, what = name.rpartition(".")
-        if what in PLACES and owner in self.places:
+        if what in columns.PLACES and owner in self.places:
             return np.concatenate([getattr(k, what)(owner) for k in self.kinematics()])
         if owner in self._forces and what in self._outputs(self._forces[owner]):
             return self._force(owner, what)
@@ -201,14 +173,16 @@ class Result:
                 from ..dynamics.constraints.cut_joints import cut_coordinates, cut_speeds
 
                 derive = cut_coordinates if what == "q" else cut_speeds
-                return column(np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()]))
+                return columns.column(
+                    np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()])
+                )
             index = self.system.q_index(owner) if what == "q" else self.system.u_index(owner)
-            return column(getattr(self, what)[:, index])
+            return columns.column(getattr(self, what)[:, index])
         if name == "closure" and name in self._totals:
-            return closure(self)
-        if name in RESIDUAL:
-            return certificates_along(self)
-        if name not in TOTALS:
+            return spans.closure(self)
+        if name in columns.RESIDUAL:
+            return spans.certificates_along(self)
+        if name not in columns.TOTALS:
             return self[owner][:, self.quantity(owner).labels.index(what)]
         from ..dynamics.kinematics import energy, momentum
 
@@ -220,7 +194,7 @@ class Result:
             total = self["energy"]
             return total - total[:1] - (self.work - self.work[:1])
         parts = [energy(self.system, q, u) for q, u in self._pieces()]
-        self._kept |= {key: np.concatenate([getattr(e, part) for e in parts]) for key, part in ENERGIES.items()}
+        self._kept |= {key: np.concatenate([getattr(e, part) for e in parts]) for key, part in columns.ENERGIES.items()}
         return self._kept[name]
 
     @property
@@ -248,22 +222,24 @@ class Result:
         """An output of a force; that of a given motion is what is needed beside all other forces."""
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
-            return motion_along(self, force, what == "power")
-        return self._loads[:, n, LEDGER[what] if isinstance(force, Motor | Spring) else WRENCH_LEDGER[what]]
+            return spans.motion_along(self, force, what == "power")
+        return self._loads[
+            :, n, columns.LEDGER[what] if isinstance(force, Motor | Spring) else columns.WRENCH_LEDGER[what]
+        ]
 
     @cached_property
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[spans.Span]:
         """Its parts, in each of which the same constraints hold."""
-        return spans_of(self)
+        return spans.spans_of(self)
 
     @cached_property
     def held(self) -> list[Held]:
         """Forces of constraints, in each part."""
-        return held_along(self)
+        return spans.held_along(self)
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        return reactions_along(self)
+        return spans.reactions_along(self)
 
     @property
     def algorithm(self) -> str:
@@ -278,7 +254,7 @@ class Result:
         from ..dynamics.functions import forward_dynamics
 
         name = self.algorithm
-        return along(self, lambda s, n: forward_dynamics(s, self.q[n], self.u[n], t=self.t[n], algorithm=name))
+        return spans.along(self, lambda s, n: forward_dynamics(s, self.q[n], self.u[n], t=self.t[n], algorithm=name))
 
     def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """q and u of all times, in pieces whose kinematics fits in memory."""

@@ -23,12 +23,12 @@ from ..files.whole_file import only_writer
 from ..model import Model
 from ..result.netcdf import RESULT, header, result_path, write
 from ..system.system import System
+from . import single
 from .check import Checked, check_sweep
 from .columns import widths
 from .designs import Plan, make_plan
 from .journal import Journal, begin, journal_path, read
 from .local import Job, processors, run_in_processes
-from .single import LOST, Outcome, OutOfPatience, Runner
 from .study import CONVENTIONS, Sweep, Table
 
 PATIENCE = 1.0  # s, that runs are computed in this process before others are started
@@ -167,7 +167,7 @@ def _plain(value: Any) -> Any:
 
 def _in_file(work: Work, target: Path, resume: bool) -> Sweep:
     """The sweep in its file; runs that the journal beside it holds are not made again."""
-    beside, identity, known = journal_path(target), json.loads(work.head["sweep"]), dict[int, Outcome]()
+    beside, identity, known = journal_path(target), json.loads(work.head["sweep"]), dict[int, single.Outcome]()
     if resume and not beside.exists() and target.exists():
         return _complete(target, beside, identity)
     width = sum(widths(work.checked.columns, work.checked.times.size))
@@ -228,7 +228,7 @@ def _another_sweep(path: Path, found: Mapping[str, Any], here: Mapping[str, Any]
 # ---------------------------------------------------------------- the runs
 
 
-def _to_the_end(work: Work, journal: Journal | None, known: Mapping[int, Outcome]) -> Sweep:
+def _to_the_end(work: Work, journal: Journal | None, known: Mapping[int, single.Outcome]) -> Sweep:
     """All runs that are not known yet; whatever ends this early, what was computed is kept."""
     plan, checked = work.plan, work.checked
     table = Table(plan, checked.runner.recipe.targets, checked.columns, checked.times)
@@ -247,12 +247,12 @@ def _to_the_end(work: Work, journal: Journal | None, known: Mapping[int, Outcome
     except BaseException as error:
         error.partial = table.sweep(work.head, False)  # type: ignore[attr-defined]
         raise
-    return table.sweep(work.head, not (table.state == LOST).any())
+    return table.sweep(work.head, not (table.state == single.LOST).any())
 
 
 def _outcomes(
-    runner: Runner, jobs: Iterator[Job], left: int, on: str | None, workers: int | None
-) -> Generator[tuple[int, Outcome], None, None]:
+    runner: single.Runner, jobs: Iterator[Job], left: int, on: str | None, workers: int | None
+) -> Generator[tuple[int, single.Outcome], None, None]:
     """From wherever the runs are computed."""
     if not left:
         return
@@ -269,7 +269,7 @@ def _outcomes(
                     warnings.simplefilter("ignore", ModelWarning)  # it was said once
                     outcome = runner.attempt(job[1], until)
                 yield job[0], outcome
-            except OutOfPatience:
+            except single.OutOfPatience:
                 jobs = chain([job], jobs)
                 break
             left -= 1

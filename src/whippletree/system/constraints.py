@@ -10,17 +10,7 @@ from ..errors import ModelError
 from ..joints import KINDS
 from ..joints.kind import ALL
 from ..layout import constraints as kernels
-from ..layout.constraints import (
-    DRIVE_NONE,
-    DRIVE_SHIFT,
-    SHIFT_Y,
-    SHIFT_Z,
-    TURN_ALL,
-    TURN_AXIS,
-    TURN_CROSS,
-    TURN_NONE,
-    TURN_TWIST,
-)
+from ..layout import constraints as layout
 from ..model import Joint
 from ..model.constraints import (
     Constraint,
@@ -42,7 +32,13 @@ from .joint_frames import in_plane_axes, put_end, put_joint_ends
 if TYPE_CHECKING:
     from .system import System
 
-TURNS = {TURN_CROSS: "z", TURN_TWIST: "z", TURN_AXIS: "xy", TURN_ALL: "xyz", TURN_NONE: ""}
+TURNS = {
+    layout.TURN_CROSS: "z",
+    layout.TURN_TWIST: "z",
+    layout.TURN_AXIS: "xy",
+    layout.TURN_ALL: "xyz",
+    layout.TURN_NONE: "",
+}
 SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound speeds alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
 SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
@@ -115,7 +111,7 @@ class SystemConstraints:
             row["drive"] = _drive(joint, motion)
             row["signal"] = self._functions[id(motion.position)]
             if row["drive"] == kernels.DRIVE_SHIFT:
-                shift |= SHIFT_Z
+                shift |= layout.SHIFT_Z
         what = [f"rotation about {axis}" for axis in TURNS[turn]]
         what += [f"displacement along {axis}" for n, axis in enumerate("xyz") if shift & (1 << n)]
         what += ["angle for its displacement"] if pitch else []
@@ -182,7 +178,7 @@ class SystemConstraints:
                 row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
                 row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
                 line = isinstance(c, PointOnLine)
-                row["shift"] = SHIFT_Y | SHIFT_Z if line else SHIFT_Z
+                row["shift"] = layout.SHIFT_Y | layout.SHIFT_Z if line else layout.SHIFT_Z
                 return row | {
                     "count": self._named(c.name, *(f"displacement along {axis}" for axis in ("yz" if line else "z")))
                 }
@@ -252,14 +248,14 @@ def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, 
 def _drive(joint: Joint, motion: Motion) -> int:
     """Along which freedom the motion of a joint that closes a loop is given."""
     code = KINDS[joint.kind].drive(motion.freedom)
-    if code == DRIVE_NONE:
+    if code == layout.DRIVE_NONE:
         raise ModelError(
             f"motion '{motion.name}': joint '{joint.name}' ({joint.kind}) closes a loop",
             expected=f"a joint of the tree, or one of kind {', '.join(k.name for k in KINDS.values() if k.drives)}",
             hint=ANOTHER_CUT,
             where=motion.where,
         )
-    return DRIVE_SHIFT if joint.pitch else code
+    return layout.DRIVE_SHIFT if joint.pitch else code
 
 
 def _size(system: System) -> float:

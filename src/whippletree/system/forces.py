@@ -9,8 +9,8 @@ import numpy as np
 
 from ..joints import KINDS, QUATERNIONS
 from ..layout import forces as kernels
+from ..model import functions as curves
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
-from ..model.functions import Function, Ramp, Sine, Step
 from .constraints import functions_of, motions_of_cuts
 from .joint_dofs import cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
 from .joint_frames import put_end
@@ -50,7 +50,7 @@ class SystemForces:
     def __init__(self, system: System) -> None:
         self.elements: dict[str, Force] = dict(system.model.forces)
         self.callbacks: dict[str, Callback] = {}
-        self._functions: list[Function] = functions_of(system)
+        self._functions: list[curves.Function] = functions_of(system)
         self._held = motions_of_cuts(system)
         numbers = [self._element(system, force) for force in self.elements.values()]
         passive, balls = _passive(system) if system.model.passive else ([], [])
@@ -75,7 +75,7 @@ class SystemForces:
         self.arrays = arrays | _signals(self._functions)
         self.packed = kernels.pack_forces(self.arrays, len(driven), on_bodies)
 
-    def _signal(self, function: Function | None) -> int:
+    def _signal(self, function: curves.Function | None) -> int:
         if function is None:
             return -1
         self._functions.append(function)
@@ -176,10 +176,11 @@ def _blank(kind: int) -> dict[str, Any]:
 # ---------------------------------------------------------------- functions of time
 
 
-def _signals(functions: list[Function]) -> dict[str, np.ndarray]:
+def _signals(functions: list[curves.Function]) -> dict[str, np.ndarray]:
     pieces = [pieces_of(f) for f in functions]
     waves = [
-        (f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, Sine) else (0.0,) * 3 for f in functions
+        (f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, curves.Sine) else (0.0,) * 3
+        for f in functions
     ]
     flat = [piece for each in pieces for piece in each]
     return {
@@ -190,17 +191,17 @@ def _signals(functions: list[Function]) -> dict[str, np.ndarray]:
     }
 
 
-def pieces_of(function: Function) -> Pieces:
+def pieces_of(function: curves.Function) -> Pieces:
     """A function of time, less the wave of a Sine, as polynomials one after the other; the first also before it."""
     match function:
-        case Ramp(rate, start, value, end):
+        case curves.Ramp(rate, start, value, end):
             last = [] if end is None else [(end, [value + rate * (end - start)])]
             return [(start - 1.0, [value]), (start, [value, rate]), *last]
-        case Step(after, start, before, rise):
+        case curves.Step(after, start, before, rise):
             d = after - before
             smooth = [before, 0.0, 0.0, 10 * d / rise**3, -15 * d / rise**4, 6 * d / rise**5] if rise else []
             return [(start - 1.0, [before]), *([(start, smooth)] if rise else []), (start + rise, [after])]
-        case Sine():
+        case curves.Sine():
             return [(0.0, [function.offset])]
         case float() | int():
             return [(0.0, [float(function)])]

@@ -14,11 +14,11 @@ from ..model import Visual
 from ..model.check import number
 from ..model.pose import IDENTITY
 from ..system.system import System
+from . import pieces
 from .batches import Batch, batches_of
 from .camera import FIELD, grid_cell, view_of
 from .flexible import FlexibleBodies
 from .meshes.read import Surfaces
-from .pieces import Color, body_colors, corners, middles, pieces_of, usual_length
 from .poses import Poses, from_z, quaternions
 from .standing import standing
 from .ties import Gaps, Ties
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOMENTS = 64  # of a motion, that the camera and the floor are chosen for
 MOST_NAMES = 200  # labels are one message each
 FIRST_PICTURE = 1.0  # s that a browser takes for it, without a graphics card
-TRAIL: Color = (209, 73, 91)
+TRAIL: pieces.Color = (209, 73, 91)
 
 
 class Scene:
@@ -55,14 +55,14 @@ class Scene:
     ) -> None:
         self.server, self.system = server, system
         self.scale = 1.0
-        self.colors = body_colors(system)
-        self.length = usual_length(system)
+        self.colors = pieces.body_colors(system)
+        self.length = pieces.usual_length(system)
         self._order = {name: n for n, name in enumerate(system.bodies)}
         self._poses = Poses.of(system, system.bodies)
-        self._middles = Poses(system, middles(system))
+        self._middles = Poses(system, pieces.middles(system))
         self._q = np.array(system.q0)
         self._surfaces = Surfaces()
-        self.pieces = pieces_of(system, self.length, self._surfaces.drawable(system.model, visuals))
+        self.pieces = pieces.pieces_of(system, self.length, self._surfaces.drawable(system.model, visuals))
         motion = np.atleast_2d(np.asarray(system.q0 if q is None else q, float))
         self.view = view_of(self._extent(motion), system.gravity)
         api = server.scene
@@ -149,7 +149,7 @@ class Scene:
         given: Mapping[str, tuple[ArrayLike, ArrayLike]],
         *,
         group: str = "forces",
-        color: Color = (40, 150, 60),
+        color: pieces.Color = (40, 150, 60),
         per_metre: float = 1.0,
     ) -> None:
         """Draw arrows, name to (tail, vector) in world axes; they take the place of those of the same group.
@@ -224,7 +224,7 @@ class Scene:
         """(n, 3) World points that hold all of the mechanism at moments of a motion (T, nq)."""
         R, p = self._poses(motion[some_rows(len(motion), MOMENTS)])
         found = [p[:, 1:].reshape(-1, 3)]
-        bounds = [(x.body, self._surfaces.bounds(x) if x.shape == "mesh" else corners(x)) for x in self.pieces]
+        bounds = [(x.body, self._surfaces.bounds(x) if x.shape == "mesh" else pieces.corners(x)) for x in self.pieces]
         bounds += [(flexible.name, flexible.modes.r) for flexible in self.system.model.flexibles.values()]
         for name, local in bounds:
             n = self._order[name]

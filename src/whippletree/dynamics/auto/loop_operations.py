@@ -9,49 +9,33 @@ from __future__ import annotations
 import numpy as np
 
 from ...system.system import System
-from ..reduction.program import (
-    ADD,
-    BODY,
-    CLOSE,
-    COUPLED,
-    DEPENDENT,
-    EXCHANGE,
-    FREE,
-    KEPT,
-    MERGE,
-    MODAL,
-    MOVE,
-    RELEASE,
-    TAKE,
-    Plan,
-)
+from ..reduction import operations as ops
+from ..reduction.program import Plan
 
 OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
-# columns of a step: rows of a loop that ends, rows that move on, rows that give a freedom, all that are open there
-START, STOP, KEY = 4, 5, 8
-MOVED, OWN, OPEN, MODES = 5, 8, 9, 6
 
 
 def of_reduction(plan: Plan) -> int:
     """Of a plan: m other variables of the front, ``open`` rows there, ``own`` rows of the loop that gives a freedom."""
-    steps = plan.steps
-    op, m, open_, own = steps[:, 0], steps[:, 3], steps[:, OPEN], steps[:, OWN]
-    square, width, ends = m * (m + 1), 7 + m, steps[:, STOP] - steps[:, START]
+    op, _, _, m, *_ = plan.steps.T
+    own = plan.steps.T[ops.OPERANDS :]  # operands, as the records of operations.py have them
+    dof, loop, move = ops.Solve(*own), ops.Close(*own[:6]), ops.Move(*own[:5])
+    modal, swap = ops.Modal(*own[:3]), ops.Exchange(*own)
+    square, width, ends = m * (m + 1), 7 + m, loop.stop - loop.start
     counts = {
-        BODY: np.full(len(op), OF_BODY - 27),
-        ADD: np.full(len(op), OF_BODY - 21),
-        CLOSE: 24 + ends * (29 + 12 * (steps[:, KEY] >= 0)),
-        COUPLED: np.full(len(op), 8),
-        FREE: OF_FREEDOM + 28 * m + square,
-        DEPENDENT: 234 + own * (13 + 2 * width) + open_ * (11 + 2 * width) + 44 * m + 2 * square,
-        KEPT: 102 + 11 * m + 11 * open_,
-        RELEASE: 75 + 17 * m + square,
-        TAKE: 138 + own * (2 + 2 * width) + width + open_ * 2 * width + 33 * m + 2 * square,
-        # of an exchange these columns are the pivots, their rows, and the open rows
-        EXCHANGE: own * (own + 2) * 2 * open_ + own * (14 + 2 * steps[:, -1] + 2 * m),
-        MERGE: 27 + 8 * m + square // 2,
-        MOVE: steps[:, MOVED] * m,
-        MODAL: 6 + steps[:, MODES] * (17 + steps[:, MODES]) // 2,
+        ops.BODY: np.full(len(op), OF_BODY - 27),
+        ops.ADD: np.full(len(op), OF_BODY - 21),
+        ops.CLOSE: 24 + ends * (29 + 12 * (loop.key >= 0)),
+        ops.COUPLED: np.full(len(op), 8),
+        ops.FREE: OF_FREEDOM + 28 * m + square,
+        ops.DEPENDENT: 234 + dof.group * (13 + 2 * width) + dof.count * (11 + 2 * width) + 44 * m + 2 * square,
+        ops.KEPT: 102 + 11 * m + 11 * dof.count,
+        ops.RELEASE: 75 + 17 * m + square,
+        ops.TAKE: 138 + dof.group * (2 + 2 * width) + width + dof.count * 2 * width + 33 * m + 2 * square,
+        ops.EXCHANGE: swap.pivots * (swap.pivots + 2) * 2 * swap.used + swap.pivots * (14 + 2 * swap.count + 2 * m),
+        ops.MERGE: 27 + 8 * m + square // 2,
+        ops.MOVE: move.count * m,
+        ops.MODAL: 6 + modal.count * (17 + modal.count) // 2,
     }
     return int(sum(count[op == step].sum() for step, count in counts.items()))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler.lanes import entry, scratch, take, view
-from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.constraints import constrain, fill_matrix
 from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack, unpack_constraints
@@ -30,7 +30,7 @@ class ConstraintRows(NamedTuple):
 
 def _workspace(system: System, lanes: int, width: int) -> np.ndarray:
     rows = kinematics_rows(system) + system.nq + system.nu + 1 + 3 * system.forces.signals
-    return make_memory(system, rows + width * system.constraints.count, lanes, system.constraints.packed)
+    return blocks.make_memory(system, rows + width * system.constraints.count, lanes, system.constraints.packed)
 
 
 @entry
@@ -48,21 +48,21 @@ def constraint_rows(memory, q, u, signals, out, start, stop):
     s_block, n = take(buffer, n, signals.shape[-1])
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds = gather(q, s, q_block), gather(u, s, u_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
         place_and_move(m, coordinates, speeds, k)
-        result = target(out, block)
+        result = blocks.target(out, block)
         g, n = take(result, 0, E.nr)
         rate, n = take(result, n, E.nr)
         given, n = take(result, n, E.nr)
         gamma, n = take(result, n, E.nr)
         w, n = take(result, n, 12 * E.nr)
         x = Rows(g, rate, given, gamma, w)
-        constrain(m, E, k, gather(signals, s, s_block), coordinates, speeds, x)
+        constrain(m, E, k, blocks.gather(signals, s, s_block), coordinates, speeds, x)
         if out.shape[-1] > size:
             fill_matrix(m, E, k, x, view(result, size, E.nr * m.nu))
-        scatter(result, s, out)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total
 
 

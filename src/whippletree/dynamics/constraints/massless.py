@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...algebra import spatial as sp
 from ...algebra.dense import factorize, solve_factors
-from ...algebra.spatial import add3, axpy, dot, load3, load6, load9, mul33, rigid_force, scale3
 from ...compiler.lanes import get, inline, kernel, put, take, view
 from ...kernels.kinematics import shift_inertia
 from ...layout.system import COUNTS, lengths
@@ -86,9 +86,9 @@ def half_solve_unit(m, k, tree, body, e, root, Z, n):
     z, a = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), body
     while a > 0:
         for l in range(m.dof[a + 1] - 1, m.dof[a] - 1, -1):
-            d, epsilon = get(tree.d, l), (root if l == e else 0.0) - dot(load6(k.S, l), z)
+            d, epsilon = get(tree.d, l), (root if l == e else 0.0) - sp.dot(sp.load6(k.S, l), z)
             put(Z, n * m.nu + l, math.sqrt(d) * epsilon)
-            z = axpy(d * epsilon, load6(tree.U, l), z)
+            z = sp.axpy(d * epsilon, sp.load6(tree.U, l), z)
         a = m.parent[a]
 
 
@@ -186,18 +186,18 @@ def return_inertia(m, k, udot, mine, total):
             moment = max(moment, BODY_SHARE * m.inertia[6 * i + n])
     for i in range(1, m.nb):
         if is_lent_body(m, i):
-            acceleration, a = load6(k.b, i), i
+            acceleration, a = sp.load6(k.b, i), i
             while a > 0:
                 for l in range(m.dof[a], m.dof[a + 1]):
-                    acceleration = axpy(get(udot, l), load6(k.S, l), acceleration)
+                    acceleration = sp.axpy(get(udot, l), sp.load6(k.S, l), acceleration)
                 a = m.parent[a]
-            com = add3(load3(k.o, i), mul33(load9(k.R, i), load3(m.com, i)))
-            h = scale3(mass, com)
+            com = sp.add3(sp.load3(k.o, i), sp.mul33(sp.load9(k.R, i), sp.load3(m.com, i)))
+            h = sp.scale3(mass, com)
             J = shift_inertia((moment, 0.0, 0.0, moment, 0.0, moment), h, com)
-            f, a = rigid_force(mass, h, J, acceleration, load6(k.v, i)), i
+            f, a = sp.rigid_force(mass, h, J, acceleration, sp.load6(k.v, i)), i
             while a > 0:
                 for l in range(m.dof[a], m.dof[a + 1]):
-                    put(mine, l, get(mine, l) + dot(load6(k.S, l), f))
+                    put(mine, l, get(mine, l) + sp.dot(sp.load6(k.S, l), f))
                 a = m.parent[a]
     change, largest = 0.0, 0.0
     for j in range(m.nu):

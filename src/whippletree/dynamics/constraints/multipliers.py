@@ -16,22 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algebra.spatial import add, axpy, dot, load6, store6, sub
-from ...compiler.function_pointers import HALF, HALF_BACK, call_flexible
+from ...algebra import spatial as sp
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.forces import spread_given
 from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
@@ -43,8 +31,8 @@ from ...system.system import System
 from ..accuracy.fast_motion import BEYOND, largest, swift_loss
 from ..tree import articulated
 from ..tree import workspace as sweep_work
+from . import massless
 from .live_rows import live_rows
-from .massless import Lent, give_back, give_back_row, lend, lent_rows, owe, take_lent
 from .sliding import slide
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "friction"}
@@ -70,20 +58,20 @@ class Work(NamedTuple):
     y: Any  # (nu)
     move: Any  # (nu)
     given: Any  # (nb, 6)  acceleration by given motions
-    lent: Lent
+    lent: massless.Lent
 
 
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
     nb, nu, nr = system.nb, system.nu, live_rows(system).count
     rows = sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
-    return rows + lent_rows(system)
+    return rows + massless.lent_rows(system)
 
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, which takes one state at a time, also of a batch."""
-    rows = kinematics_rows(system) + work_rows(system) + block_rows(system) + 1 + 3 * system.forces.signals
-    return lend(system, make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed))
+    rows = kinematics_rows(system) + work_rows(system) + blocks.block_rows(system) + 1 + 3 * system.forces.signals
+    return massless.lend(system, blocks.make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed))
 
 
 @inline
@@ -101,13 +89,13 @@ def take_work(m, E, buffer, n):
     y, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
     given, n = take(buffer, n, 6 * m.nb)
-    lent, n = take_lent(m, buffer, n)
+    lent, n = massless.take_lent(m, buffer, n)
     return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given, lent), n
 
 
 @inline
 def length(a):
-    return math.sqrt(dot(a, a))
+    return math.sqrt(sp.dot(a, a))
 
 
 @kernel
@@ -115,7 +103,7 @@ def half_solve(m, E, k, w, r):
     """Y of row r: D^-1/2 L^-1 C', from the two bodies of the row to ground, and its size"""
     A, x = w.tree, w.rows
     a, b, i, first, j, second = ends_of_row(E, r)
-    za, zb = scale_by_minus(load6(x.w, 2 * r)), scale_by_minus(load6(x.w, 2 * r + 1))
+    za, zb = scale_by_minus(sp.load6(x.w, 2 * r)), scale_by_minus(sp.load6(x.w, 2 * r + 1))
     if m.header[FLEXIBLE] > 0:
         half_solve_flexible(m, k, w, r, a, b, i, first, j, second)
         return
@@ -124,17 +112,17 @@ def half_solve(m, E, k, w, r):
     load, size = length(za) + length(zb), 0.0
     while a > 0 or b > 0:
         if a == b:
-            za, b = add(za, zb), 0
+            za, b = sp.add(za, zb), 0
         if b > a:
             a, b, za, zb = b, a, zb, za
         for l in range(m.dof[a + 1] - 1, m.dof[a] - 1, -1):
-            S = load6(k.S, l)
+            S = sp.load6(k.S, l)
             factor = (first if l == i else 0.0) + (second if l == j else 0.0)
-            d, epsilon = get(A.d, l), factor - dot(S, za)
+            d, epsilon = get(A.d, l), factor - sp.dot(S, za)
             root = math.sqrt(d)
             size = max(size, root * (abs(factor) + length(S) * (load + length(za))))
             put(w.Y, r * m.nu + l, root * epsilon)
-            za = axpy(d * epsilon, load6(A.U, l), za)  # z+ = z + G epsilon
+            za = sp.axpy(d * epsilon, sp.load6(A.U, l), za)  # z+ = z + G epsilon
         a = m.parent[a]
     put(w.scale, r, size)
 
@@ -145,14 +133,14 @@ def half_solve_flexible(m, k, w, r, a, b, i, first, j, second):
     A, x, top = w.tree, w.rows, max(a, b)
     for n in range(6 * (top + 1)):
         put(A.pA, n, 0.0)
-    store6(A.pA, a, sub(load6(A.pA, a), load6(x.w, 2 * r)))
-    store6(A.pA, b, sub(load6(A.pA, b), load6(x.w, 2 * r + 1)))
+    sp.store6(A.pA, a, sp.sub(sp.load6(A.pA, a), sp.load6(x.w, 2 * r)))
+    sp.store6(A.pA, b, sp.sub(sp.load6(A.pA, b), sp.load6(x.w, 2 * r + 1)))
     factors, row = view(w.given, 0, 4), view(w.Y, r * m.nu, m.nu)
     put(factors, 0, float(i))
     put(factors, 1, first)
     put(factors, 2, float(j))
     put(factors, 3, second)
-    put(w.scale, r, call_flexible(HALF, top, 0, m.header, k.sin, A.IA, row, factors, row, row))
+    put(w.scale, r, pointers.call_flexible(pointers.HALF, top, 0, m.header, k.sin, A.IA, row, factors, row, row))
 
 
 @inline
@@ -272,17 +260,17 @@ def add_half(m, k, w, move):
     """move += L^-T D^-1/2 y"""
     A = w.tree
     if m.header[FLEXIBLE] > 0:
-        call_flexible(HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
+        pointers.call_flexible(pointers.HALF_BACK, 0, 0, m.header, k.sin, A.IA, w.y, move, move, move)
         return
     for n in range(6):
         put(A.x, n, 0.0)
     for i in range(1, m.nb):  # ground to tips
-        x = load6(A.x, m.parent[i])
+        x = sp.load6(A.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            xj = math.sqrt(get(A.d, j)) * get(w.y, j) - get(A.d, j) * dot(load6(A.U, j), x)
-            x = axpy(xj, load6(k.S, j), x)
+            xj = math.sqrt(get(A.d, j)) * get(w.y, j) - get(A.d, j) * sp.dot(sp.load6(A.U, j), x)
+            x = sp.axpy(xj, sp.load6(k.S, j), x)
             put(move, j, get(move, j) + xj)
-        store6(A.x, i, x)
+        sp.store6(A.x, i, x)
 
 
 @inline
@@ -300,8 +288,8 @@ def missing(m, E, F, signals, w, udot):
     x, A = w.rows, w.tree
     for r in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, r)
-        done = dot(load6(x.w, 2 * r), add(load6(A.x, a), load6(w.given, a)))
-        done += dot(load6(x.w, 2 * r + 1), add(load6(A.x, b), load6(w.given, b)))
+        done = sp.dot(sp.load6(x.w, 2 * r), sp.add(sp.load6(A.x, a), sp.load6(w.given, a)))
+        done += sp.dot(sp.load6(x.w, 2 * r + 1), sp.add(sp.load6(A.x, b), sp.load6(w.given, b)))
         if first != 0.0:
             done += first * (get(udot, i) + given_rate(m, F, signals, i))
         if second != 0.0:
@@ -321,8 +309,8 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
     lends = w.lent.tau.shape[0] > 0
     for again in range(2 if lends else 1):
         if again:  # with the forces that lent armature returns
-            loss += owe(m, k, w, rank)
-            give_back(m, w.lent, tau, udot)
+            loss += massless.owe(m, k, w, rank)
+            massless.give_back(m, w.lent, tau, udot)
             force = w.lent.tau
         loss += articulated.solve(m, k, force, wrench, w.tree, udot)
         alone = largest(udot) if measures else 0.0
@@ -341,7 +329,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
             if follows(E, r) >= 0:
                 half_solve(m, E, k, w, r)
                 if lends:
-                    give_back_row(m.nu, w.lent, w.Y, r)
+                    massless.give_back_row(m.nu, w.lent, w.Y, r)
         if slide(m.nu, E, w, rank):
             add_half(m, k, w, udot)
         for r in range(E.nr):
@@ -381,21 +369,21 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
     E, end = unpack_constraints(memory, end)
-    if mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
+    if blocks.mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, memory)
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, E, buffer, n)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = blocks.take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     total, worst = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds = gather(q, s, block.q), gather(u, s, block.u)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
         place_and_move(m, coordinates, speeds, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out = target(udot, block.out)
-        _, loss = solve(m, F, E, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
-        scatter(out, s, udot)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
+        out = blocks.target(udot, block.out)
+        _, loss = solve(m, F, E, k, blocks.gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
+        blocks.scatter(out, s, udot)
         worst = max(worst, loss, swift_loss(speeds, out, 0.0))
-        total += checksum(out) + unit_check(k)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total + worst

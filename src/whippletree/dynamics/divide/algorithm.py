@@ -23,19 +23,20 @@ from ...compiler.function_pointers import STRAND_CALL, address_of
 from ...compiler.lanes import entry, scratch
 from ...compiler.thread_pool import MOST_HELPERS, crew_of
 from ...errors import ModelError, SimulationError
+from ...kernels import kinematics
+from ...kernels import unpack as packing
 from ...kernels.blocks import checksum, make_memory, mismatch
-from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
-from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...layout.system import DIVISION
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
 from ..constraints.live_rows import live_rows
 from ..dispatch import evaluate, thread_count
 from ..tree import articulated
-from ..two_handle.partition import GRADED, LOSSY, mass_grading
+from ..two_handle import partition
+from . import header as head
 from . import loops as divided_loops
 from . import shared_rows
-from .memory import BOARD_AT, FORCES_ALONE, HEADER, KNOTTED, LOST, MEMBERS_NOW, SOLVER, Plan
+from .memory import Plan
 from .options import Division, division, threads_of
 from .steps import solve
 from .subchain_loops import knotted
@@ -74,15 +75,15 @@ def solver_address() -> int:
 @entry
 def solve_loops(memory, q, u, forces, signals, udot):
     """udot of one state with constraints. Returns 0 if all is well, else not a number."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     if mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, memory)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     w, n = shared_rows.take_work(m, E, buffer, n)
-    place_and_move(m, q, u, k)
+    kinematics.place_and_move(m, q, u, k)
     _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
     return well + checksum(udot)
 
@@ -98,25 +99,25 @@ class Planned:
         compiled()
         self.plan = Plan(system, choice)
         self.memory, self.threads = self.plan.memory, choice.threads if self.plan.strands else 1
-        self.header = self.memory[:HEADER].view(np.int64)
-        self.header[SOLVER] = solver_address()
+        self.header = self.memory[: head.HEADER].view(np.int64)
+        self.header[head.SOLVER] = solver_address()
         if self.plan.strands and self.plan.inside:
-            self.header[KNOTTED] = address_of(knotted, STRAND_CALL)
+            self.header[head.KNOTTED] = address_of(knotted, STRAND_CALL)
         self._loops: np.ndarray | None = None
-        self.graded = bool(self.plan.lent) or mass_grading(system)[0] >= GRADED  # always certified
+        self.graded = bool(self.plan.lent) or partition.mass_grading(system)[0] >= partition.GRADED  # always certified
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Within it compiled loops may call the solver; helpers are awake, unless another job has the crew."""
         crew = crew_of(_help)
         mine = self.threads > 1 and crew.free.acquire(blocking=False)
-        self.header[[BOARD_AT, MEMBERS_NOW]] = crew.board.ctypes.data, self.threads if mine else 1
+        self.header[[head.BOARD_AT, head.MEMBERS_NOW]] = crew.board.ctypes.data, self.threads if mine else 1
         try:
             if mine:
                 crew.call(self.threads - 1)
             yield
         finally:
-            self.header[FORCES_ALONE] = 0
+            self.header[head.FORCES_ALONE] = 0
             if mine:
                 crew.free.release()
 
@@ -146,7 +147,7 @@ class Planned:
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
-    rows = kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
+    rows = kinematics.kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
     memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory
@@ -183,7 +184,7 @@ class Divided:
             if not np.isfinite(one):
                 _explain_subchain(planned.plan, Q[s], U[s], F[s])
                 return np.nan
-            if planned.graded or one >= LOST:
+            if planned.graded or one >= head.LOST:
                 loss = BEYOND
         return loss
 
@@ -219,13 +220,13 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
 def planned_run(system: System, algorithm: str) -> Planned:
     """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
     planned = divided(system, algorithm, None, True)[0].workspace(system)
-    ratio, body = mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
-    if ratio >= LOSSY:
+    ratio, body = partition.mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
+    if ratio >= partition.LOSSY:
         raise ModelError(
             f"a run of '{system.name}' by '{algorithm}' would lose digits: a light body carries a heavy one",
             where=system.mechanical(body),
             got=f"one {ratio:.1e} times as heavy as itself",
-            expected=f"less than {LOSSY:g}",
+            expected=f"less than {partition.LOSSY:g}",
             hint="an algorithm that cuts nothing can run it; other pieces may have heavy tips",
         )
     return planned
@@ -233,7 +234,7 @@ def planned_run(system: System, algorithm: str) -> Planned:
 
 def waiting_for(system: System, algorithm: str, threads: int | None) -> list[Any] | None:
     """The memory of quick calls; None with constraints, or where masses differ so much that all is certified."""
-    if live_rows(system).count or mass_grading(system)[0] >= GRADED:
+    if live_rows(system).count or partition.mass_grading(system)[0] >= partition.GRADED:
         return None
     return system.workspaces.ready.setdefault(divided(system, algorithm, threads, True)[0].accelerations, [])
 

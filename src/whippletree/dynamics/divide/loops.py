@@ -22,7 +22,7 @@ from ...kernels.constraints import constrain
 from ...kernels.forces import spread_given
 from ..constraints.multipliers import PER_GAP, RANK, gap
 from ..two_handle.layout import GAMMA, LAMBDA, LOCAL
-from .memory import ALL_ACTS, FORCES_ACT, LOST
+from . import header as head
 from .shared_rows import along, back, correct, divided, fill, missing, share_loads, shortfall, split_rows
 
 ROUNDS = 2
@@ -78,7 +78,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
     tolerance = RANK + PER_GAP * gap(E, w.rows)
     hand_over(m, E, w, tolerance)
     lacking(m, E, F, signals, k, w)
-    well = divided(m, ALL_ACTS, q, u, forces, udot)
+    well = divided(m, head.ALL_ACTS, q, u, forces, udot)
     for r in range(E.nr):
         put(w.lam, r, 0.0)
     for s in range(split.nl):
@@ -90,7 +90,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
             correct(m, w, rank, udot, w.lam)
         missing(m, E, F, signals, w, udot)
         if shortfall(m, w, rank) > MOST_SHORT:
-            well += LOST
+            well += head.LOST
         put(w.rank, 0, float(rank))
         put(w.rank, 1, 0.0)
         for s in range(split.nl):
@@ -108,7 +108,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
 def refill(m, E, k, q, u, w):
     """What :func:`meet` needs, at a pose whose rows are there; returns the rank of shared rows"""
     hand_over(m, E, w, RANK)
-    divided(m, ALL_ACTS, q, u, w.none, w.move)
+    divided(m, head.ALL_ACTS, q, u, w.none, w.move)
     return fill(m, E, k, q, u, w, RANK)
 
 
@@ -118,7 +118,7 @@ def meet(m, q, u, w, rank, lacks):
     split, ns = split_rows(m)
     for s in range(split.nl):
         split.local[LOCAL * s + GAMMA] = -get(lacks, split.inside[s])
-    divided(m, FORCES_ACT, q, u, w.none, w.move)
+    divided(m, head.FORCES_ACT, q, u, w.none, w.move)
     for s in range(ns):
         put(w.left, s, -get(lacks, split.shared[s]) - along(w, m.nu, s, w.move))
     correct(m, w, rank, w.move, w.lam)

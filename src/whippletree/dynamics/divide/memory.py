@@ -12,49 +12,13 @@ from ...compiler.thread_pool import MOST_STEPS, MOST_TASKS
 from ...system.system import System
 from ..constraints.massless import BODY_SHARE
 from ..inputs import body_of
-from ..two_handle.join import GROWTH, JOIN, KEEP, KEPT, ROOM
-from ..two_handle.layout import (
-    BODIES,
-    FREE_TIP,
-    HANDLES,
-    HEAD,
-    KNOTS_AT,
-    LOCAL,
-    NODE,
-    NQ,
-    NU,
-    OWN_AT,
-    OWN_COUNT,
-    PATH,
-    Q_FULL,
-    U_FULL,
-    USED,
-    WIDTH,
-    constant_rows,
-    integer_rows,
-    places,
-)
+from ..two_handle import join as assembly
+from ..two_handle import layout
 from ..two_handle.partition import Strand, blocks, carried_over_own, partition
+from . import header as head
 from .loop_clusters import lay_out, tie_loops
 from .options import Division
 
-HEADER = 32
-(
-    STANDS_AT, STANDS_COUNT, BLOCKS_AT, BLOCKS_COUNT, JOINS_AT, FAMILIES_AT, TASKS_AT, FIRST_AT, STEPS_COUNT,
-    ROOM_AT, SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB, GRAVITY,
-) = range(14)  # fmt: skip
-# behind gravity: what is to be computed; then for calls from compiled loops the address of the solver, the board, how
-# many threads take part, and how long this memory is; rows of loops inside strands, which rows they are, and which are
-# the others; below what directions of rows are redundant; the address of what solves strands with loops; how many joins
-FORCES_ALONE, SOLVER, BOARD_AT, MEMBERS_NOW, SIZE = range(16, 21)
-LOCAL_AT, LOCAL_COUNT, LOCAL_ROWS_AT, SHARED_COUNT, SHARED_ROWS_AT, TOLERANCE, KNOTTED, JOINS_COUNT = range(21, 29)
-TASK = 5
-PLACE, COMPOSE, SWEEP, JOINING, MIDDLE, OPENING, ANSWER = range(7)
-READY, PRESS = 7, 8  # instead of PLACE and SWEEP, where forces alone act
-PIVOTS = 9  # instead of ANSWER: 1 / D of every DOF
-PROJECT = 10  # a row of the constraint Jacobian less its parts along the rows inside a strand
-ALL_ACTS, FORCES_ACT, PIVOTS_ONLY = range(3)  # values of FORCES_ALONE
-LOST = 1.0  # what a solver returns if accelerations are finite and digits may be lost
 SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
@@ -98,16 +62,16 @@ class Plan:
 
     def growth(self) -> float:
         """What health() of steps.py looks at, when last solved."""
-        header = self.memory[:HEADER].view(np.int64)
-        at, count = int(header[JOINS_AT]), int(header[JOINS_COUNT])
-        joins = self.memory[at : at + JOIN * count].view(np.int64).reshape(-1, JOIN)
-        return float(self.memory[joins[:, KEEP] + GROWTH].max(initial=0.0))
+        header = self.memory[: head.HEADER].view(np.int64)
+        at, count = int(header[head.JOINS_AT]), int(header[head.JOINS_COUNT])
+        joins = self.memory[at : at + assembly.JOIN * count].view(np.int64).reshape(-1, assembly.JOIN)
+        return float(self.memory[joins[:, assembly.KEEP] + assembly.GROWTH].max(initial=0.0))
 
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""
         for n in range(len(self.blocks) - 1, -1, -1):
             block, (nb, nq, nu, width) = self.blocks[n], self.shapes[n]
-            start = self.at[n] + places(nb, nq, nu, width)[0]["d"]
+            start = self.at[n] + layout.places(nb, nq, nu, width)[0]["d"]
             d = self.memory[start : start + nu * width].reshape(nu, width)
             for lane in range(len(block) - 1, -1, -1):
                 rows = self._rows("dof", block[lane])
@@ -119,47 +83,47 @@ class Plan:
     # ------------------------------------------------------------ memory
 
     def _lay_out(self) -> None:
-        self._end = HEADER
+        self._end = head.HEADER
         self.shapes = [self._shape(block) for block in self.blocks]
         self.at = []
         for nb, nq, nu, width in self.shapes:
-            self.at.append(self._take(places(nb, nq, nu, width)[1]))
+            self.at.append(self._take(layout.places(nb, nq, nu, width)[1]))
         stands = np.array([self._stand(s) for s in self.strands])
         joins, families = self._joins()
         tasks, first = self._steps()
         listed = {
-            STANDS_AT: stands,
-            BLOCKS_AT: np.array([(at, shape[3]) for at, shape in zip(self.at, self.shapes, strict=True)]),
-            JOINS_AT: np.array(joins, int).reshape(-1, JOIN),
-            FAMILIES_AT: np.array(families),
-            TASKS_AT: np.array(tasks),
-            FIRST_AT: np.array(first),
+            head.STANDS_AT: stands,
+            head.BLOCKS_AT: np.array([(at, shape[3]) for at, shape in zip(self.at, self.shapes, strict=True)]),
+            head.JOINS_AT: np.array(joins, int).reshape(-1, assembly.JOIN),
+            head.FAMILIES_AT: np.array(families),
+            head.TASKS_AT: np.array(tasks),
+            head.FIRST_AT: np.array(first),
         }
-        listed |= {LOCAL_ROWS_AT: np.array(self.inside, int), SHARED_ROWS_AT: np.array(self.shared, int)}
+        listed |= {head.LOCAL_ROWS_AT: np.array(self.inside, int), head.SHARED_ROWS_AT: np.array(self.shared, int)}
         where = {name: self._take(table.size) for name, table in listed.items()}
-        room, local = self._take(ROOM), self._take(LOCAL * len(self.inside))
+        room, local = self._take(assembly.ROOM), self._take(layout.LOCAL * len(self.inside))
         tied = {s.block: lay_out(self.system, s, self._take) for s in self.strands if s.knots}
         own = self.system.arrays["numbers"]
         self.own_at = self._take(own.size)
         self.memory = aligned(self._end)
         self.memory[self.own_at : self.own_at + own.size] = own
-        header = self.memory[:HEADER].view(np.int64)
+        header = self.memory[: head.HEADER].view(np.int64)
         for name, table in listed.items():
             header[name] = where[name]
             self.memory[where[name] : where[name] + table.size].view(np.int64)[:] = table.ravel()
-        header[[STANDS_COUNT, BLOCKS_COUNT, STEPS_COUNT, ROOM_AT]] = (
+        header[[head.STANDS_COUNT, head.BLOCKS_COUNT, head.STEPS_COUNT, head.ROOM_AT]] = (
             len(self.strands), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
-        header[JOINS_COUNT] = len(joins)
-        header[[SYSTEM_NQ, SYSTEM_NU, SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
-        header[[SIZE, LOCAL_AT, LOCAL_COUNT, SHARED_COUNT]] = (
+        header[head.JOINS_COUNT] = len(joins)
+        header[[head.SYSTEM_NQ, head.SYSTEM_NU, head.SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
+        header[[head.SIZE, head.LOCAL_AT, head.LOCAL_COUNT, head.SHARED_COUNT]] = (
             self.memory.size, local, len(self.inside), len(self.shared),
         )  # fmt: skip
-        self.memory[GRAVITY : GRAVITY + 3] = self.system.gravity
+        self.memory[head.GRAVITY : head.GRAVITY + 3] = self.system.gravity
         for n in range(len(self.blocks)):
             self._fill(n)
         for n, (at, tables) in tied.items():
-            self.memory[self.at[n] : self.at[n] + HEAD].view(np.int64)[KNOTS_AT] = at
+            self.memory[self.at[n] : self.at[n] + layout.HEAD].view(np.int64)[layout.KNOTS_AT] = at
             for start, table in tables.items():
                 self.memory[start : start + table.size].view(np.int64)[:] = table
 
@@ -181,7 +145,7 @@ class Plan:
 
     def _row(self, strand: Strand, name: str, row: int) -> tuple[int, int]:
         nb, nq, nu, width = self.shapes[strand.block]
-        start = self.at[strand.block] + places(nb, nq, nu, width)[0][name]
+        start = self.at[strand.block] + layout.places(nb, nq, nu, width)[0][name]
         return start + row * width + strand.lane, width
 
     def _stand(self, strand: Strand) -> list[int]:
@@ -216,11 +180,11 @@ class Plan:
     def _assemble(self, strands: list[Strand], joins: list[list[int]]) -> tuple[int, int]:
         if len(strands) == 1:
             at, step = self._own(strands[0])
-            return at + HANDLES * step, step
+            return at + layout.HANDLES * step, step
         half = len(strands) // 2
         a, b = self._assemble(strands[:half], joins), self._assemble(strands[half:], joins)
-        whole = self._take(NODE)
-        joins.append([*a, *b, whole, self._take(KEPT), int(strands[-1].has_next), 0])
+        whole = self._take(layout.NODE)
+        joins.append([*a, *b, whole, self._take(assembly.KEPT), int(strands[-1].has_next), 0])
         return whole, 1
 
     def _steps(self) -> tuple[list[list[int]], list[int]]:
@@ -232,7 +196,7 @@ class Plan:
         top = max(level)
 
         def step(kind: int, *ranges: tuple[int, int]) -> None:
-            tasks.extend([kind, *r, 0, 0][:TASK] for r in ranges)
+            tasks.extend([kind, *r, 0, 0][: head.TASK] for r in ranges)
             first.append(len(tasks))
 
         def serial(kind: int, at_level: int) -> None:
@@ -249,17 +213,17 @@ class Plan:
             cuts = [mine[0] + len(mine) * n // count for n in range(count + 1)]
             return list(pairwise(cuts))
 
-        step(PLACE, *shares(None))
-        step(COMPOSE, (0, 0))
+        step(head.PLACE, *shares(None))
+        step(head.COMPOSE, (0, 0))
         for n in range(top):
-            step(SWEEP, *shares(n))
-            serial(JOINING, n)
-        step(SWEEP, *shares(top))
-        serial(MIDDLE, top)
-        step(ANSWER, *shares(top))
+            step(head.SWEEP, *shares(n))
+            serial(head.JOINING, n)
+        step(head.SWEEP, *shares(top))
+        serial(head.MIDDLE, top)
+        step(head.ANSWER, *shares(top))
         for n in range(top - 1, -1, -1):
-            serial(OPENING, n)
-            step(ANSWER, *shares(n))
+            serial(head.OPENING, n)
+            step(head.ANSWER, *shares(n))
         assert len(first) <= MOST_STEPS + 1
         assert len(tasks) <= MOST_TASKS
         return tasks, first
@@ -269,12 +233,12 @@ class Plan:
     def _fill(self, n: int) -> None:
         """The bodies of a block, lane by lane; lanes without a strand repeat the first."""
         block, (nb, nq, nu, width) = self.blocks[n], self.shapes[n]
-        where, size = places(nb, nq, nu, width)
+        where, size = layout.places(nb, nq, nu, width)
         memory = self.memory[self.at[n] : self.at[n] + size]
         a, longest = self.system.arrays, block[0]
-        counts = integer_rows(nb, nq, nu, width)
+        counts = layout.integer_rows(nb, nq, nu, width)
         ints = {name: memory[where[name] : where[name] + count].view(np.int64) for name, count in counts.items()}
-        rows = constant_rows(nb, nu) | {"q": nq, "R": 9 * nb}
+        rows = layout.constant_rows(nb, nu) | {"q": nq, "R": 9 * nb}
         part = {name: memory[where[name] : where[name] + r * width].reshape(r, width) for name, r in rows.items()}
         bodies = np.array(longest.bodies)
         local = {int(b): i for i, b in enumerate(bodies, start=1)}
@@ -291,12 +255,19 @@ class Plan:
         ints["q_row"][:], ints["u_row"][:] = -1, -1
         for lane in range(width):
             self._fill_lane(block[lane if lane < len(block) else 0], lane, part, ints, width)
-        head = memory[:HEAD].view(np.int64)
-        head[[WIDTH, BODIES, PATH, NQ, NU, USED]] = width, nb, len(longest.path), nq, nu, len(block)
-        head[[OWN_AT, OWN_COUNT]] = self.own_at, self.system.arrays["numbers"].size
-        head[FREE_TIP] = not any(s.has_next for s in block)
-        head[Q_FULL] = min(len(self._rows("position", s)) for s in block)
-        head[U_FULL] = min(len(self._rows("dof", s)) for s in block)
+        first = memory[: layout.HEAD].view(np.int64)
+        first[[layout.WIDTH, layout.BODIES, layout.PATH, layout.NQ, layout.NU, layout.USED]] = (
+            width,
+            nb,
+            len(longest.path),
+            nq,
+            nu,
+            len(block),
+        )
+        first[[layout.OWN_AT, layout.OWN_COUNT]] = self.own_at, self.system.arrays["numbers"].size
+        first[layout.FREE_TIP] = not any(s.has_next for s in block)
+        first[layout.Q_FULL] = min(len(self._rows("position", s)) for s in block)
+        first[layout.U_FULL] = min(len(self._rows("dof", s)) for s in block)
 
     def _rows(self, name: str, strand: Strand) -> np.ndarray:
         first = self.system.arrays[name]
@@ -335,8 +306,8 @@ def without_mass(system: System) -> list[int]:
 
 def _nothing(system: System) -> np.ndarray:
     """A plan without steps."""
-    memory = aligned(HEADER)
-    memory.view(np.int64)[[SYSTEM_NB, SIZE]] = system.nb, HEADER
+    memory = aligned(head.HEADER)
+    memory.view(np.int64)[[head.SYSTEM_NB, head.SIZE]] = system.nb, head.HEADER
     return memory
 
 

@@ -24,29 +24,10 @@ from ...layout.constraints import ROW_NUMBERS, Rows
 from ...layout.forces import MOTION
 from ...layout.system import DIVISION
 from ...system.system import System
+from ..constraints import multipliers
 from ..constraints.live_rows import live_rows
-from ..constraints.multipliers import length, orthogonalize
-from ..two_handle.layout import GAMMA, HEAD, KNOTS_AT, LAMBDA, LOCAL
-from .memory import (
-    BLOCKS_AT,
-    BLOCKS_COUNT,
-    BOARD_AT,
-    FORCES_ACT,
-    FORCES_ALONE,
-    HEADER,
-    KNOTTED,
-    LOCAL_AT,
-    LOCAL_COUNT,
-    LOCAL_ROWS_AT,
-    MEMBERS_NOW,
-    PIVOTS_ONLY,
-    PROJECT,
-    SHARED_COUNT,
-    SHARED_ROWS_AT,
-    SIZE,
-    SOLVER,
-    TOLERANCE,
-)
+from ..two_handle import layout
+from . import header as head
 
 
 class Split(NamedTuple):
@@ -87,21 +68,23 @@ class Work(NamedTuple):
 
 def work_rows(system: System, division: np.ndarray) -> int:
     """Numbers that the Work of one state takes, with the memory of its division."""
-    nu, nr, header = system.nu, live_rows(system).count, division[:HEADER].view(np.int64)
-    ns = int(header[SHARED_COUNT])
+    nu, nr, header = system.nu, live_rows(system).count, division[: head.HEADER].view(np.int64)
+    ns = int(header[head.SHARED_COUNT])
     return (ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 2
 
 
 @inline
 def split_rows(m):
     """Which rows are whose"""
-    memory = doubles_at(m.header[DIVISION], HEADER)
-    header, _ = take_integers(memory, 0, HEADER)
-    nl, ns = header[LOCAL_COUNT], header[SHARED_COUNT]
-    whole = doubles_at(m.header[DIVISION], header[SIZE])
-    inside, _ = take_integers(whole, header[LOCAL_ROWS_AT], nl)
-    shared, _ = take_integers(whole, header[SHARED_ROWS_AT], ns)
-    return Split(view(whole, header[LOCAL_AT], LOCAL * nl), view(whole, TOLERANCE, 1), nl, inside, ns, shared), ns
+    memory = doubles_at(m.header[DIVISION], head.HEADER)
+    header, _ = take_integers(memory, 0, head.HEADER)
+    nl, ns = header[head.LOCAL_COUNT], header[head.SHARED_COUNT]
+    whole = doubles_at(m.header[DIVISION], header[head.SIZE])
+    inside, _ = take_integers(whole, header[head.LOCAL_ROWS_AT], nl)
+    shared, _ = take_integers(whole, header[head.SHARED_ROWS_AT], ns)
+    return Split(
+        view(whole, header[head.LOCAL_AT], layout.LOCAL * nl), view(whole, head.TOLERANCE, 1), nl, inside, ns, shared
+    ), ns
 
 
 @inline
@@ -137,12 +120,12 @@ def take_work(m, E, buffer, n):
 def divided(m, forces_alone, q, u, forces, udot):
     """u' by the division that the System's memory names: under all forces, or generalized forces and gamma alone"""
     place = m.header[DIVISION]
-    memory = doubles_at(place, HEADER)
-    header, _ = take_integers(memory, 0, HEADER)
-    memory = doubles_at(place, header[SIZE])
-    header[FORCES_ALONE] = forces_alone
-    board = integers_at(header[BOARD_AT], BOARD)
-    return call_division(header[SOLVER], memory, q, u, forces, udot, board, 0, header[MEMBERS_NOW])
+    memory = doubles_at(place, head.HEADER)
+    header, _ = take_integers(memory, 0, head.HEADER)
+    memory = doubles_at(place, header[head.SIZE])
+    header[head.FORCES_ALONE] = forces_alone
+    board = integers_at(header[head.BOARD_AT], BOARD)
+    return call_division(header[head.SOLVER], memory, q, u, forces, udot, board, 0, header[head.MEMBERS_NOW])
 
 
 @inline
@@ -171,7 +154,7 @@ def fill_rows(m, E, k, w):
             for l in range(m.dof[a], m.dof[a + 1]):
                 S = load6(k.S, l)
                 put(w.C, at + l, dot(S, wa))
-                size = max(size, get(w.root, l) * length(S) * length(wa))
+                size = max(size, get(w.root, l) * multipliers.length(S) * multipliers.length(wa))
             a = m.parent[a]
         put(w.C, at + i, get(w.C, at + i) + first)
         put(w.C, at + j, get(w.C, at + j) + second)
@@ -185,33 +168,33 @@ def fill_rows(m, E, k, w):
 @kernel
 def project(m, row):
     """A row less its parts along the rows inside strands"""
-    memory = doubles_at(m.header[DIVISION], HEADER)
-    header, _ = take_integers(memory, 0, HEADER)
-    if header[LOCAL_COUNT] > 0:
-        whole = doubles_at(m.header[DIVISION], header[SIZE])
-        for block in range(header[BLOCKS_COUNT]):
-            b, _ = take_integers(whole, header[BLOCKS_AT] + 2 * block, 2)
-            if b[1] == 1 and take_integers(whole, b[0], HEAD)[0][KNOTS_AT] > 0:
-                call_strand(header[KNOTTED], whole, PROJECT, b[0], row, row)
+    memory = doubles_at(m.header[DIVISION], head.HEADER)
+    header, _ = take_integers(memory, 0, head.HEADER)
+    if header[head.LOCAL_COUNT] > 0:
+        whole = doubles_at(m.header[DIVISION], header[head.SIZE])
+        for block in range(header[head.BLOCKS_COUNT]):
+            b, _ = take_integers(whole, header[head.BLOCKS_AT] + 2 * block, 2)
+            if b[1] == 1 and take_integers(whole, b[0], layout.HEAD)[0][layout.KNOTS_AT] > 0:
+                call_strand(header[head.KNOTTED], whole, head.PROJECT, b[0], row, row)
 
 
 @kernel
 def fill(m, E, k, q, u, w, tolerance):
     """All that belongs to shared rows at the pose that was solved last; returns their rank"""
-    divided(m, PIVOTS_ONLY, q, u, w.none, w.root)
+    divided(m, head.PIVOTS_ONLY, q, u, w.none, w.root)
     for l in range(m.nu):
         put(w.root, l, math.sqrt(get(w.root, l)))
     fill_rows(m, E, k, w)
     split, ns = split_rows(m)
-    rank, nu = orthogonalize(m.nu, ns, w, tolerance), m.nu
+    rank, nu = multipliers.orthogonalize(m.nu, ns, w, tolerance), m.nu
     for n in range(split.nl):
-        split.local[LOCAL * n + GAMMA] = 0.0
+        split.local[layout.LOCAL * n + layout.GAMMA] = 0.0
     for n in range(rank):
         r = int(get(w.order, n))
         for l in range(r * nu, (r + 1) * nu):
             root = get(w.root, l - r * nu)
             put(w.Y, l, get(w.Y, l) / root if root > 0.0 else 0.0)
-        divided(m, FORCES_ACT, q, u, view(w.Y, r * nu, nu), view(w.X, r * nu, nu))
+        divided(m, head.FORCES_ACT, q, u, view(w.Y, r * nu, nu), view(w.X, r * nu, nu))
     for n in range(rank):
         for s in range(rank):
             r, other, total = int(get(w.order, n)), int(get(w.order, s)), 0.0
@@ -302,7 +285,7 @@ def share_loads(m, q, u, w, rank, lam):
             s = int(get(w.order, n))
             total += get(w.C, s * m.nu + l) * get(lam, split.shared[s])
         put(w.push, l, total)
-    divided(m, FORCES_ACT, q, u, w.push, w.move)  # gamma is zero, as fill() has left it
+    divided(m, head.FORCES_ACT, q, u, w.push, w.move)  # gamma is zero, as fill() has left it
     for s in range(split.nl):
         i = split.inside[s]
-        put(w.lam, i, get(w.lam, i) + split.local[LOCAL * s + LAMBDA])
+        put(w.lam, i, get(w.lam, i) + split.local[layout.LOCAL * s + layout.LAMBDA])

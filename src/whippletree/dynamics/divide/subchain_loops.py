@@ -14,61 +14,18 @@ Differs  a direction is a freedom taken away: what release() of two_handle/recur
 
 import math
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import force_frame, force_in, store36
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load9,
-    load21,
-    scale,
-    store6,
-    store21,
-    sub_outer,
-)
 from ...compiler.function_pointers import numbers_at
 from ...compiler.lanes import get, kernel, put, view
 from ...kernels.unpack import take_integers
-from ..constraints.multipliers import length, orthogonalize, scale_by_minus
+from ..constraints import multipliers
+from ..two_handle import layout, recursion
 from ..two_handle.end_point import load_e, reach_in_lanes
-from ..two_handle.layout import (
-    BASE_B,
-    BASE_V,
-    E_,
-    F_,
-    FIRST_ROW,
-    GAMMA,
-    HANDLES,
-    HEAD,
-    HEALTH,
-    I_,
-    KNOT,
-    KNOT_RANK,
-    KNOT_ROW,
-    KNOTS_AT,
-    L0_,
-    L_,
-    LAMBDA,
-    LOCAL,
-    NEXT_O,
-    NEXT_R,
-    NODE,
-    OFFSET,
-    P_,
-    TOP,
-    TURN,
-    X_,
-    take_strands,
-)
-from ..two_handle.recursion import gather_wrench, own_force, release, scatter_rows
 from ..two_handle.responses import press
+from . import header as head
 from .cluster_basis import make_basis, project_knotted
 from .cluster_layout import take_knot, take_knots, tops_at
-from .memory import HEADER, LOCAL_AT, PRESS, PROJECT, SHARED_COUNT, SWEEP, TOLERANCE
 
 # ---------------------------------------------------------------- inward
 
@@ -76,72 +33,72 @@ from .memory import HEADER, LOCAL_AT, PRESS, PROJECT, SHARED_COUNT, SWEEP, TOLER
 @kernel
 def half_solve(g, K, k, r, a, b, wa, wb, top):
     """Y of a row and its size, from its two bodies to the top, and what is left there: zeta"""
-    za, zb, at = scale_by_minus(wa), scale_by_minus(wb), r * k.nf
+    za, zb, at = multipliers.scale_by_minus(wa), multipliers.scale_by_minus(wb), r * k.nf
     for l in range(k.nf):
         put(k.Y, at + l, 0.0)
         put(k.C, at + l, 0.0)
-    load, size, apart = length(za) + length(zb), 0.0, True
+    load, size, apart = multipliers.length(za) + multipliers.length(zb), 0.0, True
     while a > top or b > top:
         if a == b:
-            za, zb, b, apart = add(za, zb), load6(g.zero, 0), top, False
+            za, zb, b, apart = sp.add(za, zb), sp.load6(g.zero, 0), top, False
         if b > a:
             a, b, za, zb, wa, wb = b, a, zb, za, wb, wa
         first = g.m.dof[a]
         for l in range(g.m.dof[a + 1] - 1, first - 1, -1):
-            S, d = load6(g.k.S, l), get(g.d, l)
-            epsilon, root = -dot(S, za), math.sqrt(d)
-            size = max(size, root * length(S) * (load + length(za)))
+            S, d = sp.load6(g.k.S, l), get(g.d, l)
+            epsilon, root = -sp.dot(S, za), math.sqrt(d)
+            size = max(size, root * multipliers.length(S) * (load + multipliers.length(za)))
             put(k.Y, at + K.place[a] + l - first, root * epsilon)
             if apart:  # beyond, both ends move alike
-                put(k.C, at + K.place[a] + l - first, root * dot(S, wa))
-            za = axpy(d * epsilon, load6(g.U, l), za)
+                put(k.C, at + K.place[a] + l - first, root * sp.dot(S, wa))
+            za = sp.axpy(d * epsilon, sp.load6(g.U, l), za)
         a = g.m.parent[a]
     put(k.scale, r, size)
-    store6(k.zeta, r, scale_by_minus(add(za, zb)))
+    sp.store6(k.zeta, r, multipliers.scale_by_minus(sp.add(za, zb)))
 
 
 @kernel
 def fill_knot(memory, g, K, c, tolerance):
     """Directions of a knot, with their zeta and eta, behind the sweep of its bodies"""
     k, _ = take_knot(memory, K, c)
-    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
-    R, o = load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0)
+    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
+    R, o = sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0)
     for r in range(k.rows):
-        z = KNOT_ROW * (K.table[t + FIRST_ROW] + r)
-        w = view(memory, header[LOCAL_AT] + LOCAL * K.row[z + 2], 12)
-        wa, wb = force_in(R, o, load6(w, 0)), force_in(R, o, load6(w, 1))
-        half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + TOP])
-    rank = orthogonalize(k.nf, k.rows, k, tolerance)
-    K.table[t + KNOT_RANK] = rank
-    if header[SHARED_COUNT] > 0:
+        z = layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r)
+        w = view(memory, header[head.LOCAL_AT] + layout.LOCAL * K.row[z + 2], 12)
+        wa, wb = force_in(R, o, sp.load6(w, 0)), force_in(R, o, sp.load6(w, 1))
+        half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + layout.TOP])
+    rank = multipliers.orthogonalize(k.nf, k.rows, k, tolerance)
+    K.table[t + layout.KNOT_RANK] = rank
+    if header[head.SHARED_COUNT] > 0:
         make_basis(k, rank)
     for n in range(rank):
         r = int(get(k.order, n))
-        zeta = scale(1.0 / get(k.scale, r), load6(k.zeta, r))
+        zeta = sp.scale(1.0 / get(k.scale, r), sp.load6(k.zeta, r))
         for s in range(n):
             other = int(get(k.order, s))
-            zeta = axpy(-get(k.R, other * k.rows + r), load6(k.zeta, other), zeta)
-        store6(k.zeta, r, scale(1.0 / get(k.R, r * k.rows + r), zeta))
-        eta = load6(g.zero, 0)
+            zeta = sp.axpy(-get(k.R, other * k.rows + r), sp.load6(k.zeta, other), zeta)
+        sp.store6(k.zeta, r, sp.scale(1.0 / get(k.R, r * k.rows + r), zeta))
+        eta = sp.load6(g.zero, 0)
         if not g.free_tip:
             for m in range(k.bodies.shape[0]):
                 i = k.bodies[m]
                 if i <= g.path:
                     for l in range(g.m.dof[i], g.m.dof[i + 1]):
                         y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
-                        eta = axpy(y * math.sqrt(get(g.d, l)), load_e(g.e, l), eta)
-        store6(k.eta, r, eta)
+                        eta = sp.axpy(y * math.sqrt(get(g.d, l)), load_e(g.e, l), eta)
+        sp.store6(k.eta, r, eta)
 
 
 @kernel
 def press_knot(memory, g, K, c):
     """kappa of the directions of a knot, from gamma and the joint forces left"""
     k, _ = take_knot(memory, K, c)
-    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
-    for n in range(K.table[t + KNOT_RANK]):
+    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
+    for n in range(K.table[t + layout.KNOT_RANK]):
         r = int(get(k.order, n))
-        place = header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2]
-        total = memory[place + GAMMA] / get(k.scale, r)
+        place = header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        total = memory[place + layout.GAMMA] / get(k.scale, r)
         for s in range(n):
             other = int(get(k.order, s))
             total -= get(k.R, other * k.rows + r) * get(k.part, other)
@@ -159,39 +116,43 @@ def press_knot(memory, g, K, c):
 def tie(memory, g, K, c, IA, pA, E, L, l):
     """A knot takes its directions away, from I and p of its top and from the tip"""
     k, _ = take_knot(memory, K, c)
-    for n in range(K.table[KNOT * c + KNOT_RANK]):
+    for n in range(K.table[layout.KNOT * c + layout.KNOT_RANK]):
         r = int(get(k.order, n))
-        zeta, eta, kappa = load6(k.zeta, r), load6(k.eta, r), get(k.kappa, r)
-        IA, pA = sub_outer(IA, -1.0, zeta), axpy(-kappa, zeta, pA)
+        zeta, eta, kappa = sp.load6(k.zeta, r), sp.load6(k.eta, r), get(k.kappa, r)
+        IA, pA = sp.sub_outer(IA, -1.0, zeta), sp.axpy(-kappa, zeta, pA)
         if not g.free_tip:
             for i in range(6):
                 for j in range(6):
                     E[6 * i + j] -= zeta[i] * eta[j]
-            store21(L, 0, sub_outer(load21(L, 0), 1.0, eta))
-            store6(l, 0, axpy(kappa, eta, load6(l, 0)))
+            sp.store21(L, 0, sp.sub_outer(sp.load21(L, 0), 1.0, eta))
+            sp.store6(l, 0, sp.axpy(kappa, eta, sp.load6(l, 0)))
     return IA, pA
 
 
 @kernel
 def sweep_knotted(memory, at, wrench, like):
     """sweep_strands() of two_handle/recursion.py, of one strand with loops inside"""
-    g = take_strands(memory, at, like)
-    head, _ = take_integers(memory, at, HEAD)
-    K, _ = take_knots(memory, head[KNOTS_AT], g)
-    tolerance = memory[TOLERANCE]
-    V, B = load6(view(g.own, BASE_V, 6), 0), load6(view(g.own, BASE_B, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    counts, _ = take_integers(memory, at, layout.HEAD)
+    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    tolerance = memory[head.TOLERANCE]
+    V, B = sp.load6(view(g.own, layout.BASE_V, 6), 0), sp.load6(view(g.own, layout.BASE_B, 6), 0)
     if wrench.shape[0] > 0:
-        gather_wrench(g, wrench, load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0))
-    handles = view(g.own, HANDLES, NODE)
-    E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
+        recursion.gather_wrench(
+            g, wrench, sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0)
+        )
+    handles = view(g.own, layout.HANDLES, layout.NODE)
+    E, L, l = view(handles, layout.E_, 36), view(handles, layout.L_, 21), view(handles, layout.L0_, 6)
     if not g.free_tip:
-        store36(E, 0, force_frame(load9(view(g.own, NEXT_R, 9), 0), load3(view(g.own, NEXT_O, 3), 0)))
-        store21(L, 0, load21(g.zero, 0))
-        store6(l, 0, load6(g.zero, 0))
-    c, IA, pA = 0, load21(g.zero, 0), load6(g.zero, 0)
+        store36(
+            E, 0, force_frame(sp.load9(view(g.own, layout.NEXT_R, 9), 0), sp.load3(view(g.own, layout.NEXT_O, 3), 0))
+        )
+        sp.store21(L, 0, sp.load21(g.zero, 0))
+        sp.store6(l, 0, sp.load6(g.zero, 0))
+    c, IA, pA = 0, sp.load21(g.zero, 0), sp.load6(g.zero, 0)
     for i in range(g.m.nb - 1, -1, -1):
         if i >= g.path:
-            IA, pA = load21(g.zero, 0), load6(g.zero, 0)
+            IA, pA = sp.load21(g.zero, 0), sp.load6(g.zero, 0)
         while tops_at(K, c, i):
             fill_knot(memory, g, K, c, tolerance)
             press_knot(memory, g, K, c)
@@ -199,55 +160,55 @@ def sweep_knotted(memory, at, wrench, like):
             c += 1
         if i == 0:
             break
-        IA = add_rigid(IA, get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i))
-        pA = add(pA, own_force(g, i, V, B, wrench))
+        IA = sp.add_rigid(IA, get(g.m.mass, i), sp.load3(g.k.h, i), sp.load6(g.k.J, i))
+        pA = sp.add(pA, recursion.own_force(g, i, V, B, wrench))
         if g.side[i]:
-            IA, pA = add21(IA, load21(g.IA, i)), add(pA, load6(g.pA, i))
+            IA, pA = sp.add21(IA, sp.load21(g.IA, i)), sp.add(pA, sp.load6(g.pA, i))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
-            U, d, uA = release(g, j, IA, pA)
-            IA, pA = sub_outer(IA, d, U), axpy(d * uA, U, pA)
+            U, d, uA = recursion.release(g, j, IA, pA)
+            IA, pA = sp.sub_outer(IA, d, U), sp.axpy(d * uA, U, pA)
         if i > g.path:
             p = g.m.parent[i]
-            store21(g.IA, p, add21(load21(g.IA, p), IA))
-            store6(g.pA, p, add(load6(g.pA, p), pA))
+            sp.store21(g.IA, p, sp.add21(sp.load21(g.IA, p), IA))
+            sp.store6(g.pA, p, sp.add(sp.load6(g.pA, p), pA))
         elif not g.free_tip:
             reach_in_lanes(g, g.m.dof[i], g.m.dof[i + 1], E, L, l)
-    store21(view(handles, I_, 21), 0, IA)
-    store6(view(handles, P_, 6), 0, pA)
+    sp.store21(view(handles, layout.I_, 21), 0, IA)
+    sp.store6(view(handles, layout.P_, 6), 0, pA)
 
 
 @kernel
 def press_knotted(memory, at, like):
     """press_strands() of two_handle/responses.py, of one strand with loops inside"""
-    g = take_strands(memory, at, like)
-    head, _ = take_integers(memory, at, HEAD)
-    K, _ = take_knots(memory, head[KNOTS_AT], g)
-    handles = view(g.own, HANDLES, NODE)
-    c, pA, l = 0, load6(g.zero, 0), load6(g.zero, 0)
+    g = layout.take_strands(memory, at, like)
+    counts, _ = take_integers(memory, at, layout.HEAD)
+    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
+    c, pA, l = 0, sp.load6(g.zero, 0), sp.load6(g.zero, 0)
     for i in range(g.m.nb - 1, -1, -1):
         if i >= g.path:
-            pA = load6(g.zero, 0)
+            pA = sp.load6(g.zero, 0)
         while tops_at(K, c, i):
             press_knot(memory, g, K, c)
             k, _ = take_knot(memory, K, c)
-            for n in range(K.table[KNOT * c + KNOT_RANK]):
+            for n in range(K.table[layout.KNOT * c + layout.KNOT_RANK]):
                 r = int(get(k.order, n))
-                pA = axpy(-get(k.kappa, r), load6(k.zeta, r), pA)
-                l = axpy(get(k.kappa, r), load6(k.eta, r), l)
+                pA = sp.axpy(-get(k.kappa, r), sp.load6(k.zeta, r), pA)
+                l = sp.axpy(get(k.kappa, r), sp.load6(k.eta, r), l)
             c += 1
         if i == 0:
             break
         if g.side[i]:
-            pA = add(pA, load6(g.pA, i))
+            pA = sp.add(pA, sp.load6(g.pA, i))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
             push, pA = press(g, j, pA)
             if i <= g.path and not g.free_tip:
-                l = axpy(push, load_e(g.e, j), l)
+                l = sp.axpy(push, load_e(g.e, j), l)
         if i > g.path:
-            store6(g.pA, g.m.parent[i], add(load6(g.pA, g.m.parent[i]), pA))
-    store6(view(handles, P_, 6), 0, pA)
+            sp.store6(g.pA, g.m.parent[i], sp.add(sp.load6(g.pA, g.m.parent[i]), pA))
+    sp.store6(view(handles, layout.P_, 6), 0, pA)
     if not g.free_tip:
-        store6(view(handles, L0_, 6), 0, l)
+        sp.store6(view(handles, layout.L0_, 6), 0, l)
 
 
 # ---------------------------------------------------------------- outward
@@ -257,16 +218,16 @@ def press_knotted(memory, at, like):
 def untie(memory, g, K, c, x, f):
     """Loads of a knot whose top accelerates by x, and what they do to its freedoms"""
     k, _ = take_knot(memory, K, c)
-    t, header = KNOT * c, take_integers(memory, 0, HEADER)[0]
+    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
     for m in range(k.bodies.shape[0]):
         i = k.bodies[m]
         for l in range(g.m.dof[i], g.m.dof[i + 1]):
             put(K.push, l, 0.0)
-    for n in range(K.table[t + KNOT_RANK]):
+    for n in range(K.table[t + layout.KNOT_RANK]):
         r = int(get(k.order, n))
-        nu = get(k.kappa, r) - dot(load6(k.zeta, r), x)
+        nu = get(k.kappa, r) - sp.dot(sp.load6(k.zeta, r), x)
         if not g.free_tip:
-            nu -= dot(load6(k.eta, r), f)
+            nu -= sp.dot(sp.load6(k.eta, r), f)
         put(k.nu, r, nu)
         for m in range(k.bodies.shape[0]):
             i = k.bodies[m]
@@ -274,60 +235,64 @@ def untie(memory, g, K, c, x, f):
                 y = get(k.Y, r * k.nf + K.place[i] + l - g.m.dof[i])
                 put(K.push, l, get(K.push, l) + math.sqrt(get(g.d, l)) * y * nu)
     for r in range(k.rows):
-        memory[header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2] + LAMBDA] = 0.0
-    for n in range(K.table[t + KNOT_RANK] - 1, -1, -1):  # R lam = nu
+        memory[
+            header[head.LOCAL_AT]
+            + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+            + layout.LAMBDA
+        ] = 0.0
+    for n in range(K.table[t + layout.KNOT_RANK] - 1, -1, -1):  # R lam = nu
         r = int(get(k.order, n))
         total = get(k.nu, r)
-        for s in range(n + 1, K.table[t + KNOT_RANK]):
+        for s in range(n + 1, K.table[t + layout.KNOT_RANK]):
             other = int(get(k.order, s))
             total -= get(k.R, r * k.rows + other) * get(k.part, other)
         put(k.part, r, total / get(k.R, r * k.rows + r))
-        place = header[LOCAL_AT] + LOCAL * K.row[KNOT_ROW * (K.table[t + FIRST_ROW] + r) + 2]
-        memory[place + LAMBDA] = get(k.part, r) / get(k.scale, r)
+        place = header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        memory[place + layout.LAMBDA] = get(k.part, r) / get(k.scale, r)
 
 
 @kernel
 def answer_knotted(memory, at, udot, like):
     """answer_strands() of two_handle/recursion.py, of one strand with loops inside"""
-    g = take_strands(memory, at, like)
-    head, _ = take_integers(memory, at, HEAD)
-    K, _ = take_knots(memory, head[KNOTS_AT], g)
-    handles = view(g.own, HANDLES, NODE)
-    x, f = load6(view(handles, X_, 6), 0), load6(view(handles, F_, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    counts, _ = take_integers(memory, at, layout.HEAD)
+    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
+    x, f = sp.load6(view(handles, layout.X_, 6), 0), sp.load6(view(handles, layout.F_, 6), 0)
     c = K.count - 1
     for i in range(g.m.nb):
         if i > g.path:
-            x = load6(g.x, g.m.parent[i])
+            x = sp.load6(g.x, g.m.parent[i])
         if i > 0:
             for j in range(g.m.dof[i], g.m.dof[i + 1]):
-                left = get(g.uA, j) - dot(load6(g.U, j), x)
+                left = get(g.uA, j) - sp.dot(sp.load6(g.U, j), x)
                 if not g.free_tip and i <= g.path:
-                    left = left + dot(load_e(g.e, j), f)
+                    left = left + sp.dot(load_e(g.e, j), f)
                 udot_j = get(g.d, j) * left
                 if K.place[i] >= 0:
                     udot_j += get(K.push, j)
-                x = axpy(udot_j, load6(g.k.S, j), x)
+                x = sp.axpy(udot_j, sp.load6(g.k.S, j), x)
                 put(g.tau, j, udot_j)
             if g.side[i]:
-                store6(g.x, i, x)
-        while c >= 0 and K.table[KNOT * c + TOP] == i:
+                sp.store6(g.x, i, x)
+        while c >= 0 and K.table[layout.KNOT * c + layout.TOP] == i:
             untie(memory, g, K, c, x, f)
             c -= 1
-    scatter_rows(g.tau, g.u_row, g.u_full, g.used, udot)
+    recursion.scatter_rows(g.tau, g.u_row, g.u_full, g.used, udot)
     total = get(g.zero, 0)
     for j in range(g.m.nu):
         total = total + 0.0 * get(g.tau, j)
-    put(g.own, HEALTH, total)
+    put(g.own, layout.HEALTH, total)
 
 
 def knotted(memory, size, kind, start, forces, count, udot, nu):
     """A step of one strand, as it is called: compiled apart, where there are such strands"""
     whole, given = numbers_at(memory, size), numbers_at(forces, count)
-    if kind == SWEEP:
+    if kind == head.SWEEP:
         sweep_knotted(whole, start, view(given, nu, count - nu), given)
-    elif kind == PRESS:
+    elif kind == head.PRESS:
         press_knotted(whole, start, given)
-    elif kind == PROJECT:
+    elif kind == head.PROJECT:
         project_knotted(whole, start, given, given)
     else:
         answer_knotted(whole, start, numbers_at(udot, nu), given)

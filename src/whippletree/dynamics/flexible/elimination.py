@@ -15,23 +15,7 @@ Differs  a body's frame is fixed to its inboard node, so that H_f = [1, 0] and m
 
 import math
 
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load21,
-    load_at6,
-    mul,
-    rigid_force,
-    store6,
-    store21,
-    sub,
-    sub_outer,
-)
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from ...kernels.unpack import constants_of, modal_mass
 from ...layout.modes import LOADED, VARIES
@@ -62,8 +46,8 @@ def forces_of(m, x, f):
 @inline
 def rigid_bias(m, k, wrench, i, x):
     """I (b + x) + v x* I v - wrench"""
-    f = rigid_force(m.mass[i], load3(k.h, i), load6(k.J, i), add(load6(k.b, i), x), load6(k.v, i))
-    return sub(f, load6(wrench, i)) if wrench.shape[0] > 0 else f
+    f = sp.rigid_force(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.add(sp.load6(k.b, i), x), sp.load6(k.v, i))
+    return sp.sub(f, sp.load6(wrench, i)) if wrench.shape[0] > 0 else f
 
 
 # ---------------------------------------------------------------- articulated inertia, forces and accelerations
@@ -100,33 +84,33 @@ def eliminate_modes(m, x, k, P, w, E, stiff, damp, f):
     start_modes(m, x, P, E, stiff, damp, f)
     zero = 0.0 * get(k.R, 0)
     none = (zero, zero, zero, zero, zero, zero)
-    R = add_rigid(none + none + none + (zero, zero, zero), m.mass[f], load3(k.h, f), load6(k.J, f))
+    R = sp.add_rigid(none + none + none + (zero, zero, zero), m.mass[f], sp.load3(k.h, f), sp.load6(k.J, f))
     for a in range(size):
-        store6(w.U, j + a, load_at6(P, x.column[f] + skip + 6 * a))
+        sp.store6(w.U, j + a, sp.load_at6(P, x.column[f] + skip + 6 * a))
     for node in range(f + 1, last_node(x, f)):
         if x.flags[node] & LOADED:
             first = x.column[node] + skip
-            Gamma = add_rigid(load21(w.IA, node), m.mass[node], load3(k.h, node), load6(k.J, node))
-            R = add21(R, Gamma)
+            Gamma = sp.add_rigid(sp.load21(w.IA, node), m.mass[node], sp.load3(k.h, node), sp.load6(k.J, node))
+            R = sp.add21(R, Gamma)
             for a in range(size):
-                V = mul(Gamma, load_at6(P, first + 6 * a))
-                store6(w.U, j + a, add(V, load6(w.U, j + a)))  # mu
+                V = sp.mul(Gamma, sp.load_at6(P, first + 6 * a))
+                sp.store6(w.U, j + a, sp.add(V, sp.load6(w.U, j + a)))  # mu
                 for b in range(a + 1):
                     ab = at + a * size + b
-                    put(E, ab, get(E, ab) + dot(V, load_at6(P, first + 6 * b)))  # D_f
+                    put(E, ab, get(E, ab) + sp.dot(V, sp.load_at6(P, first + 6 * b)))  # D_f
     for a in range(size - 1, -1, -1):
         row = at + a * size
-        U, d = load6(w.U, j + a), 1.0 / (get(E, row + a) + m.resist[j + a])
+        U, d = sp.load6(w.U, j + a), 1.0 / (get(E, row + a) + m.resist[j + a])
         put(w.d, j + a, d)
-        R = sub_outer(R, d, U)  # P_R = P_rr - g mu'
+        R = sp.sub_outer(R, d, U)  # P_R = P_rr - g mu'
         for b in range(a):
             g, other = d * get(E, row + b), at + b * size
-            store6(w.U, j + b, axpy(-g, U, load6(w.U, j + b)))
+            sp.store6(w.U, j + b, sp.axpy(-g, U, sp.load6(w.U, j + b)))
             for c in range(b + 1):
                 put(E, other + c, get(E, other + c) - g * get(E, row + c))
     p = m.parent[f]
     if p > 0:
-        store21(w.IA, p, R if m.first[f] else add21(load21(w.IA, p), R))
+        sp.store21(w.IA, p, R if m.first[f] else sp.add21(sp.load21(w.IA, p), R))
 
 
 @kernel
@@ -137,7 +121,7 @@ def press(m, x, k, P, w, E, tau, step, wrench, bias, f):
     zero = 0.0 * get(k.R, 0)
     z = (zero, zero, zero, zero, zero, zero)
     if bias:
-        z = add(rigid_bias(m, k, wrench, f, z), load_at6(P, forces + n))
+        z = sp.add(rigid_bias(m, k, wrench, f, z), sp.load_at6(P, forces + n))
     left = at + size * size
     for a in range(n):
         e = get(tau, step * (j + a))
@@ -151,21 +135,21 @@ def press(m, x, k, P, w, E, tau, step, wrench, bias, f):
                 e = e + x.numbers[Y + b * size + a] * get(E, left + b)
         put(w.uA, j + a, e)
     for node in range(f + 1, last_node(x, f)):
-        zn = load6(w.pA, node)
+        zn = sp.load6(w.pA, node)
         if bias:
             none = (zero, zero, zero, zero, zero, zero)
-            zn = add(zn, rigid_bias(m, k, wrench, node, none))
-        z = add(z, zn)
+            zn = sp.add(zn, rigid_bias(m, k, wrench, node, none))
+        z = sp.add(z, zn)
         for a in range(size):
-            put(w.uA, j + a, get(w.uA, j + a) - dot(zn, load_at6(P, x.column[node] + skip + 6 * a)))
+            put(w.uA, j + a, get(w.uA, j + a) - sp.dot(zn, sp.load_at6(P, x.column[node] + skip + 6 * a)))
     for a in range(size - 1, -1, -1):
         e = get(w.d, j + a) * get(w.uA, j + a)
-        z = axpy(e, load6(w.U, j + a), z)  # z_R = z_r + g epsilon_f
+        z = sp.axpy(e, sp.load6(w.U, j + a), z)  # z_R = z_r + g epsilon_f
         for b in range(a):
             put(w.uA, j + b, get(w.uA, j + b) - e * get(E, at + a * size + b))
     p = m.parent[f]
     if p > 0:
-        store6(w.pA, p, z if bias and m.first[f] else add(load6(w.pA, p), z))
+        sp.store6(w.pA, p, z if bias and m.first[f] else sp.add(sp.load6(w.pA, p), z))
 
 
 @kernel
@@ -173,12 +157,12 @@ def accelerate_modes(m, x, k, P, w, E, udot, step, f):
     """(64), ground to tips: eta'' = nu_f - g' alpha_R, and what the nodes do"""
     size, skip, n = modes_taken(m, x, f)
     j, at = m.dof[f], x.work[f]
-    xi = load6(w.x, m.parent[f])
-    store6(w.x, f, xi)
+    xi = sp.load6(w.x, m.parent[f])
+    sp.store6(w.x, f, xi)
     left = at + size * size
     found = left + n
     for a in range(size):
-        s = get(w.uA, j + a) - dot(load6(w.U, j + a), xi)
+        s = get(w.uA, j + a) - sp.dot(sp.load6(w.U, j + a), xi)
         for b in range(a):
             s = s - get(E, at + a * size + b) * get(E, found + b)
         put(E, found + a, s * get(w.d, j + a))
@@ -194,8 +178,8 @@ def accelerate_modes(m, x, k, P, w, E, udot, step, f):
     for node in range(f + 1, last_node(x, f)):
         xn = xi
         for a in range(size):
-            xn = axpy(get(E, found + a), load_at6(P, x.column[node] + skip + 6 * a), xn)
-        store6(w.x, node, xn)
+            xn = sp.axpy(get(E, found + a), sp.load_at6(P, x.column[node] + skip + 6 * a), xn)
+        sp.store6(w.x, node, xn)
 
 
 # ---------------------------------------------------------------- inverse dynamics
@@ -205,27 +189,27 @@ def accelerate_modes(m, x, k, P, w, E, udot, step, f):
 def carry_out(m, x, k, P, udot, wrench, f, force, xs):
     """(45), ground to tips: accelerations of the nodes, and the force that each and the body needs"""
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
-    xi = load6(xs, m.parent[f])
-    store6(xs, f, xi)
-    z = add(rigid_bias(m, k, wrench, f, xi), load_at6(P, forces + n))
+    xi = sp.load6(xs, m.parent[f])
+    sp.store6(xs, f, xi)
+    z = sp.add(rigid_bias(m, k, wrench, f, xi), sp.load_at6(P, forces + n))
     for a in range(n):
-        z = axpy(get(udot, j + a), load_at6(P, x.column[f] + 6 * a), z)
-    store6(force, f, z)
+        z = sp.axpy(get(udot, j + a), sp.load_at6(P, x.column[f] + 6 * a), z)
+    sp.store6(force, f, z)
     for node in range(f + 1, last_node(x, f)):
         xn = xi
         for a in range(n):
-            xn = axpy(get(udot, j + a), load_at6(P, x.column[node] + 6 * a), xn)
-        store6(xs, node, xn)
-        store6(force, node, rigid_bias(m, k, wrench, node, xn))
+            xn = sp.axpy(get(udot, j + a), sp.load_at6(P, x.column[node] + 6 * a), xn)
+        sp.store6(xs, node, xn)
+        sp.store6(force, node, rigid_bias(m, k, wrench, node, xn))
 
 
 @kernel
 def gather_in(m, x, P, udot, f, force, xs, tau):
     """(45), tips to ground: T_f, and the force that the frame needs"""
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
-    M, xi = constants_of(x, f, n).M, load6(xs, f)
+    M, xi = constants_of(x, f, n).M, sp.load6(xs, f)
     for a in range(n):
-        e = get(P, forces + a) + dot(load_at6(P, x.column[f] + 6 * a), xi)
+        e = get(P, forces + a) + sp.dot(sp.load_at6(P, x.column[f] + 6 * a), xi)
         for b in range(n):
             e = e + modal_mass(x, P, f, n, M, a, b) * get(udot, j + b)
         put(tau, j + a, e)
@@ -236,29 +220,29 @@ def gather_in(m, x, P, udot, f, force, xs, tau):
 def push_nodes(m, x, P, force, tau, f):
     """What forces on the nodes do along each mode, into tau; all add up at the frame, and at its carrier"""
     j, n = m.dof[f], m.dof[f + 1] - m.dof[f]
-    z = load6(force, f)
+    z = sp.load6(force, f)
     for node in range(f + 1, last_node(x, f)):
-        zn = load6(force, node)
-        z = add(z, zn)
+        zn = sp.load6(force, node)
+        z = sp.add(z, zn)
         for a in range(n):
-            put(tau, j + a, get(tau, j + a) + dot(zn, load_at6(P, x.column[node] + 6 * a)))
-    store6(force, f, z)
+            put(tau, j + a, get(tau, j + a) + sp.dot(zn, sp.load_at6(P, x.column[node] + 6 * a)))
+    sp.store6(force, f, z)
     p = m.parent[f]
     if p > 0:
-        store6(force, p, add(load6(force, p), z))
+        sp.store6(force, p, sp.add(sp.load6(force, p), z))
 
 
 @kernel
 def carry_nodes(m, x, k, P, udot, f, a):
     """Spatial accelerations of a body and its nodes, from that of its carrier"""
     p, j, n = m.parent[f], m.dof[f], m.dof[f + 1] - m.dof[f]
-    af = add(load6(a, p), sub(load6(k.b, f), load6(k.b, p)))
-    store6(a, f, af)
+    af = sp.add(sp.load6(a, p), sp.sub(sp.load6(k.b, f), sp.load6(k.b, p)))
+    sp.store6(a, f, af)
     for node in range(f + 1, last_node(x, f)):
-        an = add(af, sub(load6(k.b, node), load6(k.b, f)))
+        an = sp.add(af, sp.sub(sp.load6(k.b, node), sp.load6(k.b, f)))
         for l in range(n):
-            an = axpy(get(udot, j + l), load_at6(P, x.column[node] + 6 * l), an)
-        store6(a, node, an)
+            an = sp.axpy(get(udot, j + l), sp.load_at6(P, x.column[node] + 6 * l), an)
+        sp.store6(a, node, an)
 
 
 @kernel
@@ -268,11 +252,11 @@ def add_modes(m, x, P, w, slots, tau, bias, f):
     and which of them each mode is"""
     j, n, forces = m.dof[f], m.dof[f + 1] - m.dof[f], forces_of(m, x, f)
     B, C, fr, _ = places(0, slots[0])
-    M, e = constants_of(x, f, n).M, load_at6(P, forces + n)
+    M, e = constants_of(x, f, n).M, sp.load_at6(P, forces + n)
     for c in range(6):
         put(w, 21 + c, get(w, 21 + c) - bias * e[c])
     for a in range(n):
-        var, column = slots[1 + a], load_at6(P, x.column[f] + 6 * a)
+        var, column = slots[1 + a], sp.load_at6(P, x.column[f] + 6 * a)
         for c in range(6):
             put(w, B + 6 * var + c, get(w, B + 6 * var + c) + column[c])
         put(w, fr + var, get(w, fr + var) + get(tau, j + a) - bias * get(P, forces + a))
@@ -287,7 +271,7 @@ def hold_modes(m, x, P, y, total, f):
     """Forces on modes by an acceleration y of the frame that is given"""
     for a in range(m.dof[f + 1] - m.dof[f]):
         l = m.dof[f] + a
-        put(total, l, get(total, l) - dot(load_at6(P, x.column[f] + 6 * a), load6(y, f)))
+        put(total, l, get(total, l) - sp.dot(sp.load_at6(P, x.column[f] + 6 * a), sp.load6(y, f)))
 
 
 # ---------------------------------------------------------------- modes that follow their loads at once

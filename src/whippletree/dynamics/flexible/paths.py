@@ -7,7 +7,7 @@ Differs  one common frame: X goes on towards ground as it is, and moves a mode b
 
 import math
 
-from ...algebra.spatial import add, add3, axpy, dot, load3, load6, load_at6, mul_rigid, scale, store3, store6
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from ...kernels.unpack import constants_of, modal_mass
 from ...layout.system import MODES, NODE
@@ -30,11 +30,11 @@ def along_path(m, x, k, P, i, F, out, at, step):
             f = m.parent[i]
             for a in range(m.dof[f + 1] - m.dof[f]):
                 n = at + step * (m.dof[f] + a)
-                put(out, n, get(out, n) + dot(F, load_at6(P, x.column[i] + 6 * a)))
+                put(out, n, get(out, n) + sp.dot(F, sp.load_at6(P, x.column[i] + 6 * a)))
         elif kind != MODES:
             for l in range(m.dof[i], m.dof[i + 1]):
                 n = at + step * l
-                put(out, n, get(out, n) + dot(F, load6(k.S, l)))
+                put(out, n, get(out, n) + sp.dot(F, sp.load6(k.S, l)))
         i = lower(m, i)
 
 
@@ -46,8 +46,8 @@ def compose(m, w, i, mass, h, J):
     """R(k) of the carrier += R of a body"""
     p = m.parent[i]
     put(w.mass, p, get(w.mass, p) + mass)
-    store3(w.h, p, add3(load3(w.h, p), h))
-    store6(w.J, p, add(load6(w.J, p), J))
+    sp.store3(w.h, p, sp.add3(sp.load3(w.h, p), h))
+    sp.store6(w.J, p, sp.add(sp.load6(w.J, p), J))
 
 
 @kernel
@@ -64,31 +64,34 @@ def fill_mass_matrix(m, x, k, P, w, M):
             put(w.J, 6 * n + 3 + c, 0.0)
     for i in range(m.nb - 1, 0, -1):
         mass = get(w.mass, i) + m.mass[i]
-        h, J = add3(load3(w.h, i), load3(k.h, i)), add(load6(w.J, i), load6(k.J, i))
+        h, J = sp.add3(sp.load3(w.h, i), sp.load3(k.h, i)), sp.add(sp.load6(w.J, i), sp.load6(k.J, i))
         compose(m, w, i, mass, h, J)
         if m.kind[i] == NODE:
             put(w.mass, i, mass)  # as the columns of modes need it below
-            store3(w.h, i, h)
-            store6(w.J, i, J)
+            sp.store3(w.h, i, h)
+            sp.store6(w.J, i, J)
         for j in range(m.dof[i], m.dof[i + 1]):
             if m.kind[i] == MODES:
                 a, n = j - m.dof[i], m.dof[i + 1] - m.dof[i]
-                F, Mff = load_at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M
+                F, Mff = sp.load_at6(P, x.column[i] + 6 * a), constants_of(x, i, n).M
                 for b in range(a + 1):
                     put(M, j * nu + m.dof[i] + b, modal_mass(x, P, i, n, Mff, a, b) + 0.0 * F[0])
                 for node in range(i + 1, last_node(x, i)):
-                    Fn = mul_rigid(
-                        get(w.mass, node), load3(w.h, node), load6(w.J, node), load_at6(P, x.column[node] + 6 * a)
+                    Fn = sp.mul_rigid(
+                        get(w.mass, node),
+                        sp.load3(w.h, node),
+                        sp.load6(w.J, node),
+                        sp.load_at6(P, x.column[node] + 6 * a),
                     )
-                    F = add(F, Fn)
+                    F = sp.add(F, Fn)
                     for b in range(a + 1):
                         at = j * nu + m.dof[i] + b
-                        put(M, at, get(M, at) + dot(Fn, load_at6(P, x.column[node] + 6 * b)))
+                        put(M, at, get(M, at) + sp.dot(Fn, sp.load_at6(P, x.column[node] + 6 * b)))
                 along_path(m, x, k, P, m.parent[i], F, M, j * nu, 1)
             else:
-                F = mul_rigid(mass, h, J, load6(k.S, j))  # X = R H'
+                F = sp.mul_rigid(mass, h, J, sp.load6(k.S, j))  # X = R H'
                 for l in range(m.dof[i], j + 1):
-                    put(M, j * nu + l, dot(F, load6(k.S, l)))
+                    put(M, j * nu + l, sp.dot(F, sp.load6(k.S, l)))
                 put(M, j * nu + j, get(M, j * nu + j) + m.armature[j])
                 along_path(m, x, k, P, m.parent[i], F, M, j * nu, 1)
     for j in range(nu):
@@ -111,9 +114,9 @@ def fill_innovations(m, x, k, P, w, E, out):
             d = get(w.d, j)
             put(out, j * nu + j, 1.0)
             put(out, nu * nu + j, 1.0 / d)
-            G = scale(d, load6(w.U, j))
+            G = sp.scale(d, sp.load6(w.U, j))
             for l in range(m.dof[i], j):
-                inner = dot(load6(k.S, l), G)
+                inner = sp.dot(sp.load6(k.S, l), G)
                 if m.kind[i] == MODES:
                     inner = d * get(E, x.work[i] + (j - m.dof[i]) * n + l - m.dof[i])
                 put(out, l * nu + j, inner)
@@ -131,24 +134,24 @@ def half_solve(m, x, k, P, w, E, Y, factors, top):
         l = int(get(factors, n))
         put(Y, l, get(Y, l) + get(factors, n + 1))
     for i in range(top, 0, -1):
-        load = max(load, math.sqrt(dot(load6(w.pA, i), load6(w.pA, i))))
+        load = max(load, math.sqrt(sp.dot(sp.load6(w.pA, i), sp.load6(w.pA, i))))
     for i in range(top, 0, -1):
         if m.kind[i] == NODE:
             continue
-        z, j, n = load6(w.pA, i), m.dof[i], m.dof[i + 1] - m.dof[i]
-        reach = math.sqrt(dot(z, z)) + load
+        z, j, n = sp.load6(w.pA, i), m.dof[i], m.dof[i + 1] - m.dof[i]
+        reach = math.sqrt(sp.dot(z, z)) + load
         if m.kind[i] == MODES:
             for node in range(i + 1, last_node(x, i)):
-                zn = load6(w.pA, node)
-                z = add(z, zn)
+                zn = sp.load6(w.pA, node)
+                z = sp.add(z, zn)
                 for a in range(n):
-                    put(Y, j + a, get(Y, j + a) - dot(zn, load_at6(P, x.column[node] + 6 * a)))
+                    put(Y, j + a, get(Y, j + a) - sp.dot(zn, sp.load_at6(P, x.column[node] + 6 * a)))
         for l in range(j + n - 1, j - 1, -1):
-            d, S = get(w.d, l), load6(k.S, l)
-            epsilon = get(Y, l) - dot(S, z)
+            d, S = get(w.d, l), sp.load6(k.S, l)
+            epsilon = get(Y, l) - sp.dot(S, z)
             root = math.sqrt(d)
-            size = max(size, root * (abs(epsilon) + math.sqrt(dot(S, S)) * reach))
-            z = axpy(d * epsilon, load6(w.U, l), z)
+            size = max(size, root * (abs(epsilon) + math.sqrt(sp.dot(S, S)) * reach))
+            z = sp.axpy(d * epsilon, sp.load6(w.U, l), z)
             if m.kind[i] == MODES:
                 row = x.work[i] + (l - j) * n
                 for b in range(l - j):
@@ -156,7 +159,7 @@ def half_solve(m, x, k, P, w, E, Y, factors, top):
             put(Y, l, root * epsilon)
         p = m.parent[i]
         if p > 0:
-            store6(w.pA, p, add(load6(w.pA, p), z))
+            sp.store6(w.pA, p, sp.add(sp.load6(w.pA, p), z))
     return size
 
 
@@ -166,22 +169,22 @@ def half_solve_back(m, x, k, P, w, E, y, move):
     for n in range(6):
         put(w.x, n, 0.0)
     for i in range(1, m.nb):
-        xi = load6(w.x, m.parent[i])
+        xi = sp.load6(w.x, m.parent[i])
         j, n = m.dof[i], m.dof[i + 1] - m.dof[i]
         if m.kind[i] == NODE:
             f = m.parent[i]
             for a in range(m.dof[f + 1] - m.dof[f]):
-                xi = axpy(get(w.uA, m.dof[f] + a), load_at6(P, x.column[i] + 6 * a), xi)
+                xi = sp.axpy(get(w.uA, m.dof[f] + a), sp.load_at6(P, x.column[i] + 6 * a), xi)
         for l in range(j, j + n):
             d = get(w.d, l)
-            s = math.sqrt(d) * get(y, l) - d * dot(load6(w.U, l), xi)
+            s = math.sqrt(d) * get(y, l) - d * sp.dot(sp.load6(w.U, l), xi)
             if m.kind[i] == MODES:
                 for b in range(l - j):
                     s -= d * get(E, x.work[i] + (l - j) * n + b) * get(w.uA, j + b)
-            xi = axpy(s, load6(k.S, l), xi)  # zero for modes
+            xi = sp.axpy(s, sp.load6(k.S, l), xi)  # zero for modes
             put(w.uA, l, s)
             put(move, l, get(move, l) + s)
-        store6(w.x, i, xi)
+        sp.store6(w.x, i, xi)
 
 
 # ---------------------------------------------------------------- energy and momentum
@@ -191,13 +194,13 @@ def half_solve_back(m, x, k, P, w, E, y, move):
 def survey_modes(m, x, k, P, q, u, f, origin, out):
     """Add momentum (6), kinetic, potential and elastic energy of the modes of a body to out"""
     n, j, l = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f]
-    C, N, v = constants_of(x, f, n), x.numbers, load6(k.v, f)
+    C, N, v = constants_of(x, f, n), x.numbers, sp.load6(k.v, f)
     zero = 0.0 * v[0]
     p, kinetic, elastic = (zero, zero, zero, zero, zero, zero), zero, zero
     for a in range(n):
-        column, rate = load_at6(P, x.column[f] + 6 * a), get(u, l + a)
-        p = axpy(rate, column, p)
-        kinetic = kinetic + rate * dot(column, v)
+        column, rate = sp.load_at6(P, x.column[f] + 6 * a), get(u, l + a)
+        p = sp.axpy(rate, column, p)
+        kinetic = kinetic + rate * sp.dot(column, v)
         for b in range(n):
             kinetic = kinetic + 0.5 * rate * (modal_mass(x, P, f, n, C.M, a, b) * get(u, l + b))
             elastic = elastic + 0.5 * get(q, j + a) * (N[C.K + a * n + b] * get(q, j + b))
@@ -215,7 +218,7 @@ def moved_to(p, o):
     """A momentum about the component's point as one about the world's origin"""
     l = p[3:6]
     turned = (o[1] * l[2] - o[2] * l[1], o[2] * l[0] - o[0] * l[2], o[0] * l[1] - o[1] * l[0])
-    return add3(p[0:3], turned), l
+    return sp.add3(p[0:3], turned), l
 
 
 @inline

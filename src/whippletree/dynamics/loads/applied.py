@@ -13,9 +13,8 @@ from ...algebra.spatial import add, dot, load6, store6
 from ...compiler.function_pointers import PUSH, call_flexible
 from ...compiler.lanes import entry, get, kernel, put, scratch, take, view
 from ...errors import SimulationError
-from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels import blocks, kinematics
 from ...kernels.forces import apply_forces
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.signals import evaluate_signals
 from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import ROW
@@ -39,8 +38,10 @@ def _columns(system: System) -> int:
 
 def _workspace(system: System, lanes: int) -> np.ndarray:
     signals = 1 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + 6 * system.nb + 24 + system.nq + 2 * system.nu + signals + _columns(system)
-    return make_memory(system, rows, lanes, system.forces.packed)
+    rows = (
+        kinematics.kinematics_rows(system) + 6 * system.nb + 24 + system.nq + 2 * system.nu + signals + _columns(system)
+    )
+    return blocks.make_memory(system, rows, lanes, system.forces.packed)
 
 
 @entry
@@ -61,7 +62,7 @@ def project(m, k, wrench, tau):
         return
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
-            if m.kind[i] == MODES:  # with its nodes
+            if m.kind[i] == kinematics.MODES:  # with its nodes
                 call_flexible(PUSH, i, 0, m.header, k.sin, tau, wrench, tau, tau, tau)
             continue
         f, p = load6(wrench, i), m.parent[i]
@@ -77,7 +78,7 @@ def survey_forces(memory, q, u, signals, out, start, stop):
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     wrench, n = take(buffer, n, 6 * m.nb if F.nbodies > 0 else 0)
     spare, n = take(buffer, n, 24)
     q_block, n = take(buffer, n, m.nq)
@@ -85,22 +86,22 @@ def survey_forces(memory, q, u, signals, out, start, stop):
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     block, n = take(buffer, n, m.nu + 2 + ROW * F.nf)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds = gather(q, s, q_block), gather(u, s, u_block)
-        place_and_move(m, coordinates, speeds, k)
-        result = target(out, block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
+        kinematics.place_and_move(m, coordinates, speeds, k)
+        result = blocks.target(out, block)
         tau, n = take(result, 0, m.nu)
         ledger, _ = take(result, n + 2, ROW * F.nf)
         for j in range(m.nu):
             put(tau, j, 0.0)
         energy, power = apply_forces(
-            m, F, k, gather(signals, s, s_block), coordinates, speeds, tau, wrench, spare, ledger
+            m, F, k, blocks.gather(signals, s, s_block), coordinates, speeds, tau, wrench, spare, ledger
         )
         project(m, k, wrench, tau)
         put(result, n, energy)
         put(result, n + 1, power)
-        scatter(result, s, out)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total
 
 
@@ -111,7 +112,7 @@ def signals(system: System, t: Any) -> np.ndarray:
     times = np.atleast_1d(np.asarray(t, float))
     flat = np.empty(times.size * (1 + 3 * system.forces.signals))
     waiting = system.workspaces.ready.setdefault(signals_at, [])
-    memory = waiting.pop() if waiting else make_memory(system, 0, 1, system.forces.packed)
+    memory = waiting.pop() if waiting else blocks.make_memory(system, 0, 1, system.forces.packed)
     signals_at(memory, times, flat, 0, times.size)
     waiting.append(memory)
     out = flat.reshape(times.size, 1 + 3 * system.forces.signals)

@@ -23,9 +23,9 @@ from ..constraints.forces import Held
 from ..dispatch import evaluate
 from ..kinematics import Kinematics, kinematics
 from ..tree.newton_euler import body_accelerations, motion_workspace
+from . import joint_arrays
 from .applied import loads
 from .flexible import force_needed
-from .joint_arrays import Ends, JointTable, joint_motions, joint_table, times, unit_wrench
 
 
 class Load(NamedTuple):
@@ -85,7 +85,7 @@ class Bodies:
     """What each model body lacks, (…, bodies, columns, 6) about the point of its component; ground comes first."""
 
     def __init__(self, system: System, k: Kinematics, columns: int) -> None:
-        self.system, self.k, self.table = system, k, joint_table(system)
+        self.system, self.k, self.table = system, k, joint_arrays.joint_table(system)
         self.group, self.ends = self.table.group, self.table.ends(k)
         component = np.where(self.group > 0, system.arrays["component"][self.group], 0)
         lead = k._o.shape[:-2]
@@ -98,12 +98,12 @@ class Bodies:
         group, table = self.group, self.table
         a = accelerations.reshape(*accelerations.shape[:-1], self.system.nb, 6)[..., group, :]
         v, R = self.k._v[..., group, :], self.k._R[..., group, :, :]
-        c = self.k._near[..., group, :] + times(R, table.com)
+        c = self.k._near[..., group, :] + joint_arrays.times(R, table.com)
         J = R @ table.inertia @ np.swapaxes(R, -1, -2)
         w, rate = v[..., :3], a[..., :3]
         F = a[..., 3:] + np.cross(w, v[..., 3:]) + np.cross(rate, c) + np.cross(w, np.cross(w, c))
         F = F * table.mass[:, None]
-        T = times(J, rate) + np.cross(w, times(J, w)) + np.cross(c, F)
+        T = joint_arrays.times(J, rate) + np.cross(w, joint_arrays.times(J, w)) + np.cross(c, F)
         self.lacks[..., 0, :] = np.concatenate([T, F], axis=-1)
 
     def act(self, name: str, at: np.ndarray, torque: Any, force: np.ndarray, column: Any = 0) -> None:
@@ -235,7 +235,9 @@ def _unit(k: Kinematics, joint: Joint, freedom: int) -> np.ndarray:
     """(…, 6) A unit torque about the axis of a freedom that turns, a unit force along that of one that shifts."""
     kind, ends = KINDS[joint.kind], ends_of(k, joint)
     if not kind.coded:
-        return unit_wrench(joint_motions(k, joint, ends.A, ends.B)[freedom], kind.freedoms[freedom][0] < SHIFT)
+        return joint_arrays.unit_wrench(
+            joint_arrays.joint_motions(k, joint, ends.A, ends.B)[freedom], kind.freedoms[freedom][0] < SHIFT
+        )
     axis = freedom_axes(ends, joint)[freedom]
     turns = KINDS[joint.kind].freedoms[freedom][0] < SHIFT
     return np.concatenate([axis, np.zeros_like(axis)] if turns else [np.zeros_like(axis), axis], axis=-1)
@@ -253,13 +255,13 @@ def _forces_of_cuts(system: System, k: Kinematics, ledger: np.ndarray) -> dict[s
     return found
 
 
-def split(table: JointTable, ends: Ends, wrench: np.ndarray) -> np.ndarray:
+def split(table: joint_arrays.JointTable, ends: joint_arrays.Ends, wrench: np.ndarray) -> np.ndarray:
     """Takes what acts along freedoms off wrenches (…, joints, columns, 6); returns that of the first column."""
     along = np.zeros((*wrench.shape[:-2], 6))
     for n, freedoms in enumerate(table.freedoms):
         own = freedoms.joints
         frame = np.where(freedoms.on_child[:, None, None], ends.B[..., own, :, :], ends.A[..., own, :, :])
-        axis, turns = times(frame, freedoms.pick), freedoms.turns[:, None]
+        axis, turns = joint_arrays.times(frame, freedoms.pick), freedoms.turns[:, None]
         unit = np.concatenate([turns * axis, (1.0 - turns) * axis], axis=-1)
         motion = unit.copy()
         motion[..., 3:] += freedoms.pitch[:, None] * unit[..., :3]
@@ -270,7 +272,7 @@ def split(table: JointTable, ends: Ends, wrench: np.ndarray) -> np.ndarray:
             along[..., own, n] = force[..., 0]
     for j, joint in table.special:
         for n, motion in enumerate(ends.motions[j]):
-            unit = unit_wrench(motion, KINDS[joint.kind].freedoms[n][0] < SHIFT)
+            unit = joint_arrays.unit_wrench(motion, KINDS[joint.kind].freedoms[n][0] < SHIFT)
             force = (motion[..., None, :] * wrench[..., j, :, :]).sum(axis=-1)
             wrench[..., j, :, :] -= force[..., None] * unit[..., None, :]
             if wrench.shape[-2]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.lanes import LANES, entry, get, put, scratch, take, view
-from ...kernels.blocks import checksum, gather, scatter, states_per_block, take_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.constraints import constrain
 from ...kernels.kinematics import place_and_move, take_kinematics
 from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
@@ -32,25 +32,29 @@ def corrections(memory, q, u, rest, signals, out, health, start, stop):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, out)
+    block, n = blocks.take_block(m, buffer, n, out)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     r_block, n = take(buffer, n, m.nu + E.nr)
     h_block, n = take(buffer, n, 1)
     own = take_reduced(m, F, E, buffer, n)
     free = Reduced(own.x, view(own.given, 0, 0), own.w)  # prescribed motions stand still
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities, now = (
+            blocks.gather(q, s, block.q),
+            blocks.gather(u, s, block.u),
+            blocks.gather(signals, s, s_block),
+        )
         place_and_move(m, coordinates, velocities, k)
         constrain(m, E, k, now, coordinates, velocities, own.x)
-        r = gather(rest, s, r_block)
+        r = blocks.gather(rest, s, r_block)
         for n in range(E.nr):
             put(own.x.gamma, n, get(r, m.nu + n))
-        result, worst = target(out, block.out), target(health, h_block)
+        result, worst = blocks.target(out, block.out), blocks.target(health, h_block)
         put(worst, 0, sweeps(m, E, k, plan, free, view(r, 0, m.nu), view(r, 0, 0), 0.0, result))
-        scatter(result, s, out)
-        scatter(worst, s, health)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        blocks.scatter(worst, s, health)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total
 
 

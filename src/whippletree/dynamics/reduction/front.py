@@ -4,28 +4,18 @@ A front lies at ``at`` in the work: A (21) and f (6) of the body's own accelerat
 variables B (m, 6), C (lower triangle), fr (m), zr (m); then open rows of loops, 7 + m numbers each, gamma last.
 """
 
-from ...algebra.spatial import (
-    add,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load_at6,
-    mul,
-    put_at6,
-    rigid_force,
-    scale,
-    sub_outer,
-)
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
 from ...layout.constraints import FIRST, NUMBERS, SECOND
-from .program import HEAD, SPARE
+
+# where the parts of a front begin; z is written on the way outward
+F, Z, HEAD = 21, 27, 33
+SPARE = 1  # in the work: room for the variables of one front
 
 
 @inline
 def load_at21(a, n):
-    first, second, third = load_at6(a, n), load_at6(a, n + 6), load_at6(a, n + 12)
+    first, second, third = sp.load_at6(a, n), sp.load_at6(a, n + 6), sp.load_at6(a, n + 12)
     return first + second + third + (get(a, n + 18), get(a, n + 19), get(a, n + 20))
 
 
@@ -75,8 +65,10 @@ def places(at, m):
 @inline
 def force_on(m, k, wrench, bias, i):
     """-bias (I b + v x* I v) + wrench"""
-    f = scale(-bias, rigid_force(m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.b, i), load6(k.v, i)))
-    return add(f, load6(wrench, i)) if wrench.shape[0] > 0 else f
+    f = sp.scale(
+        -bias, sp.rigid_force(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.b, i), sp.load6(k.v, i))
+    )
+    return sp.add(f, sp.load6(wrench, i)) if wrench.shape[0] > 0 else f
 
 
 @kernel
@@ -86,9 +78,9 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
     zero = 0.0 * f[0]
     none = (zero, zero, zero, zero, zero, zero)
     empty = none + none + none + (zero, zero, zero)
-    put_at21(w, at, add_rigid(empty, m.mass[i], load3(k.h, i), load6(k.J, i)))
-    put_at6(w, at + 21, f)
-    put_at6(w, at + 27, none)
+    put_at21(w, at, sp.add_rigid(empty, m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
+    sp.put_at6(w, at + F, f)
+    sp.put_at6(w, at + Z, none)
     B, _, _, zr = places(at, rest)
     for n in range(B, zr):
         put(w, n, 0.0)
@@ -97,26 +89,34 @@ def begin_body(m, k, wrench, bias, w, i, at, rest):
 @kernel
 def add_body(m, k, wrench, bias, w, i, at):
     """A body into the front of its child, which becomes its own"""
-    put_at21(w, at, add_rigid(load_at21(w, at), m.mass[i], load3(k.h, i), load6(k.J, i)))
-    put_at6(w, at + 21, add(load_at6(w, at + 21), force_on(m, k, wrench, bias, i)))
+    put_at21(w, at, sp.add_rigid(load_at21(w, at), m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)))
+    sp.put_at6(w, at + F, sp.add(sp.load_at6(w, at + F), force_on(m, k, wrench, bias, i)))
 
 
 @inline
-def close_loop(x, given, w, at, rest, start, stop, side, key, outer, inner, slack):
+def close_loop(E, x, given, w, m, outer, loop):
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma; or of a constraint between two branches,
     whose slack is a variable: w . x + s = gamma on one of them, w' . x' - s = 0 on the other"""
-    for r in range(start, stop):
-        own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
-        put_at6(w, at, own)
-        for n in range(rest):
-            put(w, at + 6 + n, 0.0)
-        if key >= 0:
-            put_at6(w, at + 6 + key, other)
-        gamma = right_side(x, given, r, own, other, outer, inner, slack)
-        if slack != 0:
-            put(w, at + 5 + abs(slack) + r - start, 1.0 if slack > 0 else -1.0)
-        put(w, at + 6 + rest, gamma)
-        at += 7 + rest
+    row, inner = loop.rows, base_of(E, loop.start)
+    for r in range(loop.start, loop.stop):
+        own, other = sp.load6(x.w, 2 * r + loop.side), sp.load6(x.w, 2 * r + 1 - loop.side)
+        sp.put_at6(w, row, own)
+        for n in range(m):
+            put(w, row + 6 + n, 0.0)
+        if loop.key >= 0:
+            sp.put_at6(w, row + 6 + loop.key, other)
+        gamma = right_side(x, given, r, own, other, outer, inner, loop.slack)
+        if loop.slack != 0:
+            put(w, row + 5 + abs(loop.slack) + r - loop.start, 1.0 if loop.slack > 0 else -1.0)
+        put(w, row + 6 + m, gamma)
+        row += 7 + m
+
+
+@inline
+def base_of(E, r):
+    """The base of the loop that a row is of"""
+    e = E.element[r]
+    return min(E.body[e], E.to[e])
 
 
 @inline
@@ -126,43 +126,43 @@ def right_side(x, given, r, own, other, outer, inner, slack):
     if slack < 0:
         gamma = 0.0 * gamma
     if given.shape[0] > 0:
-        gamma = gamma - dot(own, load6(given, outer))
+        gamma = gamma - sp.dot(own, sp.load6(given, outer))
         if slack == 0:
-            gamma = gamma - dot(other, load6(given, inner))
+            gamma = gamma - sp.dot(other, sp.load6(given, inner))
     return gamma
 
 
 @inline
-def couple(E, x, w, at, rest, r, first, second):
-    """A row in two variables, each -1 where its freedom is given"""
-    c = NUMBERS * E.element[r]
-    for n in range(6 + rest):
-        put(w, at + n, 0.0)
-    if first >= 0:
-        put(w, at + 6 + first, E.numbers[c + FIRST])
-    if second >= 0:
-        put(w, at + 6 + second, get(w, at + 6 + second) + E.numbers[c + SECOND])
-    put(w, at + 6 + rest, get(x.gamma, r))
+def couple(E, x, w, m, pair):
+    """A row in two variables"""
+    c = NUMBERS * E.element[pair.start]
+    for n in range(6 + m):
+        put(w, pair.rows + n, 0.0)
+    if pair.first >= 0:
+        put(w, pair.rows + 6 + pair.first, E.numbers[c + FIRST])
+    if pair.second >= 0:
+        put(w, pair.rows + 6 + pair.second, get(w, pair.rows + 6 + pair.second) + E.numbers[c + SECOND])
+    put(w, pair.rows + 6 + m, get(x.gamma, pair.start))
 
 
 @kernel
 def free(S, tau, resist, w, at, m, store):
     """Eliminate a freedom by its equation of motion: rank one"""
     B, C, fr, _ = places(at, m)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
-    d = 1.0 / (dot(S, U) + resist)
-    t = tau + dot(S, f)
-    put_at21(w, at, sub_outer(A, d, U))
-    put_at6(w, at + 21, axpy(-(d * t), U, f))
-    put_at6(w, store, U)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
+    U = sp.mul(A, S)
+    d = 1.0 / (sp.dot(S, U) + resist)
+    t = tau + sp.dot(S, f)
+    put_at21(w, at, sp.sub_outer(A, d, U))
+    sp.put_at6(w, at + F, sp.axpy(-(d * t), U, f))
+    sp.put_at6(w, store, U)
     put(w, store + 6 + m, d)
     put(w, store + 7 + m, t)
     for r in range(m):
-        Ur = dot(load_at6(w, B + 6 * r), S)
+        Ur = sp.dot(sp.load_at6(w, B + 6 * r), S)
         put(w, store + 6 + r, Ur)
         share = d * Ur
-        put_at6(w, B + 6 * r, axpy(-share, U, load_at6(w, B + 6 * r)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-share, U, sp.load_at6(w, B + 6 * r)))
         for c in range(r + 1):
             put(w, C, get(w, C) - share * get(w, store + 6 + c))
             C += 1
@@ -170,39 +170,39 @@ def free(S, tau, resist, w, at, m, store):
 
 
 @inline
-def take_out(w, m, store, rows, count, first, group, S):
-    """Solve the rows of a group for a freedom, d and beta, and put it into the first ``count`` rows.
+def take_out(w, m, dof, S):
+    """Solve the rows of a group for a freedom, d and beta, and put it into all open rows.
 
     What it moves each row by, c, is kept behind. Returns c.c, 1 / c.c, d and beta.
     """
-    width = 7 + m
-    row = rows + first * width
-    own = load_at6(w, row)
-    c = dot(own, S)
-    put(w, store + width + first, c)
-    size, d, beta = c * c, scale(c, own), c * get(w, row + 6 + m)
+    width, store, rows = 7 + m, dof.store, dof.rows
+    row = rows + dof.first * width
+    own = sp.load_at6(w, row)
+    c = sp.dot(own, S)
+    put(w, store + width + dof.first, c)
+    size, d, beta = c * c, sp.scale(c, own), c * get(w, row + 6 + m)
     for n in range(m):
         put(w, store + 6 + n, c * get(w, row + 6 + n))
-    for r in range(first + 1, first + group):
+    for r in range(dof.first + 1, dof.first + dof.group):
         row += width
-        own = load_at6(w, row)
-        c = dot(own, S)
+        own = sp.load_at6(w, row)
+        c = sp.dot(own, S)
         put(w, store + width + r, c)
-        size, d, beta = size + c * c, axpy(c, own, d), beta + c * get(w, row + 6 + m)
+        size, d, beta = size + c * c, sp.axpy(c, own, d), beta + c * get(w, row + 6 + m)
         for n in range(m):
             put(w, store + 6 + n, get(w, store + 6 + n) + c * get(w, row + 6 + n))
     Q = 1.0 / size
-    d, beta = scale(Q, d), Q * beta
-    put_at6(w, store, d)
+    d, beta = sp.scale(Q, d), Q * beta
+    sp.put_at6(w, store, d)
     put(w, store + 6 + m, beta)
     for n in range(m):
         put(w, store + 6 + n, Q * get(w, store + 6 + n))
-    for r in range(count):
+    for r in range(dof.count):
         row = rows + r * width
-        own = load_at6(w, row)
-        c = dot(own, S)
+        own = sp.load_at6(w, row)
+        c = sp.dot(own, S)
         put(w, store + width + r, c)
-        put_at6(w, row, axpy(-c, d, own))
+        sp.put_at6(w, row, sp.axpy(-c, d, own))
         put(w, row + 6 + m, get(w, row + 6 + m) - c * beta)
         for n in range(m):
             put(w, row + 6 + n, get(w, row + 6 + n) - c * get(w, store + 6 + n))
@@ -210,25 +210,25 @@ def take_out(w, m, store, rows, count, first, group, S):
 
 
 @kernel
-def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
+def depend(S, tau, armature, w, at, m, dof):
     """Take a freedom out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
     B, C, fr, _ = places(at, m)
-    size, Q, d, beta = take_out(w, m, store, rows, count, first, group, S)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
-    s = dot(S, U) + armature
-    V = axpy(-0.5 * s, d, U)
-    more = s * beta - tau - dot(S, f)
+    size, Q, d, beta = take_out(w, m, dof, S)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
+    U = sp.mul(A, S)
+    s = sp.dot(S, U) + armature
+    V = sp.axpy(-0.5 * s, d, U)
+    more = s * beta - tau - sp.dot(S, f)
     put_at21(w, at, sub_outer_two(A, V, d))
-    put_at6(w, at + 21, axpy(more, d, axpy(-beta, U, f)))
+    sp.put_at6(w, at + F, sp.axpy(more, d, sp.axpy(-beta, U, f)))
     for r in range(m):
-        b = load_at6(w, B + 6 * r)
-        Ur, dr = dot(b, S), get(w, store + 6 + r)
+        b = sp.load_at6(w, B + 6 * r)
+        Ur, dr = sp.dot(b, S), get(w, dof.store + 6 + r)
         Vr = Ur - 0.5 * s * dr
         put(w, SPARE + r, Vr)
-        put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, b)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-dr, V, sp.axpy(-Vr, d, b)))
         for c in range(r + 1):
-            put(w, C, get(w, C) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
+            put(w, C, get(w, C) - Vr * get(w, dof.store + 6 + c) - dr * get(w, SPARE + c))
             C += 1
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
     return size, Q
@@ -237,7 +237,7 @@ def depend(S, tau, armature, w, at, m, store, rows, count, first, group):
 @inline
 def along(w, store, at, m):
     """(U or d) . z of a front"""
-    total = dot(load_at6(w, store), load_at6(w, at + 27))
+    total = sp.dot(sp.load_at6(w, store), sp.load_at6(w, at + Z))
     zr = places(at, m)[3]
     for r in range(m):
         total = total + get(w, store + 6 + r) * get(w, zr + r)
@@ -248,19 +248,19 @@ def along(w, store, at, m):
 def carry(S, w, at, j, a, udot):
     """z + S u'"""
     put(udot, j, a)
-    put_at6(w, at + 27, axpy(a, S, load_at6(w, at + 27)))
+    sp.put_at6(w, at + Z, sp.axpy(a, S, sp.load_at6(w, at + Z)))
 
 
 @inline
-def hand_out(maps, w, at, rest, there, mp, first):
+def hand_out(maps, w, at, m, into):
     """The accelerations that a front depends on, from that of the parent"""
-    put_at6(w, at + 27, load_at6(w, there + 27))
-    zr, above = places(at, rest)[3], places(there, mp)[3]
-    for r in range(rest):
-        b = maps[first + r]
+    sp.put_at6(w, at + Z, sp.load_at6(w, into.there + Z))
+    zr, above = places(at, m)[3], places(into.there, into.above)[3]
+    for r in range(m):
+        b = maps[into.link + r]
         if b >= 6:
             put(w, zr + r, get(w, above + b - 6))
         elif b >= 0:
-            put(w, zr + r, get(w, there + 27 + b))
+            put(w, zr + r, get(w, into.there + Z + b))
         else:
             put(w, zr + r, 0.0)

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ...algebra.spatial import add, add21, axpy, dot, load_at6, mul, put_at6, sub_outer
+from ...algebra import spatial as sp
 from ...compiler.lanes import get, inline, kernel, put
-from .front import load_at21, places, put_at21, sub_outer_two
-from .program import SPARE
+from .front import SPARE, F, load_at21, places, put_at21, sub_outer_two
 
 # place of entry (a, b) of a symmetric 6 x 6 matrix in its 21 numbers
 PLACE = np.array(
@@ -21,42 +20,44 @@ PLACE = np.array(
 
 
 @kernel
-def keep(S, tau, armature, w, at, m, rows, count, var):
-    """A freedom becomes variable ``var`` of the front: z = z' + S u'"""
+def keep(S, tau, armature, w, at, m, dof):
+    """A freedom becomes a variable of the front: z = z' + S u'"""
+    var = dof.var
     B, C, fr, _ = places(at, m)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    U = mul(A, S)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
+    U = sp.mul(A, S)
     for r in range(m):
         if r == var:
             continue
         high, low = max(r, var), min(r, var)
-        put(w, C + high * (high + 1) // 2 + low, dot(load_at6(w, B + 6 * r), S))
-    put_at6(w, B + 6 * var, U)
-    put(w, C + var * (var + 1) // 2 + var, dot(S, U) + armature)
-    put(w, fr + var, tau + dot(S, f))
-    for r in range(count):
-        row = rows + r * (7 + m)
-        put(w, row + 6 + var, dot(load_at6(w, row), S))
+        put(w, C + high * (high + 1) // 2 + low, sp.dot(sp.load_at6(w, B + 6 * r), S))
+    sp.put_at6(w, B + 6 * var, U)
+    put(w, C + var * (var + 1) // 2 + var, sp.dot(S, U) + armature)
+    put(w, fr + var, tau + sp.dot(S, f))
+    for r in range(dof.count):
+        row = dof.rows + r * (7 + m)
+        put(w, row + 6 + var, sp.dot(sp.load_at6(w, row), S))
 
 
 @kernel
-def release(w, at, m, store, var):
+def release(w, at, m, dof):
     """Eliminate a variable of the front by its equation of motion"""
+    store, var = dof.store, dof.var
     B, C, fr, _ = places(at, m)
-    U, t = load_at6(w, B + 6 * var), get(w, fr + var)
+    U, t = sp.load_at6(w, B + 6 * var), get(w, fr + var)
     d = 1.0 / get(w, C + var * (var + 1) // 2 + var)
-    put_at6(w, store, U)
+    sp.put_at6(w, store, U)
     put(w, store + 6 + m, d)
     put(w, store + 7 + m, t)
     for r in range(m):
         high, low = max(r, var), min(r, var)
         put(w, store + 6 + r, get(w, C + high * (high + 1) // 2 + low))
     put(w, store + 6 + var, 0.0)
-    put_at21(w, at, sub_outer(load_at21(w, at), d, U))
-    put_at6(w, at + 21, axpy(-(d * t), U, load_at6(w, at + 21)))
+    put_at21(w, at, sp.sub_outer(load_at21(w, at), d, U))
+    sp.put_at6(w, at + F, sp.axpy(-(d * t), U, sp.load_at6(w, at + F)))
     for r in range(m):
         share = d * get(w, store + 6 + r)
-        put_at6(w, B + 6 * r, axpy(-share, U, load_at6(w, B + 6 * r)))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-share, U, sp.load_at6(w, B + 6 * r)))
         for c in range(r + 1):
             n = C + r * (r + 1) // 2 + c
             put(w, n, get(w, n) - share * get(w, store + 6 + c))
@@ -65,14 +66,14 @@ def release(w, at, m, store, var):
 
 
 @kernel
-def take_kept(w, at, m, store, rows, count, first, group, var):
+def take_kept(w, at, m, dof):
     """Rows give a kept variable: as :func:`depend`, with the variable itself in the place of S u'; returns the same"""
-    width = 7 + m
+    width, store, rows, var = 7 + m, dof.store, dof.rows, dof.var
     B, C, fr, _ = places(at, m)
     size = 0.0 * get(w, fr + var)
     for n in range(width):
         put(w, store + n, 0.0)
-    for r in range(first, first + group):
+    for r in range(dof.first, dof.first + dof.group):
         row = rows + r * width
         c = get(w, row + 6 + var)
         put(w, store + width + r, c)
@@ -82,7 +83,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
     Q = 1.0 / size
     for n in range(width):
         put(w, store + n, Q * get(w, store + n))
-    for r in range(count):
+    for r in range(dof.count):
         row = rows + r * width
         c = get(w, row + 6 + var)
         put(w, store + width + r, c)
@@ -90,13 +91,13 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
             put(w, row + n, get(w, row + n) - c * get(w, store + n))
         put(w, row + 6 + var, 0.0)
     put(w, store + 6 + var, 0.0)
-    A, f = load_at21(w, at), load_at6(w, at + 21)
-    d, beta, U = load_at6(w, store), get(w, store + 6 + m), load_at6(w, B + 6 * var)
+    A, f = load_at21(w, at), sp.load_at6(w, at + F)
+    d, beta, U = sp.load_at6(w, store), get(w, store + 6 + m), sp.load_at6(w, B + 6 * var)
     s = get(w, C + var * (var + 1) // 2 + var)
-    V = axpy(-0.5 * s, d, U)
+    V = sp.axpy(-0.5 * s, d, U)
     more = s * beta - get(w, fr + var)
     put_at21(w, at, sub_outer_two(A, V, d))
-    put_at6(w, at + 21, axpy(more, d, axpy(-beta, U, f)))
+    sp.put_at6(w, at + F, sp.axpy(more, d, sp.axpy(-beta, U, f)))
     for r in range(m):
         high, low = max(r, var), min(r, var)
         Ur, dr = get(w, C + high * (high + 1) // 2 + low), get(w, store + 6 + r)
@@ -104,7 +105,7 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
         put(w, fr + r, get(w, fr + r) - beta * Ur + more * dr)
     for r in range(m):
         Vr, dr = get(w, SPARE + r), get(w, store + 6 + r)
-        put_at6(w, B + 6 * r, axpy(-dr, V, axpy(-Vr, d, load_at6(w, B + 6 * r))))
+        sp.put_at6(w, B + 6 * r, sp.axpy(-dr, V, sp.axpy(-Vr, d, sp.load_at6(w, B + 6 * r))))
         for c in range(r + 1):
             n = C + r * (r + 1) // 2 + c
             put(w, n, get(w, n) - Vr * get(w, store + 6 + c) - dr * get(w, SPARE + c))
@@ -113,18 +114,19 @@ def take_kept(w, at, m, store, rows, count, first, group, var):
 
 
 @kernel
-def exchange(w, at, m, store, rows, maps, first, pivots, used, count, var):
+def exchange(w, at, m, maps, swap):
     """Express a variable in others, the pivots, as far as open rows go: z_p = y_p - m_p z_var, with m the least-squares
     solution of sum_p c_p m_p = c_var over the rows. Rows then have y alone, and z_var may be released.
 
     Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular.
     """
+    var, store, rows, pivots, used = swap.var, swap.store, swap.rows, swap.pivots, swap.used
     width, c, R = 7 + m, store + pivots, store + pivots + (pivots + 1) * used
     B, C, fr, _ = places(at, m)
     for n in range(pivots + 1):
-        slot = maps[first + n] if n < pivots else var
+        slot = maps[swap.link + n] if n < pivots else var
         for r in range(used):
-            put(w, c + n * used + r, get(w, rows + maps[first + pivots + r] * width + 6 + slot))
+            put(w, c + n * used + r, get(w, rows + maps[swap.link + pivots + r] * width + 6 + slot))
     for n in range(pivots):
         size = 0.0 * get(w, fr + var)
         for r in range(used):
@@ -143,11 +145,11 @@ def exchange(w, at, m, store, rows, maps, first, pivots, used, count, var):
             mn = mn - get(w, R + l * (l - 1) // 2 + n) * get(w, store + l)
         put(w, store + n, mn)
     for n in range(pivots):
-        p, mn = maps[first + n], get(w, store + n)
-        for r in range(count):
+        p, mn = maps[swap.link + n], get(w, store + n)
+        for r in range(swap.count):
             row = rows + r * width + 6
             put(w, row + var, get(w, row + var) - mn * get(w, row + p))
-        put_at6(w, B + 6 * var, axpy(-mn, load_at6(w, B + 6 * p), load_at6(w, B + 6 * var)))
+        sp.put_at6(w, B + 6 * var, sp.axpy(-mn, sp.load_at6(w, B + 6 * p), sp.load_at6(w, B + 6 * var)))
         put(w, fr + var, get(w, fr + var) - mn * get(w, fr + p))
         both = C + max(p, var) * (max(p, var) + 1) // 2 + min(p, var)
         square, before = C + var * (var + 1) // 2 + var, get(w, both)
@@ -164,11 +166,10 @@ def put_less(w, n, factor, other):
 
 
 @inline
-def exchange_back(w, at, m, store, maps, first, pivots, var):
+def exchange_back(w, zr, maps, swap):
     """z_p = y_p - m_p z_var"""
-    zr = places(at, m)[3]
-    for n in range(pivots):
-        put_less(w, zr + maps[first + n], get(w, store + n), zr + var)
+    for n in range(swap.pivots):
+        put_less(w, zr + maps[swap.link + n], get(w, swap.store + n), zr + swap.var)
 
 
 @inline
@@ -195,10 +196,11 @@ def add_entry(w, at, m, a, b, value):
 
 
 @kernel
-def merge(w, at, m, there, mp, maps, first):
+def merge(w, at, m, maps, into):
     """Add a front to that of the parent"""
-    put_at21(w, there, add21(load_at21(w, there), load_at21(w, at)))
-    put_at6(w, there + 21, add(load_at6(w, there + 21), load_at6(w, at + 21)))
+    there, mp, first = into.there, into.above, into.link
+    put_at21(w, there, sp.add21(load_at21(w, there), load_at21(w, at)))
+    sp.put_at6(w, there + F, sp.add(sp.load_at6(w, there + F), sp.load_at6(w, at + F)))
     B, C, fr, _ = places(at, m)
     _, _, above, _ = places(there, mp)
     for r in range(m):
@@ -214,7 +216,7 @@ def merge(w, at, m, there, mp, maps, first):
         if a < 6:
             n = there + PLACE[7 * a]
             put(w, n, get(w, n) + square)
-            put(w, there + 21 + a, get(w, there + 21 + a) + get(w, fr + r))
+            put(w, there + F + a, get(w, there + F + a) + get(w, fr + r))
         else:
             n = places(there, mp)[1] + (a - 6) * (a - 5) // 2 + a - 6
             put(w, n, get(w, n) + square)
@@ -222,14 +224,15 @@ def merge(w, at, m, there, mp, maps, first):
 
 
 @kernel
-def move_rows(w, row, m, count, there, mp, maps, first):
+def move_rows(w, m, maps, move):
     """Open rows of a front become rows of the parent's"""
-    for _ in range(count):
+    row, there, mp = move.row, move.there, move.above
+    for _ in range(move.count):
         for n in range(6 + mp):
             put(w, there + n, 0.0)
-        put_at6(w, there, load_at6(w, row))
+        sp.put_at6(w, there, sp.load_at6(w, row))
         for r in range(m):
-            a = maps[first + r]
+            a = maps[move.link + r]
             if a >= 0:
                 put(w, there + a, get(w, there + a) + get(w, row + 6 + r))
         put(w, there + 6 + mp, get(w, row + 6 + m))

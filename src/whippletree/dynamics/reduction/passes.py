@@ -27,23 +27,10 @@ from ...algebra.spatial import load6, load_at6
 from ...compiler.function_pointers import MODAL as ADD_MODES
 from ...compiler.function_pointers import call_flexible
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.forces import spread_given
-from ...kernels.kinematics import kinematics_rows, modal_columns, place_and_move, take_kinematics
-from ...kernels.unpack import take_rows, unpack, unpack_constraints, unpack_forces
 from ...layout.constraints import ROW_NUMBERS
 from ...layout.forces import TINY
 from ...system.system import System
@@ -51,30 +38,11 @@ from ..accuracy.fast_motion import BEYOND, swift_loss
 from ..constraints.live_rows import live_rows, loop_geometry
 from ..constraints.multipliers import given_rate
 from ..dispatch import prepare
-from .front import add_body, along, begin_body, carry, close_loop, couple, depend, free, hand_out, places
-from .front_variables import exchange, exchange_back, keep, merge, move_rows, release, take_kept
+from . import front, residual
+from . import front_variables as variables
+from . import operations as ops
 from .plan import make_plan
-from .program import (
-    ADD,
-    BODY,
-    CLOSE,
-    COLUMNS,
-    COUPLED,
-    DEPENDENT,
-    EXCHANGE,
-    FREE,
-    KEPT,
-    MERGE,
-    MODAL,
-    MOVE,
-    RELEASE,
-    ROOT,
-    TAKE,
-    Plan,
-    pack_plan,
-    unpack_plan,
-)
-from .residual import allowed, inner_body, missed, missed_coupling
+from .program import Plan, pack_plan, unpack_plan
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "constraints", "lanes"}
 POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
@@ -82,99 +50,97 @@ POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
 
 @kernel
 def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
-    """Tips to ground; returns the least pivot against that of the plan, squared"""
-    worst, modal = 1.0 + get(k.v, 0), modal_columns(m, k)[0]
+    """Tips to ground; returns the least pivot against that of the plan, squared.
+
+    Of the front at ``at``, in world axes about the component's point: A and f are what the body feels of all outboard,
+    minus the force at acceleration a being A a - f; behind them are the same of the front's other variables.
+    """
+    worst, modal = 1.0 + get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count):
-        s = COLUMNS * n
-        op, i, at, rest = plan.steps[s], plan.steps[s + 1], plan.steps[s + 2], plan.steps[s + 3]
-        if op == ADD:
-            add_body(m, k, wrench, bias, w, i, at)
-        elif op == FREE:
-            j = plan.steps[s + 4]
-            free(load6(k.S, j), get(tau, j), m.resist[j], w, at, rest, plan.steps[s + 5])
-        elif op == DEPENDENT or op == TAKE:  # noqa: SIM109  a tuple is slow here
-            j, store, rows = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6]
-            first, group, count = plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9]
-            if op == DEPENDENT:
-                S = load6(k.S, j)
-                size, Q = depend(S, get(tau, j), m.armature[j], w, at, rest, store, rows, count, first, group)
+        s = ops.COLUMNS * n + ops.OPERANDS
+        op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
+        if op == ops.ADD:
+            front.add_body(m, k, wrench, bias, w, i, at)
+        elif op == ops.FREE:
+            d = ops.solve(plan.steps, s)
+            front.free(load6(k.S, d.j), get(tau, d.j), m.resist[d.j], w, at, rest, d.store)
+        elif op == ops.DEPENDENT or op == ops.TAKE:
+            d = ops.solve(plan.steps, s)
+            if op == ops.DEPENDENT:
+                size, Q = front.depend(load6(k.S, d.j), get(tau, d.j), m.armature[d.j], w, at, rest, d)
             else:
-                size, Q = take_kept(w, at, rest, store, rows, count, first, group, plan.steps[s + 10])
+                size, Q = variables.take_kept(w, at, rest, d)
             worst = smaller(smaller(worst, plan.fall[n] * size), plan.rise[n] * Q)
-        elif op == CLOSE:
-            start, stop, side, key = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 7], plan.steps[s + 8]
-            inner, slack = inner_body(E, start), plan.steps[s + 9]
-            close_loop(x, given, w, plan.steps[s + 6], rest, start, stop, side, key, i, inner, slack)
-        elif op == COUPLED:
-            couple(E, x, w, plan.steps[s + 6], rest, plan.steps[s + 4], plan.steps[s + 7], plan.steps[s + 8])
-        elif op == BODY:
-            begin_body(m, k, wrench, bias, w, i, at, rest)
-        elif op == MERGE:
-            merge(w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.maps, plan.steps[s + 7])
-        elif op == MOVE:
-            row, count, there, mp = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7]
-            move_rows(w, row, rest, count, there, mp, plan.maps, plan.steps[s + 8])
-        elif op == KEPT:
-            j, rows, count, var = plan.steps[s + 4], plan.steps[s + 6], plan.steps[s + 9], plan.steps[s + 10]
-            S, force, armature = load6(k.S, j), get(tau, j), m.armature[j]
-            if plan.steps[s + 7] > 0:  # of a mode, at a node
-                S, force, armature = load_at6(modal, plan.steps[s + 7] - 1), 0.0 * force, 0.0
-            keep(S, force, armature, w, at, rest, rows, count, var)
-        elif op == MODAL:
-            slots = view(plan.maps, plan.steps[s + 5], plan.steps[s + 6] + 1)
-            front = view(w, at, w.shape[0] - at)
-            call_flexible(ADD_MODES, i, int(bias), m.header, k.sin, front, slots, tau, tau, tau)
-        elif op == RELEASE:
-            release(w, at, rest, plan.steps[s + 5], plan.steps[s + 10])
-        elif op == EXCHANGE:
-            var, store, rows, first = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7]
-            pivots, used, count = plan.steps[s + 8], plan.steps[s + 9], plan.steps[s + 10]
-            exchange(w, at, rest, store, rows, plan.maps, first, pivots, used, count, var)
+        elif op == ops.CLOSE:
+            front.close_loop(E, x, given, w, rest, i, ops.close(plan.steps, s))
+        elif op == ops.COUPLED:
+            front.couple(E, x, w, rest, ops.couple(plan.steps, s))
+        elif op == ops.BODY:
+            front.begin_body(m, k, wrench, bias, w, i, at, rest)
+        elif op == ops.MERGE:
+            variables.merge(w, at, rest, plan.maps, ops.merge(plan.steps, s))
+        elif op == ops.MOVE:
+            variables.move_rows(w, rest, plan.maps, ops.move(plan.steps, s))
+        elif op == ops.KEPT:
+            d = ops.solve(plan.steps, s)
+            S, force, armature = load6(k.S, d.j), get(tau, d.j), m.armature[d.j]
+            if d.first > 0:  # of a mode, at a node
+                S, force, armature = load_at6(modal, d.first - 1), 0.0 * force, 0.0
+            variables.keep(S, force, armature, w, at, rest, d)
+        elif op == ops.MODAL:
+            modes = ops.modal(plan.steps, s)
+            slots, own = view(plan.maps, modes.slots, modes.count + 1), view(w, at, w.shape[0] - at)
+            call_flexible(ADD_MODES, i, int(bias), m.header, k.sin, own, slots, tau, tau, tau)
+        elif op == ops.RELEASE:
+            variables.release(w, at, rest, ops.solve(plan.steps, s))
+        elif op == ops.EXCHANGE:
+            variables.exchange(w, at, rest, plan.maps, ops.exchange(plan.steps, s))
     return worst
 
 
 @kernel
 def outward(m, k, E, plan, x, given, share, w, udot):
-    """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared"""
-    amiss, modal = 0.0 * get(k.v, 0), modal_columns(m, k)[0]
+    """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared.
+
+    z of the front at ``at`` is the body's acceleration less its bias, zr those of the front's other variables.
+    """
+    amiss, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
-        s = COLUMNS * n
-        op, at, rest = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3]
-        j, store, var = plan.steps[s + 4], plan.steps[s + 5], plan.steps[s + 10]
-        if op == ADD or op == BODY or op == MOVE:  # noqa: SIM109
+        s = ops.COLUMNS * n + ops.OPERANDS
+        op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
+        zr = front.places(at, rest)[3]
+        if op == ops.ADD or op == ops.BODY or op == ops.MOVE:
             continue
-        if op == ROOT:
+        if op == ops.ROOT:
             for r in range(6):
-                put(w, at + 27 + r, 0.0)
-        elif op == CLOSE:
-            i, stop, side, key = plan.steps[s + 1], store, plan.steps[s + 7], plan.steps[s + 8]
-            slack = plan.steps[s + 9]
-            amiss = larger(amiss, missed(k, E, x, given, share, w, at, rest, j, stop, side, key, i, slack))
-        elif op == COUPLED:
-            first, second = plan.steps[s + 7], plan.steps[s + 8]
-            amiss = larger(amiss, missed_coupling(E, x, share, w, places(at, rest)[3], j, first, second))
-        elif op == MERGE:
-            hand_out(plan.maps, w, at, rest, plan.steps[s + 5], plan.steps[s + 6], plan.steps[s + 7])
-        elif op == KEPT:
-            a, column = get(w, places(at, rest)[3] + var), plan.steps[s + 7]
-            carry(load_at6(modal, column - 1) if column > 0 else load6(k.S, j), w, at, j, a, udot)
-        elif op == MODAL:
-            for a in range(plan.steps[s + 6]):
-                put(udot, j + a, get(w, places(at, rest)[3] + plan.maps[store + 1 + a]))
-        elif op == EXCHANGE:
-            exchange_back(w, at, rest, store, plan.maps, plan.steps[s + 7], plan.steps[s + 8], j)
-        elif op == FREE or op == RELEASE:  # noqa: SIM109
-            a = get(w, store + 6 + rest) * (get(w, store + 7 + rest) - along(w, store, at, rest))
-            if op == FREE:
-                carry(load6(k.S, j), w, at, j, a, udot)
-            else:
-                put(w, places(at, rest)[3] + var, a)
+                put(w, at + front.Z + r, 0.0)
+        elif op == ops.CLOSE:
+            amiss = larger(amiss, residual.missed(k, E, x, given, share, w, at, zr, i, ops.close(plan.steps, s)))
+        elif op == ops.COUPLED:
+            amiss = larger(amiss, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
+        elif op == ops.MERGE:
+            front.hand_out(plan.maps, w, at, rest, ops.merge(plan.steps, s))
+        elif op == ops.KEPT:
+            d = ops.solve(plan.steps, s)
+            S = load_at6(modal, d.first - 1) if d.first > 0 else load6(k.S, d.j)
+            front.carry(S, w, at, d.j, get(w, zr + d.var), udot)
+        elif op == ops.MODAL:
+            modes = ops.modal(plan.steps, s)
+            for a in range(modes.count):
+                put(udot, modes.j + a, get(w, zr + plan.maps[modes.slots + 1 + a]))
+        elif op == ops.EXCHANGE:
+            variables.exchange_back(w, zr, plan.maps, ops.exchange(plan.steps, s))
         else:
-            a = get(w, store + 6 + rest) - along(w, store, at, rest)
-            if op == DEPENDENT:
-                carry(load6(k.S, j), w, at, j, a, udot)
+            d = ops.solve(plan.steps, s)
+            a = get(w, d.store + 6 + rest)  # 1 / D of what is free, which t stands behind; beta of what depends
+            if op == ops.FREE or op == ops.RELEASE:
+                a = a * (get(w, d.store + 7 + rest) - front.along(w, d.store, at, rest))
             else:
-                put(w, places(at, rest)[3] + var, a)
+                a = a - front.along(w, d.store, at, rest)
+            if op == ops.FREE or op == ops.DEPENDENT:
+                front.carry(load6(k.S, d.j), w, at, d.j, a, udot)
+            else:
+                put(w, zr + d.var, a)
     return amiss
 
 
@@ -194,7 +160,7 @@ def work_rows(system: System, plan: Plan) -> int:
 @inline
 def take_reduced(m, F, E, buffer, n):
     """Work in all that is left of a buffer"""
-    x, n = take_rows(E, buffer, n)
+    x, n = packing.take_rows(E, buffer, n)
     given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
     return Reduced(x, given, view(buffer, n, buffer.shape[0] - n))
 
@@ -206,7 +172,7 @@ def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
     worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
-    amiss = outward(m, k, E, plan, own.x, own.given, allowed(E, own.x, get(k.v, 0)), own.w, udot)
+    amiss = outward(m, k, E, plan, own.x, own.given, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
     return smaller(worst, 1.0 - amiss / TINY)
 
 
@@ -230,29 +196,33 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
 
     Returns the loss by fast motion, 0 if all is well, else not a number.
     """
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
-    if mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
+    if blocks.mismatch(m, q, u, forces, udot) or signals.shape[-1] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, forces)
+    k, n = kinematics.take_kinematics(m, buffer)
+    block, n = blocks.take_block(m, buffer, n, forces)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     h_block, n = take(buffer, n, 1)
     own = take_reduced(m, F, E, buffer, n)
     total, loss = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
-        place_and_move(m, coordinates, speeds, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out, worst = target(udot, block.out), target(health, h_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds, now = (
+            blocks.gather(q, s, block.q),
+            blocks.gather(u, s, block.u),
+            blocks.gather(signals, s, s_block),
+        )
+        kinematics.place_and_move(m, coordinates, speeds, k)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
+        out, worst = blocks.target(udot, block.out), blocks.target(health, h_block)
         put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
-        scatter(out, s, udot)
-        scatter(worst, s, health)
+        blocks.scatter(out, s, udot)
+        blocks.scatter(worst, s, health)
         loss = max(loss, lane_most(swift_loss(speeds, out, 0.0 * get(worst, 0))))
-        total += checksum(out) + unit_check(k)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss
 
 
@@ -275,10 +245,10 @@ class Planned:
 
     def follow(self, plan: Plan) -> None:
         system, self.plan = self.system, plan
-        rows = kinematics_rows(system) + block_rows(system) + 2 + 3 * system.forces.signals
+        rows = kinematics.kinematics_rows(system) + blocks.block_rows(system) + 2 + 3 * system.forces.signals
         rows += work_rows(system, plan) + self.more_rows()
         packed = system.forces.packed, live_rows(system).packed, pack_plan(plan)
-        self.memory = make_memory(system, rows, self.lanes, *packed)
+        self.memory = blocks.make_memory(system, rows, self.lanes, *packed)
 
     def more_rows(self) -> int:
         return 0

@@ -32,28 +32,13 @@ from scipy.linalg import qr
 
 from ...system.system import System
 from ..constraints.live_rows import LoopGeometry, live_rows
+from . import movers
+from . import operations as ops
 from .loop_ends import Ends
-from .movers import FAIR, ROUNDING, WELL, Front, Group, Movers, size_of, sizes_of
-from .program import (
-    BODY,
-    CLOSE,
-    COUPLED,
-    DEPENDENT,
-    EXCHANGE,
-    FREE,
-    KEPT,
-    MERGE,
-    MODAL,
-    MOVE,
-    RELEASE,
-    ROOT,
-    TAKE,
-    Layout,
-    Plan,
-)
+from .program import Layout, Plan
 
 
-def _column_of(name: tuple[str, int], group: Group) -> np.ndarray:
+def _column_of(name: tuple[str, int], group: movers.Group) -> np.ndarray:
     """What a kept freedom moves the rows by."""
     return group.rest[name][:, 0] if name in group.rest else np.zeros(group.count)
 
@@ -63,10 +48,10 @@ class Planner:
         self.pose, self.nb, self.nu = pose, system.nb, system.nu
         self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system), driven)
         self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
-        self.movers = x = Movers(system, pose, self.ends, driven)
+        self.movers = x = movers.Movers(system, pose, self.ends, driven)
         self.parent, self.dof, self.kinds, self.columns, self.driven = x.parent, x.dof, x.kinds, x.columns, x.driven
         self.places = system.flexible.column if system.flexible else []  # of modes; none in a rigid system
-        self.fronts = [Front() for _ in range(system.nb)]
+        self.fronts = [movers.Front() for _ in range(system.nb)]
         self.program: list[tuple[Any, ...]] = []  # with symbols, before places are known
         self.dependents: dict[str, list[int]] = {}
         self.kept: list[int] = []
@@ -91,9 +76,9 @@ class Planner:
         if 0 in self.begun:
             self.meet(0, self.fronts[0], [])
             self.release(0, self.fronts[0])
-            self.program.append((ROOT, 0))
+            self.program.append((ops.ROOT, 0))
 
-    def meet(self, i: int, front: Front, later: list[int]) -> None:
+    def meet(self, i: int, front: movers.Front, later: list[int]) -> None:
         """Couplings, and rows of two branches, whose ends have come together; those of this joint once it is behind."""
         couplings = self.ends.couplings.get(i, [])
         if not self.ends.meets(i) or (later and any(i in c.at for c in couplings)):
@@ -106,12 +91,12 @@ class Planner:
                     rest["freedom", j] = rest.get(("freedom", j), 0.0) + np.array([[f]])
             scale = max(map(abs, c.factors))
             first = np.array([[scale, 0.0, 0.0, 0.0, 0.0, 0.0]])  # turning, the same about any point
-            front.groups.insert(0, Group(c.group, 1, i, np.zeros((1, 6)), rest, first, scale))
-            self.program.append((COUPLED, i, c.group, *c.freedoms))
+            front.groups.insert(0, movers.Group(c.group, 1, i, np.zeros((1, 6)), rest, first, scale))
+            self.program.append((ops.COUPLED, i, c.group, *c.freedoms))
             self.dependents.setdefault(self.owner[self.ends.rows(c.group).start], [])
         self.settle(i, front, later)
 
-    def settle(self, i: int, front: Front, later: list[int]) -> None:
+    def settle(self, i: int, front: movers.Front, later: list[int]) -> None:
         """Rows that no freedom to come moves are done with."""
         for group in list(front.groups):
             effect = self.movers.later_effect(group, i, later)
@@ -121,7 +106,7 @@ class Planner:
             elif not self.places and effect < np.inf:  # modes have their own rule
                 self.take(i, front, group, effect)
 
-    def node(self, i: int, front: Front) -> None:
+    def node(self, i: int, front: movers.Front) -> None:
         """Its motion becomes that of its body's frame and modes."""
         first = self.dof[int(self.parent[i])]
         for a, S in enumerate(self.pose.seen(self.columns[i], i)):
@@ -130,16 +115,16 @@ class Planner:
             self.movers.waiting.add(name)
             for group in front.groups:
                 group.rest[name] = (group.own @ S)[:, None]
-            self.program.append((KEPT, i, first + a, 1 + self.places[i] + 6 * a))
+            self.program.append((ops.KEPT, i, first + a, 1 + self.places[i] + 6 * a))
 
-    def modes(self, i: int, front: Front) -> None:
+    def modes(self, i: int, front: movers.Front) -> None:
         """The modal mass and forces; from here on modes are variables like others."""
         first, count = self.dof[i], self.dof[i + 1] - self.dof[i]
         names = [("freedom", first + a) for a in range(count)]
         front.variables |= dict.fromkeys(names)
         self.movers.waiting -= set(names)
         self.kept += range(first, first + count)
-        self.program.append((MODAL, i, first, count))
+        self.program.append((ops.MODAL, i, first, count))
         for group in front.groups:
             self.take_modes(i, front, group)
         self.exchange(i, front)
@@ -149,67 +134,76 @@ class Planner:
         """Its own inertia, and the rows of loops that end here."""
         if i not in self.begun:
             self.begun.add(i)
-            self.program.append((BODY, i))
+            self.program.append((ops.BODY, i))
         for end in self.ends.of_body.get(i, ()):
             rows, base = self.ends.rows(end.group), end.base
             own, count = self.pose.own[rows, end.side], rows.stop - rows.start
             rest = {("body", base): self.pose.own[rows, 1 - end.side]} if base and not end.slack else {}
             for n in range(count if end.slack else 0):
                 rest["freedom", abs(end.slack) + n] = np.sign(end.slack) * np.eye(count)[:, n : n + 1]
-            group = Group(end.group, count, base, own, dict(rest), own)
-            group.scale = size_of(own) * (self.movers.reach(i) or float(end.slack != 0))
+            group = movers.Group(end.group, count, base, own, dict(rest), own)
+            group.scale = movers.size_of(own) * (self.movers.reach(i) or float(end.slack != 0))
             self.fronts[i].variables |= dict.fromkeys(rest)
             if group.scale > 0.0:
                 self.fronts[i].groups.append(group)
-                self.program.append((CLOSE, i, *end))
+                self.program.append((ops.CLOSE, i, *end))
             self.dependents.setdefault(self.owner[rows.start], [])
 
-    def freedom(self, i: int, front: Front, j: int, later: list[int]) -> None:
+    def freedom(self, i: int, front: movers.Front, j: int, later: list[int]) -> None:
         S, touched = self.pose.outward[i] @ self.pose.S[j], j in self.coupled
         chosen, most = None, 0.0
         for group in front.groups:
-            moved = size_of(group.own @ S)
-            if j in self.driven or moved <= ROUNDING * group.scale:
+            moved = movers.size_of(group.own @ S)
+            if j in self.driven or moved <= movers.ROUNDING * group.scale:
                 continue
             touched = True
             if j in self.coupled or i <= group.base:  # kept: its coupling, or the rows' other end, is still to come
                 continue
-            if self.places and moved * self.movers.light[j] < WELL * self.movers.most(i, group, front):
+            if self.places and moved * self.movers.light[j] < movers.WELL * self.movers.most(i, group, front):
                 continue  # modes move the rows much better
-            share = moved / sizes_of(group.own, self.movers.near(i, j, group.base)).max()
+            share = moved / movers.sizes_of(group.own, self.movers.near(i, j, group.base)).max()
             if share > most and self.depends_well(i, front, S, later, group, moved, share):
                 chosen, most = group, share
         if not touched:
-            self.program.append((FREE, i, j))
+            self.program.append((ops.FREE, i, j))
         elif chosen is None:
             name = ("freedom", j)
             front.variables[name] = None
             self.kept.append(j)
             for group in front.groups:
                 group.rest[name] = (group.own @ S)[:, None]
-            self.program.append((KEPT, i, j))
+            self.program.append((ops.KEPT, i, j))
             self.exchange(i, front)
         else:
             pivot = float(np.sum((chosen.own @ S) ** 2))
-            could = sizes_of(chosen.first, self.movers.near(i, j, chosen.base)).max()
-            self.program.append((DEPENDENT, i, j, chosen.element, pivot, pivot < (WELL * could) ** 2))
+            could = movers.sizes_of(chosen.first, self.movers.near(i, j, chosen.base)).max()
+            self.program.append((ops.DEPENDENT, i, j, chosen.element, pivot, pivot < (movers.WELL * could) ** 2))
             self.substitute(front, chosen, lambda g: g.own @ S)
             self.dependents[self.owner[self.ends.rows(chosen.element).start]].append(j)
         self.settle(i, front, later)
 
     def depends_well(
-        self, i: int, front: Front, S: np.ndarray, later: list[int], group: Group, moved: float, share: float
+        self,
+        i: int,
+        front: movers.Front,
+        S: np.ndarray,
+        later: list[int],
+        group: movers.Group,
+        moved: float,
+        share: float,
     ) -> bool:
         """Whether rows may give a degree of freedom here: nothing near moves them better, what is left of its effect on
         them is no rounding of what it was, or no less than what is left to those still to come and to those kept."""
-        could = size_of(group.first @ S)
+        could = movers.size_of(group.first @ S)
         effect = self.movers.later_effect(group, i, later)
-        if share < WELL:
-            return effect <= self.movers.nothing * group.scale and moved >= FAIR * self.movers.best_kept(group, front)
+        if share < movers.WELL:
+            return effect <= self.movers.nothing * group.scale and moved >= movers.FAIR * self.movers.best_kept(
+                group, front
+            )
         fair = max(self.movers.left_for_later(group, i, effect) * could, self.movers.best_kept(group, front))
-        return moved >= FAIR * min(fair, could)
+        return moved >= movers.FAIR * min(fair, could)
 
-    def exchange(self, i: int, front: Front) -> None:
+    def exchange(self, i: int, front: movers.Front) -> None:
         """Of more kept variables than rows can tell apart, the one that moves them least for its mass is expressed in
         the others: open rows then move without it, and it is released. So a front keeps no more than the open rows."""
         names = sorted(j for what, j in front.variables if what == "freedom" and self.may_exchange(front, j))
@@ -219,40 +213,40 @@ class Planner:
         light = self.movers.light[names]
         R, order = qr(np.vstack(columns) * light, mode="r", pivoting=True)
         sizes = np.abs(np.diag(R))
-        rank = int((sizes > ROUNDING * light[order[: len(sizes)]]).sum())
+        rank = int((sizes > movers.ROUNDING * light[order[: len(sizes)]]).sum())
         for victim in order[rank:] if rank else ():
             name = ("freedom", names[victim])
             elements = [g.element for g in front.groups if name in g.rest]
-            self.program.append((EXCHANGE, i, name[1], [names[p] for p in order[:rank]], elements))
+            self.program.append((ops.EXCHANGE, i, name[1], [names[p] for p in order[:rank]], elements))
             for group in front.groups:
                 group.rest.pop(name, None)
 
-    def may_exchange(self, front: Front, j: int) -> bool:
+    def may_exchange(self, front: movers.Front, j: int) -> bool:
         """Whether a kept variable moves open rows, and is in no other front and no coupling."""
         name = ("freedom", j)
         if j >= self.nu or j in self.coupled or name in front.released or self.movers.waits(name):
             return False
         return any(name in group.rest for group in front.groups)
 
-    def take(self, i: int, front: Front, group: Group, least: float = 0.0) -> None:
+    def take(self, i: int, front: movers.Front, group: movers.Group, least: float = 0.0) -> None:
         """Rows give kept degrees of freedom that move them by at least so much: nothing that comes moves them more."""
         while sizes := self.movers.for_its_mass(group, front):
             name = max(sizes, key=sizes.__getitem__)
-            if size_of(group.rest[name]) < least:
+            if movers.size_of(group.rest[name]) < least:
                 return
             self.take_one(i, front, group, name)
 
-    def take_modes(self, i: int, front: Front, group: Group) -> None:
+    def take_modes(self, i: int, front: movers.Front, group: movers.Group) -> None:
         """Modes that feel all, as long as nothing that is still to come moves the rows much better."""
         while sizes := self.movers.for_its_mass(group, front, done=True):
             name = max(sizes, key=sizes.__getitem__)
-            if sizes[name] < WELL * self.movers.most(i, group, front):
+            if sizes[name] < movers.WELL * self.movers.most(i, group, front):
                 return
             self.take_one(i, front, group, name)
 
-    def take_one(self, i: int, front: Front, group: Group, name: tuple[str, int]) -> None:
-        size = size_of(group.rest[name])
-        self.program.append((TAKE, i, name[1], group.element, size**2, size < WELL * group.scale))
+    def take_one(self, i: int, front: movers.Front, group: movers.Group, name: tuple[str, int]) -> None:
+        size = movers.size_of(group.rest[name])
+        self.program.append((ops.TAKE, i, name[1], group.element, size**2, size < movers.WELL * group.scale))
         front.released.add(name)
         if name[1] < self.nu:
             self.kept.remove(name[1])
@@ -261,7 +255,9 @@ class Planner:
         for each in front.groups:
             each.rest.pop(name, None)
 
-    def substitute(self, front: Front, chosen: Group, column: Callable[[Group], np.ndarray]) -> None:
+    def substitute(
+        self, front: movers.Front, chosen: movers.Group, column: Callable[[movers.Group], np.ndarray]
+    ) -> None:
         """Solve the rows of a group for a variable that moves rows by ``column``, and put it into all others."""
         c = column(chosen)
         q = c / (c @ c)
@@ -269,13 +265,15 @@ class Planner:
         more = {name: q @ rows for name, rows in chosen.rest.items()}
         for group in front.groups:
             cg = column(group)
-            if np.linalg.norm(cg) > ROUNDING * group.scale:  # loops that share a freedom: it now moves with both bases
+            if (
+                np.linalg.norm(cg) > movers.ROUNDING * group.scale
+            ):  # loops that share a freedom: it now moves with both bases
                 group.base = min(group.base, chosen.base)
             group.own = group.own - np.outer(cg, d)
             for name, row in more.items():
                 group.rest[name] = group.rest.get(name, 0.0) - np.outer(cg, row)
 
-    def release(self, i: int, front: Front) -> None:
+    def release(self, i: int, front: movers.Front) -> None:
         """Kept freedoms that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
@@ -283,19 +281,19 @@ class Planner:
                 continue
             if not any(name in g.rest and self.movers.moves(g, name) for g in front.groups):
                 front.released.add(name)
-                self.program.append((RELEASE, i, j))
+                self.program.append((ops.RELEASE, i, j))
                 owner = self.dependents[self.owner[j - self.nu]] if j >= self.nu else []
                 if owner:  # both branches move as s does: one of their freedoms may go for it
                     owner.pop()
 
-    def merge(self, i: int, front: Front) -> None:
+    def merge(self, i: int, front: movers.Front) -> None:
         p = int(self.parent[i])
         if p == 0 and not any(name not in front.released for name in front.variables):
-            self.program.append((ROOT, i))
+            self.program.append((ops.ROOT, i))
             return
         if p not in self.begun:
             self.begun.add(p)
-            self.program.append((BODY, p))
+            self.program.append((ops.BODY, p))
         above = self.fronts[p]
         for name in front.variables:
             if name not in front.released and name != ("body", p):
@@ -305,8 +303,8 @@ class Planner:
             own, first = group.own @ self.pose.inward[i], group.first @ self.pose.inward[i]
             own = own if p else 0.0 * own  # ground stands still
             above.groups.append(replace(group, own=own if keys is None else own + keys, first=first))
-            self.program.append((MOVE, i, p, group.element))
-        self.program.append((MERGE, i, p))
+            self.program.append((ops.MOVE, i, p, group.element))
+        self.program.append((ops.MERGE, i, p))
 
 
 def make_plan(system: System, pose: LoopGeometry, held: Iterable[int] = ()) -> Plan:

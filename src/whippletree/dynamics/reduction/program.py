@@ -7,6 +7,7 @@ comes in, as it lies, where both have the same variables.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,19 +15,16 @@ import numpy as np
 
 from ...compiler.lanes import inline, take
 from ...kernels.unpack import take_integers
-
-ADD, FREE, DEPENDENT, KEPT, RELEASE, BODY, CLOSE, MERGE, MOVE, TAKE, ROOT, MODAL, COUPLED, EXCHANGE = range(14)
-COLUMNS = 11  # of an operation
-HEAD = 21 + 6 + 6  # of a front: articulated inertia, force, and the outward acceleration
-SPARE = 1  # where there is room for the variables of one front
+from . import operations as ops
+from .front import HEAD, SPARE
 
 Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("freedom", j), which may be the slack of a row
 
 
 class Plan(NamedTuple):
-    """A program. An operation is a row of COLUMNS integers, executed inward; outward it is read backwards."""
+    """A program. An operation is a row of ops.COLUMNS integers, executed inward; outward it is read backwards."""
 
-    steps: np.ndarray  # (n, COLUMNS)
+    steps: np.ndarray  # (n, ops.COLUMNS)
     maps: np.ndarray  # where the variables of a front lie in that of the parent, -1 for nowhere
     size: int  # numbers of work
     pivots: np.ndarray  # (n)    of dependent freedoms, squared, at the pose of the plan; else zero
@@ -102,7 +100,7 @@ class Layout:
         self.program, self.fronts, self.count_of = program, fronts, count_of
         self.last_use: dict[int, int] = {}  # of the rows of an element
         for n, (op, _, *more) in enumerate(program):
-            if op in (DEPENDENT, TAKE):
+            if op in (ops.DEPENDENT, ops.TAKE):
                 self.last_use[more[1]] = n
         self.places: list[Any] = [None] * len(fronts)  # of each body, a Place
         self.taken_over: set[int] = set()  # bodies whose front the parent takes over
@@ -117,41 +115,41 @@ class Layout:
         program = self.program
         for n, (op, i, *more) in enumerate(program):
             place = self.places[i]
-            if op == BODY:
+            if op == ops.BODY:
                 child = self.first_child(n, i)
                 if child and self.same_variables(child, i):
                     self.taken_over.add(child)
-                    place, op = self.places[child], ADD
+                    place, op = self.places[child], ops.ADD
                 else:
                     names = self.fronts[i].variables
                     place = Place(_width(names), _slots(names), first=n)
                 self.places[i] = place
                 self.emit(op, i, place, n)
-            elif op in (CLOSE, COUPLED):
+            elif op in (ops.CLOSE, ops.COUPLED):
                 self.emit(op, i, place, n, place.add(more[0], self.count_of(more[0])), *more)
                 if not self.used_after(more[0], n):  # redundant as a whole: only looked at, behind the solve
                     del place.open[more[0]]
-            elif op in (DEPENDENT, TAKE):
+            elif op in (ops.DEPENDENT, ops.TAKE):
                 j, e, pivot, poor = more
                 first, group = place.open[e]
                 if not self.used_after(e, n):
                     del place.open[e]
                 self.emit(op, i, place, n, j, first, group, place.count, pivot, poor)
-            elif op in (FREE, KEPT, RELEASE):
+            elif op in (ops.FREE, ops.KEPT, ops.RELEASE):
                 self.emit(op, i, place, n, more[0], place.count, *more[1:])
-            elif op == EXCHANGE:
+            elif op == ops.EXCHANGE:
                 j, pivots, elements = more
                 rows = [r for e in elements if self.used_after(e, n) for r in _range(*place.open[e])]
                 if rows:  # else they are redundant, and nothing depends on them
                     self.emit(op, i, place, n, j, pivots, rows, place.count)
-            elif op == MODAL:
+            elif op == ops.MODAL:
                 self.emit(op, i, place, n, *more)
-            elif op == ROOT:
+            elif op == ops.ROOT:
                 self.emit(op, i, place, n)
-            elif op == MERGE and i not in self.taken_over:
+            elif op == ops.MERGE and i not in self.taken_over:
                 self.emit(op, i, place, n, more[0], self.link(i, more[0]))
                 self.touch(self.places[more[0]], n)
-            elif op == MOVE and i not in self.taken_over:
+            elif op == ops.MOVE and i not in self.taken_over:
                 p, e = more
                 if self.used_after(e, n):
                     start, count = place.open.pop(e)
@@ -160,8 +158,8 @@ class Layout:
 
     def first_child(self, n: int, i: int) -> int:
         """The body whose front comes into that of i right behind operation n; 0 for none."""
-        op, child, *to = self.program[n + 1] if n + 1 < len(self.program) else (BODY, 0)
-        return child if op in (MERGE, MOVE) and to[0] == i else 0
+        op, child, *to = self.program[n + 1] if n + 1 < len(self.program) else (ops.BODY, 0)
+        return child if op in (ops.MERGE, ops.MOVE) and to[0] == i else 0
 
     def emit(self, op: int, i: int, place: Place, n: int, *more: Any) -> None:
         self.touch(place, n)
@@ -183,9 +181,7 @@ class Layout:
             if name not in self.fronts[i].released:
                 target = 0 if name == ("body", p) else 6 + there.slots[name]
                 link[at : at + width] = target + np.arange(width)
-        start = len(self.maps)
-        self.maps += link.tolist()
-        return start
+        return self.listed(link.tolist())
 
     def allot(self) -> int:
         """Second pass: places for fronts, each free again after its last operation; returns where they end."""
@@ -219,62 +215,68 @@ class Layout:
         pivots: list[float] = []
         poor: list[bool] = []
         for op, i, place, _, *more in self.symbols:
-            at, m = place.at, place.width
-            step, pivot, bad = [op, i, at, m], 0.0, False
-            if op == CLOSE:
-                start, group, side, base, slack = more
-                own = slices(group)
-                key = place.slots["body", base] if base and not slack else -1
-                step += [own.start, own.stop, at + place.row(start), side, key]
-                step.append((1 if slack > 0 else -1) * (1 + place.slots["freedom", abs(slack)]) if slack else 0)
-            elif op == COUPLED:
-                start, e, *freedoms = more
-                step += [slices(e).start, slices(e).stop, at + place.row(start)]
-                step += [place.slots["freedom", j] if j >= 0 else -1 for j in freedoms]
-            elif op in (FREE, KEPT, RELEASE):
-                j, count, *column = more
-                of_node = column[0] if column else 0
-                step += [j, size, at + place.row(0), of_node, 0, count, place.slots.get(("freedom", j), -1)]
-                size += 8 + m if op != KEPT else 0
-            elif op in (DEPENDENT, TAKE):
-                j, first, group, count, pivot, bad = more
-                step += [j, size, at + place.row(0), first, group, count, place.slots.get(("freedom", j), -1)]
-                size += 7 + m + max(count, first + group)
-            elif op == EXCHANGE:
-                j, names, rows, count = more
-                step += [
-                    place.slots["freedom", j],
-                    size,
-                    at + place.row(0),
-                    len(self.maps),
-                    len(names),
-                    len(rows),
-                    count,
-                ]
-                self.maps += [*(place.slots["freedom", name] for name in names), *rows]
-                size += exchange_size(len(names), len(rows))
-            elif op == MODAL:
-                j, count = more
-                step += [j, len(self.maps), count]
-                self.maps += [m, *(place.slots["freedom", j + a] for a in range(count))]
-            elif op == MERGE:
-                p, link = more
-                above = self.places[p]
-                step += [p, above.at, above.width, link, at + place.row(0), place.rows]
-            elif op == ROOT:
-                step += [0, 0, 0, 0, at + place.row(0), place.rows]
-            elif op == MOVE:
-                start, count, p, there, link = more
-                above = self.places[p]
-                step += [at + place.row(start), count, above.at + above.row(there), above.width, link]
-            steps.append(step + [0] * (COLUMNS - len(step)))
-            pivots.append(pivot)
-            poor.append(bad)
+            own, length = self.operands(op, place, more, slices, size)
+            step = [*ops.Operation(op, i, place.at, place.width), *own]
+            steps.append(step + [0] * (ops.COLUMNS - len(step)))
+            size += length
+            gives = op in (ops.DEPENDENT, ops.TAKE)
+            pivots.append(more[4] if gives else 0.0)
+            poor.append(more[5] if gives else False)
         keys = [tuple(b for what, b in front.variables if what == "body") for front in self.fronts]
-        table = np.array(steps, np.int64).reshape(-1, COLUMNS)
-        return Plan(
-            table, np.array(self.maps, np.int64), size, np.array(pivots), np.array(poor), dependents, kept, keys
-        )  # fmt: skip
+        table, maps = np.array(steps, np.int64).reshape(-1, ops.COLUMNS), np.array(self.maps, np.int64)
+        return Plan(table, maps, size, np.array(pivots), np.array(poor), dependents, kept, keys)
+
+    def operands(self, op: int, place: Place, more: list[Any], slices: Any, store: int) -> tuple[Iterable[int], int]:
+        """What an operation is done to, and how many numbers it keeps at ``store``."""
+        m, rows = place.width, place.at + place.row(0)
+        if op in (ops.CLOSE, ops.COUPLED):
+            return self.ends(op, place, more, slices), 0
+        if op in (ops.FREE, ops.KEPT, ops.RELEASE):
+            j, count, *column = more
+            var = place.slots.get(("freedom", j), -1)
+            length = 8 + m if op != ops.KEPT else 0
+            return ops.Solve(j, store, rows, first=column[0] if column else 0, count=count, var=var), length
+        if op in (ops.DEPENDENT, ops.TAKE):
+            j, first, group, count, _, _ = more
+            var = place.slots.get(("freedom", j), -1)
+            return ops.Solve(j, store, rows, first, group, count, var), 7 + m + max(count, first + group)
+        if op == ops.EXCHANGE:
+            j, names, used, count = more
+            link = self.listed([*(place.slots["freedom", name] for name in names), *used])
+            own = ops.Exchange(place.slots["freedom", j], store, rows, link, len(names), len(used), count)
+            return own, exchange_size(len(names), len(used))
+        if op == ops.MODAL:
+            j, count = more
+            return ops.Modal(j, self.listed([m, *(place.slots["freedom", j + a] for a in range(count))]), count), 0
+        if op == ops.MERGE:
+            p, link = more
+            above = self.places[p]
+            return ops.Merge(p, above.at, above.width, link, rows, place.rows), 0
+        if op == ops.ROOT:
+            return ops.Merge(0, 0, 0, 0, rows, place.rows), 0
+        if op == ops.MOVE:
+            start, count, p, there, link = more
+            above = self.places[p]
+            return ops.Move(place.at + place.row(start), count, above.at + above.row(there), above.width, link), 0
+        return (), 0
+
+    def ends(self, op: int, place: Place, more: list[Any], slices: Any) -> Iterable[int]:
+        """Operands of what brings rows in."""
+        if op == ops.COUPLED:
+            start, e, *freedoms = more
+            both = (place.slots["freedom", j] if j >= 0 else -1 for j in freedoms)
+            return ops.Couple(slices(e).start, slices(e).stop, place.at + place.row(start), *both)
+        start, group, side, base, slack = more
+        key = place.slots["body", base] if base and not slack else -1
+        shared = (1 if slack > 0 else -1) * (1 + place.slots["freedom", abs(slack)]) if slack else 0
+        own = slices(group)
+        return ops.Close(own.start, own.stop, place.at + place.row(start), side, key, shared)
+
+    def listed(self, numbers: list[int]) -> int:
+        """Where in maps they are put."""
+        start = len(self.maps)
+        self.maps += numbers
+        return start
 
 
 class Program(NamedTuple):
@@ -282,7 +284,7 @@ class Program(NamedTuple):
 
     count: Any  # number of operations
     poor: Any  # whether a pivot is poor
-    steps: Any  # (count, COLUMNS)
+    steps: Any  # (count, ops.COLUMNS)
     maps: Any
     fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
     rise: Any  # (count)   over it: how far it has risen, where that matters
@@ -303,7 +305,7 @@ def pack_plan(plan: Plan | None) -> np.ndarray:
 @inline
 def unpack_plan(memory, n):
     counts, n = take_integers(memory, n, 3)
-    steps, n = take_integers(memory, n, COLUMNS * counts[0])
+    steps, n = take_integers(memory, n, ops.COLUMNS * counts[0])
     maps, n = take_integers(memory, n, counts[1])
     fall, n = take(memory, n, counts[0])
     rise, n = take(memory, n, counts[0])

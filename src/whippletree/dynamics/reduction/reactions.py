@@ -13,109 +13,102 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.spatial import axpy, dot, load6, load_at6, put_at6, store6
+from ...algebra import spatial as sp
 from ...compiler.lanes import LANES, entry, get, kernel, put, scratch, take, view
-from ...kernels.blocks import checksum, gather, scatter, states_per_block, take_block, target, unit_check
+from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.constraints import ends_of_row
-from ...kernels.kinematics import modal_columns, place_and_move, take_kinematics
-from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...system.system import System
 from ..constraints.live_rows import live_rows
 from ..loads.applied import project
 from ..tree.newton_euler import balance
-from .front import places
+from . import operations as ops
+from .front import F, places
+from .front_variables import put_less
 from .passes import Planned, accelerations, solve, solve_planned, take_reduced
-from .program import (
-    BODY,
-    CLOSE,
-    COLUMNS,
-    COUPLED,
-    DEPENDENT,
-    EXCHANGE,
-    KEPT,
-    MERGE,
-    MODAL,
-    MOVE,
-    ROOT,
-    TAKE,
-    unpack_plan,
-)
+from .program import unpack_plan
 
 
 @kernel
 def pull(m, k, plan, w, r):
     """Tips to ground: mu of each dependent freedom, in the place of beta; P lies where f was"""
-    modal, _ = modal_columns(m, k)
+    modal, _ = kinematics.modal_columns(m, k)
     for n in range(plan.count):
-        s = COLUMNS * n
-        op, at, rest, j = plan.steps[s], plan.steps[s + 2], plan.steps[s + 3], plan.steps[s + 4]
+        s = ops.COLUMNS * n + ops.OPERANDS
+        op, _, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
         fr = places(at, rest)[2]
-        if op == BODY:
+        if op == ops.BODY:
             for c in range(6):
-                put(w, at + 21 + c, 0.0)
+                put(w, at + F + c, 0.0)
             for c in range(rest):
                 put(w, fr + c, 0.0)
-        elif op in (DEPENDENT, TAKE):
-            store, P = plan.steps[s + 5], load_at6(w, at + 21)
-            mu = get(r, j) - dot(load6(k.S, j), P) if op == DEPENDENT else -get(w, fr + plan.steps[s + 10])
-            put(w, store + 6 + rest, mu)
-            put_at6(w, at + 21, axpy(mu, load_at6(w, store), P))
+        elif op in (ops.DEPENDENT, ops.TAKE):
+            d, P = ops.solve(plan.steps, s), sp.load_at6(w, at + F)
+            mu = get(r, d.j) - sp.dot(sp.load6(k.S, d.j), P) if op == ops.DEPENDENT else -get(w, fr + d.var)
+            put(w, d.store + 6 + rest, mu)
+            sp.put_at6(w, at + F, sp.axpy(mu, sp.load_at6(w, d.store), P))
             for c in range(rest):
-                put(w, fr + c, get(w, fr + c) + mu * get(w, store + 6 + c))
-        elif op == KEPT:
-            P, column = load_at6(w, at + 21), plan.steps[s + 7]
-            of_mode = dot(load_at6(modal, column - 1), P) if column > 0 else dot(load6(k.S, j), P) - get(r, j)
-            put(w, fr + plan.steps[s + 10], of_mode)
-        elif op == EXCHANGE:
-            store, first = plan.steps[s + 5], plan.steps[s + 7]
-            for c in range(plan.steps[s + 8]):
-                put(w, fr + j, get(w, fr + j) - get(w, store + c) * get(w, fr + plan.maps[first + c]))
-        elif op == MODAL:
-            for a in range(plan.steps[s + 6]):
-                slot = fr + plan.maps[plan.steps[s + 5] + 1 + a]
-                put(w, slot, get(w, slot) - get(r, j + a))
-        elif op == MERGE:
-            there, above, first = plan.steps[s + 5], places(plan.steps[s + 5], plan.steps[s + 6])[2], plan.steps[s + 7]
+                put(w, fr + c, get(w, fr + c) + mu * get(w, d.store + 6 + c))
+        elif op == ops.KEPT:
+            d, P = ops.solve(plan.steps, s), sp.load_at6(w, at + F)
+            if d.first > 0:
+                put(w, fr + d.var, sp.dot(sp.load_at6(modal, d.first - 1), P))
+            else:
+                put(w, fr + d.var, sp.dot(sp.load6(k.S, d.j), P) - get(r, d.j))
+        elif op == ops.EXCHANGE:
+            swap = ops.exchange(plan.steps, s)
+            for c in range(swap.pivots):
+                put_less(w, fr + swap.var, get(w, swap.store + c), fr + plan.maps[swap.link + c])
+        elif op == ops.MODAL:
+            modes = ops.modal(plan.steps, s)
+            for a in range(modes.count):
+                slot = fr + plan.maps[modes.slots + 1 + a]
+                put(w, slot, get(w, slot) - get(r, modes.j + a))
+        elif op == ops.MERGE:
+            into = ops.merge(plan.steps, s)
+            above = places(into.there, into.above)[2]
             for c in range(6):
-                put(w, there + 21 + c, get(w, there + 21 + c) + get(w, at + 21 + c))
+                put(w, into.there + F + c, get(w, into.there + F + c) + get(w, at + F + c))
             for c in range(rest):
-                a = plan.maps[first + c]
+                a = plan.maps[into.link + c]
                 if a >= 0:
-                    into = there + 21 + a if a < 6 else above + a - 6
-                    put(w, into, get(w, into) + get(w, fr + c))
+                    target = into.there + F + a if a < 6 else above + a - 6
+                    put(w, target, get(w, target) + get(w, fr + c))
 
 
 @kernel
 def share_out(plan, w, lam):
     """Ground to tips: lam of the rows as they were, in the place of gamma until their loop is reached"""
     for n in range(plan.count - 1, -1, -1):
-        s = COLUMNS * n
-        op, m = plan.steps[s], plan.steps[s + 3]
+        s = ops.COLUMNS * n + ops.OPERANDS
+        op, _, _, m = ops.operation(plan.steps, ops.COLUMNS * n)
         width = 7 + m
-        if op in (MERGE, ROOT):
-            for r in range(plan.steps[s + 9]):
-                put(w, plan.steps[s + 8] + r * width + 6 + m, 0.0)
-        elif op == MOVE:
-            here, there, mp = plan.steps[s + 4], plan.steps[s + 6], plan.steps[s + 7]
-            for r in range(plan.steps[s + 5]):
-                above = there + r * (7 + mp) + 6 + mp
-                put(w, here + r * width + 6 + m, get(w, above))
+        if op in (ops.MERGE, ops.ROOT):
+            own = ops.merge(plan.steps, s)
+            for r in range(own.open):
+                put(w, own.rows + r * width + 6 + m, 0.0)
+        elif op == ops.MOVE:
+            up = ops.move(plan.steps, s)
+            for r in range(up.count):
+                above = up.there + r * (7 + up.above) + 6 + up.above
+                put(w, up.row + r * width + 6 + m, get(w, above))
                 put(w, above, 0.0)
-        elif op in (DEPENDENT, TAKE):
-            store, rows = plan.steps[s + 5], plan.steps[s + 6] + 6 + m
-            first, group, count = plan.steps[s + 7], plan.steps[s + 8], plan.steps[s + 9]
-            left, size = get(w, store + 6 + m), 0.0 * get(w, store)
-            for r in range(count):
-                left = left - get(w, store + width + r) * get(w, rows + r * width)
-            for r in range(first, first + group):
-                c = get(w, store + width + r)
+        elif op in (ops.DEPENDENT, ops.TAKE):
+            d = ops.solve(plan.steps, s)
+            rows, c_at = d.rows + 6 + m, d.store + width
+            left, size = get(w, d.store + 6 + m), 0.0 * get(w, d.store)
+            for r in range(d.count):
+                left = left - get(w, c_at + r) * get(w, rows + r * width)
+            for r in range(d.first, d.first + d.group):
+                c = get(w, c_at + r)
                 size = size + c * c
             left = left / size
-            for r in range(first, first + group):
-                put(w, rows + r * width, get(w, rows + r * width) + left * get(w, store + width + r))
-        elif op in (CLOSE, COUPLED):
-            start, here = plan.steps[s + 4], plan.steps[s + 6] + 6 + m
-            for r in range(start, plan.steps[s + 5]):
+            for r in range(d.first, d.first + d.group):
+                put(w, rows + r * width, get(w, rows + r * width) + left * get(w, c_at + r))
+        elif op in (ops.CLOSE, ops.COUPLED):
+            loop = ops.couple(plan.steps, s)  # what a loop and a coupling both begin with
+            here = loop.rows + 6 + m
+            for r in range(loop.start, loop.stop):
                 put(lam, r, get(w, here))
                 put(w, here, 0.0)
                 here += width
@@ -146,7 +139,7 @@ def take_off(m, E, k, w, lam, f, r):
     for n in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, n)
         for side, body in enumerate((a, b)):
-            store6(f, body, axpy(-get(lam, n), load6(w, 2 * n + side), load6(f, body)))
+            sp.store6(f, body, sp.axpy(-get(lam, n), sp.load6(w, 2 * n + side), sp.load6(f, body)))
         put(r, i, get(r, i) - first * get(lam, n))
         put(r, j, get(r, j) - second * get(lam, n))
     project(m, k, f, r)
@@ -157,11 +150,13 @@ def badly_held(E, plan):
     """How many rows no freedom is well suited to: redundant ones, and those that may be nearly so"""
     count = E.nr
     for n in range(plan.count):
-        op = plan.steps[COLUMNS * n]
-        if op in (DEPENDENT, TAKE) and plan.rise[n] == np.inf:
+        op, _, _, _ = ops.operation(plan.steps, ops.COLUMNS * n)
+        if op in (ops.DEPENDENT, ops.TAKE) and plan.rise[n] == np.inf:
             count -= 1
-        elif op == CLOSE and plan.steps[COLUMNS * n + 9] < 0:  # the other end of rows between branches
-            count += plan.steps[COLUMNS * n + 5] - plan.steps[COLUMNS * n + 4]
+        elif op == ops.CLOSE:
+            loop = ops.close(plan.steps, ops.COLUMNS * n + ops.OPERANDS)
+            if loop.slack < 0:  # the other end of rows between branches
+                count += loop.stop - loop.start
     return count
 
 
@@ -171,15 +166,15 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
 
     Also how well the plan serves each. Returns 0 if all is well, else not a number.
     """
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    E, end = unpack_constraints(memory, end)
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    E, end = packing.unpack_constraints(memory, end)
     plan, end = unpack_plan(memory, end)
     if q.shape[-1] != m.nq or u.shape[-1] != m.nu or rest.shape[-1] != m.nu or out.shape[-1] != E.nr + m.nu + 1:
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
-    block, n = take_block(m, buffer, n, rest)
+    k, n = kinematics.take_kinematics(m, buffer)
+    block, n = blocks.take_block(m, buffer, n, rest)
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     o_block, n = take(buffer, n, out.shape[-1])
     h_block, n = take(buffer, n, 1)
@@ -187,11 +182,15 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
     own = take_reduced(m, F, E, buffer, n)
     bad = badly_held(E, plan)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, speeds, now = gather(q, s, block.q), gather(u, s, block.u), gather(signals, s, s_block)
-        place_and_move(m, coordinates, speeds, k)
-        r = gather(rest, s, block.x)
-        result, worst = target(out, o_block), target(health, h_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, speeds, now = (
+            blocks.gather(q, s, block.q),
+            blocks.gather(u, s, block.u),
+            blocks.gather(signals, s, s_block),
+        )
+        kinematics.place_and_move(m, coordinates, speeds, k)
+        r = blocks.gather(rest, s, block.x)
+        result, worst = blocks.target(out, o_block), blocks.target(health, h_block)
         lam, n = take(result, 0, E.nr)
         left, n = take(result, n, m.nu)
         well = solve(m, F, E, k, plan, now, coordinates, speeds, r, view(r, m.nu, 0), own, block.out)
@@ -201,9 +200,9 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
         take_off(m, E, k, own.x.w, lam, f, left)
         put(worst, 0, well)
         put(result, n, 0.0 * well + bad)
-        scatter(result, s, out)
-        scatter(worst, s, health)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        blocks.scatter(worst, s, health)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total
 
 

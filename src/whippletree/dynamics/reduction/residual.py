@@ -4,49 +4,41 @@ from ...algebra.compare import larger
 from ...algebra.spatial import dot, load6, load_at6
 from ...compiler.lanes import get, inline
 from ...layout.constraints import FIRST, NUMBERS, SECOND
-from .front import places, right_side
+from .front import Z, base_of, right_side
 
 AMISS = 1e-11  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
 PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
 
 
 @inline
-def inner_body(E, r):
-    """The base of the loop that a row is of"""
-    e = E.element[r]
-    return min(E.body[e], E.to[e])
-
-
-@inline
-def missed(k, E, x, given, share, w, at, rest, start, stop, side, key, i, slack):
+def missed(k, E, x, given, share, w, at, zr, i, loop):
     """How far the rows of a loop are from holding, beyond a share of what they could be"""
-    z, zr = load_at6(w, at + 27), places(at, rest)[3]
-    b = load6(k.b, i)
+    z, b = load_at6(w, at + Z), load6(k.b, i)
     large = dot(z, z) + dot(b, b)
     worst = 0.0 * large
-    for r in range(start, stop):
-        own, other = load6(x.w, 2 * r + side), load6(x.w, 2 * r + 1 - side)
-        gamma = right_side(x, given, r, own, other, i, inner_body(E, r), slack)
+    for r in range(loop.start, loop.stop):
+        own, other = load6(x.w, 2 * r + loop.side), load6(x.w, 2 * r + 1 - loop.side)
+        gamma = right_side(x, given, r, own, other, i, base_of(E, r), loop.slack)
         left = gamma - dot(own, z)
-        if key >= 0:
-            left = left - dot(other, load_at6(w, zr + key))
-        if slack != 0:
-            s = get(w, zr + abs(slack) - 1 + r - start)
-            left = left - s if slack > 0 else left + s
+        if loop.key >= 0:
+            left = left - dot(other, load_at6(w, zr + loop.key))
+        if loop.slack != 0:
+            s = get(w, zr + abs(loop.slack) - 1 + r - loop.start)
+            left = left - s if loop.slack > 0 else left + s
         worst = larger(worst, left * left - share * (dot(own, own) * large + gamma * gamma))
     return worst
 
 
 @inline
-def missed_coupling(E, x, share, w, zr, r, first, second):
+def missed_coupling(E, x, share, w, zr, pair):
     """The same of a coupling"""
-    c, gamma = NUMBERS * E.element[r], get(x.gamma, r)
+    c, gamma = NUMBERS * E.element[pair.start], get(x.gamma, pair.start)
     left, large = gamma, gamma * gamma
-    if first >= 0:
-        part = E.numbers[c + FIRST] * get(w, zr + first)
+    if pair.first >= 0:
+        part = E.numbers[c + FIRST] * get(w, zr + pair.first)
         left, large = left - part, large + part * part
-    if second >= 0:
-        part = E.numbers[c + SECOND] * get(w, zr + second)
+    if pair.second >= 0:
+        part = E.numbers[c + SECOND] * get(w, zr + pair.second)
         left, large = left - part, large + part * part
     return left * left - share * large
 

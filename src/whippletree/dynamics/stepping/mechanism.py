@@ -14,25 +14,25 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ...algebra.spatial import load3, load6, mul_rigid, store6, sub
-from ...compiler.function_pointers import HOLD, SETTLE, call_flexible, call_motion, call_policy, call_solver
+from ...algebra import spatial as sp
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
+from ...kernels import kinematics
+from ...kernels import unpack as packing
 from ...kernels.blocks import make_memory
 from ...kernels.forces import apply_forces, spread_given
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.manifold import coordinate_rates
 from ...kernels.signals import evaluate_signals
-from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...layout.forces import MOTION
 from ...layout.system import DIVISION, MODAL_MOTION
 from ...system.system import System
 from ..constraints.live_rows import live_rows
 from ..reduction import passes as reduction
-from ..reduction.program import Plan, pack_plan, unpack_plan
+from ..reduction import program
 from ..tree import articulated, composite
 from ..tree.newton_euler import balance
 from ..tree.workspace import take_work, work_rows
-from .samples import is_wanted, own_sample_rows, sample_rows, take_loss, take_state
+from . import samples
 from .stabilization import PROJECTION, Stabilization, stabilized
 from .stepper import Stepper
 
@@ -79,7 +79,7 @@ def mechanism_memory(
     rows: int,
     lanes: int = 1,
     stabilization: Stabilization = PROJECTION,
-    plan: Plan | None = None,
+    plan: program.Plan | None = None,
 ) -> np.ndarray:
     """Memory for a Mechanism, its algorithm's Work, and ``rows`` numbers more for a state.
 
@@ -88,9 +88,9 @@ def mechanism_memory(
     live, work = live_rows(system), stepper.work(plan)
     if system.flexible:
         work = max(work, work_rows(system))  # where modes settle
-    loads = 2 * system.nu + 18 * system.nb + 26 + 3 * system.forces.signals + sample_rows(system)
-    packed = system.forces.packed, stabilized(live.packed, stabilization), pack_plan(plan)
-    memory = make_memory(system, kinematics_rows(system) + work + loads + rows, lanes, *packed)
+    loads = 2 * system.nu + 18 * system.nb + 26 + 3 * system.forces.signals + samples.sample_rows(system)
+    packed = system.forces.packed, stabilized(live.packed, stabilization), program.pack_plan(plan)
+    memory = make_memory(system, kinematics.kinematics_rows(system) + work + loads + rows, lanes, *packed)
     stepper.mark(memory)
     return memory
 
@@ -98,8 +98,8 @@ def mechanism_memory(
 @inline
 def open_forces(memory):
     """The System and its forces at the start of a memory, and where the rest starts"""
-    m, n = unpack(memory)
-    F, n = unpack_forces(memory, n)
+    m, n = packing.unpack(memory)
+    F, n = packing.unpack_forces(memory, n)
     return m, F, n
 
 
@@ -107,7 +107,7 @@ def open_forces(memory):
 def open_all(memory):
     """The System, its forces and its constraints at the start of a memory, and where the rest starts"""
     m, F, n = open_forces(memory)
-    E, n = unpack_constraints(memory, n)
+    E, n = packing.unpack_constraints(memory, n)
     return m, F, E, n
 
 
@@ -115,13 +115,13 @@ def open_all(memory):
 def open_plan(memory):
     """The plan of reduction in a memory, and where the rest starts"""
     _, _, _, n = open_all(memory)
-    return unpack_plan(memory, n)
+    return program.unpack_plan(memory, n)
 
 
 @inline
 def open_scratch(memory, states):
     """The System at the start of a memory, and a buffer behind it"""
-    m, _ = unpack(memory)
+    m, _ = packing.unpack(memory)
     _, end = open_plan(memory)
     return m, scratch(memory, end, states)
 
@@ -136,7 +136,7 @@ def make_mechanism(memory, buffer, n, tau, call, algorithm):
 def open_parts(x):
     """The Parts of a Mechanism, and where its buffer is unused"""
     m, F, _ = open_forces(x.memory)
-    k, n = take_kinematics(m, x.buffer)
+    k, n = kinematics.take_kinematics(m, x.buffer)
     bodies = 6 * m.nb if F.nbodies + F.ndriven > 0 else 0
     motions = 1 if F.ndriven > 0 or m.header[MODAL_MOTION] > 0 else 0
     total, n = take(x.buffer, n, m.nu)
@@ -147,7 +147,7 @@ def open_parts(x):
     f, n = take(x.buffer, n, 6 * m.nb * motions)
     needed, n = take(x.buffer, n, m.nu * motions)
     health, n = take(x.buffer, n, 1)
-    sample, n = take(x.buffer, n, own_sample_rows(m))
+    sample, n = take(x.buffer, n, samples.own_sample_rows(m))
     return Parts(m, F, k, x.tau, x.call, total, wrench, signals, spare, y, f, needed, health, sample), n
 
 
@@ -155,7 +155,7 @@ def open_parts(x):
 def ask(call, t, q, u, total):
     """Joint forces by the user's function, if there is one"""
     if call is not None:  # noqa: SIM102  on its own, it is decided before compiling
-        if call != 0 and call_policy(call, t, q, u, total) != 0:
+        if call != 0 and pointers.call_policy(call, t, q, u, total) != 0:
             put(total, 0, np.nan)
 
 
@@ -195,10 +195,10 @@ def hold(p):
     m = p.m
     spread_given(m, p.F, p.k, p.signals, p.y)
     for i in range(1, m.nb):
-        pushed = mul_rigid(m.mass[i], load3(p.k.h, i), load6(p.k.J, i), load6(p.y, i))
-        store6(p.wrench, i, sub(load6(p.wrench, i), pushed))
-        if m.kind[i] == MODES:
-            call_flexible(HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
+        pushed = sp.mul_rigid(m.mass[i], sp.load3(p.k.h, i), sp.load6(p.k.J, i), sp.load6(p.y, i))
+        sp.store6(p.wrench, i, sp.sub(sp.load6(p.wrench, i), pushed))
+        if m.kind[i] == kinematics.MODES:
+            pointers.call_flexible(pointers.HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
 
 
 @kernel
@@ -230,13 +230,13 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
 
     def by_any(algorithm, x, p, t, q, u, udot, n):
         if algorithm > COMPOSITE:
-            return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
+            return pointers.call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         if algorithm == COMPOSITE:
             c, _ = composite.take_work(p.m, x.buffer, n)
-            take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
-        elif is_wanted(p.sample):
+            samples.take_loss(p.sample, composite.solve(p.m, p.k, p.total, p.wrench, c, udot))
+        elif samples.is_wanted(p.sample):
             w, _ = take_work(p.m, x.buffer, n)
-            take_loss(p.sample, articulated.solve(p.m, p.k, p.total, p.wrench, w, udot))
+            samples.take_loss(p.sample, articulated.solve(p.m, p.k, p.total, p.wrench, w, udot))
         else:  # compiled without what measures the loss: worth 8 % of an arm
             w, _ = take_work(p.m, x.buffer, n)
             articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
@@ -244,7 +244,7 @@ def _solve(algorithm, x, p, t, q, u, udot, n):
 
     def in_lanes(algorithm, x, p, t, q, u, udot, n):
         if algorithm > COMPOSITE:
-            return call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
+            return pointers.call_solver(algorithm, x.memory, x.buffer, t, q, u, udot)
         w, _ = take_work(p.m, x.buffer, n)
         articulated.solve(p.m, p.k, p.total, p.wrench, w, udot)
         return 0.0
@@ -266,7 +266,7 @@ def times_solved(m):
     """Once, or more often where there are quasi-static modes"""
     if m.header[MODAL_MOTION] > 0:
         for i in range(1, m.nb):
-            if m.kind[i] == MODES:
+            if m.kind[i] == kinematics.MODES:
                 for j in range(m.dof[i], m.dof[i + 1]):
                     if m.resist[j] == math.inf:
                         return ROUNDS
@@ -282,9 +282,9 @@ def follow(x, p, q, udot, n):
     for j in range(m.nu):
         put(p.needed, j, get(p.needed, j) - get(p.total, j))
     for i in range(1, m.nb):
-        if m.kind[i] == MODES:
+        if m.kind[i] == kinematics.MODES:
             work = view(x.buffer, n, x.buffer.shape[0] - n)
-            call_flexible(SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
+            pointers.call_flexible(pointers.SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
 
 
 @kernel
@@ -298,21 +298,21 @@ def accelerate_here(x, t, q, u, udot):
         if again > 0:
             follow(x, p, q, udot, n)
         if p.m.header[DIVISION] == 0 or p.F.nf + p.F.nj > 0:  # a division has its own kinematics
-            place_and_move(p.m, q, u, p.k)
+            kinematics.place_and_move(p.m, q, u, p.k)
         power = load(p, t, q, u)
         if p.F.ndriven > 0:
             hold(p)
         power = power + solve(x.algorithm, x, p, t, q, u, udot, n)
         if p.F.ndriven > 0:
             power = power + drive(p, u, udot)
-    take_state(p.m, p.sample, t, q, u, udot)
+    samples.take_state(p.m, p.sample, t, q, u, udot)
     return power
 
 
 @inline
 def accelerate(x, t, q, u, udot):
     """The same by address: compiled once, and not again with every integrator"""
-    return call_motion(x.algorithm[0], x.memory, x.buffer, x.tau, x.call, x.algorithm[1], t, q, u, udot)
+    return pointers.call_motion(x.algorithm[0], x.memory, x.buffer, x.tau, x.call, x.algorithm[1], t, q, u, udot)
 
 
 @inline

@@ -44,19 +44,10 @@ from ..divide.options import Division
 from ..inputs import require_unit
 from ..tree import articulated
 from ..two_handle.partition import GRADED, Family, blocks, mass_grading
+from . import cut_forces
+from . import cut_layout as lay
 from .cut import Cut, cut_of
-from .cut_forces import (
-    ENDS,
-    answer_pieces,
-    clear_forces,
-    copy_rows,
-    make_elements,
-    open_cuts,
-    place_pieces,
-    push_ends,
-    sweep_pieces,
-)
-from .cut_frames import CUT, FACE, JOINT, LENDING, STRAND, compose_bases, show_faces, stand_bases
+from .cut_frames import compose_bases, show_faces, stand_bases
 from .cut_joints import connect, derive_cuts, gaps
 from .elements import growth
 from .evaluation import Room, evaluate_whole
@@ -94,15 +85,15 @@ class Pieces:
         self.table, self.cuts, where = self._tables()
         self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
         strands, count, width = len(cut.strands), len(cut.joints), where.shape[1]
-        lending = np.zeros((count, 6, LENDING))
+        lending = np.zeros((count, 6, lay.LENDING))
         for c, joint in enumerate(cut.joints):
             for n, lent in enumerate(joint.lent):
                 lending[c, n] = lent.inertia, *lent.along
         self.lending = lending.ravel()
         self.tree = make_memory(system, kinematics_rows(system))
         self.centre, self.origin = np.zeros(3 * system.nc), np.zeros(3 * strands)  # of frames, in the world
-        self.faces, self.moves = np.zeros(count * 2 * FACE), np.zeros(count * 2 * 6)
-        self.joints, self.ends = np.zeros(count * JOINT), np.zeros(strands * ENDS)
+        self.faces, self.moves = np.zeros(count * 2 * lay.FACE), np.zeros(count * 2 * 6)
+        self.joints, self.ends = np.zeros(count * lay.JOINT), np.zeros(strands * cut_forces.ENDS)
         self.Y = np.zeros(strands * width * 6)
         # the state at rest in the frames of bases, where sweeps are done
         self.q, self.u = forest.q0.copy(), np.zeros(forest.nu)
@@ -117,7 +108,7 @@ class Pieces:
         cut = self.cut
         width = max(1, max(self._loads(s) for s in range(len(cut.strands))))
         where = np.full((len(cut.strands), width), cut.rows)
-        table = np.full((len(cut.strands), STRAND), -1)
+        table = np.full((len(cut.strands), lay.STRAND), -1)
         for s, strand in enumerate(cut.strands):
             base, tip = int(cut.base_cut[s]), cut.tip_cuts[s]
             at_base = cut.joints[base].rows if base >= 0 else 0
@@ -132,7 +123,7 @@ class Pieces:
                 table[s, :2] = self.layout._own(own)
                 table[s, 2:6] = [row(own, name, n * i)[0] for name, n in (("R", 9), ("o", 3), ("v", 6), ("b", 6))]
                 table[s, 6:11] = [row(own, name, 0)[0] for name in ("S", "U", "d", "uA", "e")]
-        cuts = np.zeros((len(cut.joints), CUT), np.int64)
+        cuts = np.zeros((len(cut.joints), lay.CUT), np.int64)
         for c, joint in enumerate(cut.joints):
             cuts[c, :6] = joint.inner, joint.outer, joint.body, cut.first[c], joint.held, len(joint.lent)
         return table.ravel(), cuts.ravel(), where
@@ -151,10 +142,10 @@ class Pieces:
             self.own_q[:], self.own_u[:] = Pieces(cut, self.choice).from_tree(q, u)
             return self.own_q, self.own_u
         for target in (self.q, self.own_q):
-            copy_rows(q, cut.q_rows, target, cut.q_here)
+            cut_forces.copy_rows(q, cut.q_rows, target, cut.q_here)
         for target in (self.u, self.own_u):
-            copy_rows(u, cut.u_rows, target, cut.u_here)
-        place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
+            cut_forces.copy_rows(u, cut.u_rows, target, cut.u_here)
+        cut_forces.place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         compose_bases(
             self.memory, self.table, self.cuts, self.tree, self.centre, self.origin, self.tree_q, self.tree_u,
             self.faces, self.own_q, self.own_u,
@@ -167,9 +158,9 @@ class Pieces:
         Coordinates of the joints that were cut follow, near those of the last call, into ``tree_q`` and ``tree_u``.
         """
         cut = self.cut
-        copy_rows(q, cut.q_here, self.q, cut.q_here)
-        copy_rows(u, cut.u_here, self.u, cut.u_here)
-        place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
+        cut_forces.copy_rows(q, cut.q_here, self.q, cut.q_here)
+        cut_forces.copy_rows(u, cut.u_here, self.u, cut.u_here)
+        cut_forces.place_pieces(self.memory, self.table, self.blocks, self.q, self.u, self.tau, self.centre)
         stand_bases(self.memory, self.table, self.tree, self.centre, self.origin, q, u, self.first, self.last)
         self._show()
         derive_cuts(self.cuts, self.tree, self.faces, self.joints, self.tree_q, self.tree_u, self.solver.mine)
@@ -177,18 +168,18 @@ class Pieces:
     def _show(self) -> None:
         show_faces(self.memory, self.table, self.cuts, self.origin, self.faces, self.first, self.last)
         self.comm.step = "II"
-        self.comm.exchange(self.faces.reshape(-1, 2, FACE))
+        self.comm.exchange(self.faces.reshape(-1, 2, lay.FACE))
 
     def sweep(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
         """Steps II to VII of each subchain's own state; ``tau`` are joint forces of the System."""
-        copy_rows(tau, self.cut.u_rows, self.tau, self.cut.u_here)
+        cut_forces.copy_rows(tau, self.cut.u_rows, self.tau, self.cut.u_here)
         self.place(q, u)
         self.fold(tau)
 
     def sweep_tree(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
         """The same of coordinates of the System, and with wrenches on bodies behind its joint forces."""
         cut, nu = self.cut, self.cut.system.nu
-        copy_rows(forces, cut.u_rows, self.tau, cut.u_here)
+        cut_forces.copy_rows(forces, cut.u_rows, self.tau, cut.u_here)
         self.from_tree(q, u)
         self._show()
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
@@ -199,8 +190,8 @@ class Pieces:
         solver = self.solver
         self.tree_tau[:] = tau
         self._connect()
-        sweep_pieces(self.memory, self.blocks, wrench)
-        make_elements(
+        cut_forces.sweep_pieces(self.memory, self.blocks, wrench)
+        cut_forces.make_elements(
             self.memory, self.table, self.cuts, self.joints, self.ends, self.Y, solver.flat_K, solver.flat_g,
             solver.flat_weight, solver.width, self.first, self.last,
         )  # fmt: skip
@@ -219,12 +210,12 @@ class Pieces:
     def answer(self, udot: np.ndarray, alone: bool = False) -> None:
         """Step IX: accelerations of the cut system under the loads found; ``alone``: of nothing but these."""
         if alone:
-            clear_forces(self.memory, self.blocks)
-        push_ends(
+            cut_forces.clear_forces(self.memory, self.blocks)
+        cut_forces.push_ends(
             self.memory, self.table, self.solver.where, self.ends, self.Y, self.solver.loads, self.moves,
             self.solver.width, alone, self.first, self.last,
         )  # fmt: skip
-        answer_pieces(self.memory, self.blocks, udot)
+        cut_forces.answer_pieces(self.memory, self.blocks, udot)
 
     def answer_tree(self, udot: np.ndarray) -> None:
         """The same in coordinates of the System, of which a rank knows those of its own bodies."""
@@ -232,8 +223,8 @@ class Pieces:
         self.answer(self.udot)
         self.comm.step = "IX"
         self.comm.exchange(self.moves.reshape(-1, 2, 6))
-        copy_rows(self.udot, cut.u_here, udot, cut.u_rows)
-        open_cuts(self.cuts, self.tree, self.joints, self.moves, udot, self.solver.mine)
+        cut_forces.copy_rows(self.udot, cut.u_here, udot, cut.u_rows)
+        cut_forces.open_cuts(self.cuts, self.tree, self.joints, self.moves, udot, self.solver.mine)
 
     def evaluate(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray, udot: np.ndarray) -> float:
         """u' of the System by all steps in one call, the loads by elimination; 0 if all is well. For one process."""

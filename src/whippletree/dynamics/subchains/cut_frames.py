@@ -7,23 +7,9 @@ Differs  a subchain is computed in the axes of its base, about its base's origin
          velocity of the base are added as the sweep meets each body, as in two_handle/recursion.py.
 """
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import motion_in
 from ...algebra.rotation import matrix
-from ...algebra.spatial import (
-    add,
-    add3,
-    cross_motion,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33,
-    mul33t,
-    store3,
-    store6,
-    store9,
-    sub3,
-)
 from ...algebra.trig import sincos
 from ...compiler.lanes import entry, get, inline, put, scratch
 from ...kernels.joint_columns import load_quaternion, turn_of
@@ -31,27 +17,7 @@ from ...kernels.kinematics import move_body, place_body, take_kinematics
 from ...kernels.unpack import unpack
 from ..two_handle.join import peek3, peek6, peek9, poke
 from ..two_handle.layout import BASE_B, BASE_V, OFFSET, TURN
-
-# integers of a subchain: where its own numbers are and how far apart; of its tip R, o, v and b; of its base's freedoms
-# S, U, d, uA and e; the cut at its base, or -1; the first cut at its tip, and how many; its base in q and u, or -1; the
-# component whose point wrenches are about; how many loads act on it, and how many of these at the base
-STRAND = 20
-(
-    AT, STEP, TIP_R, TIP_O, TIP_V, TIP_B, BASE_S, BASE_U, BASE_D, BASE_UA, BASE_E, BASE_CUT, TIP_FIRST, TIP_COUNT,
-    IN_Q, IN_U, CENTRE, LOADS, BASE_LOADS,
-) = range(19)  # fmt: skip
-# integers of a cut: both subchains, the System's body that is B's base, its first load, how many are held and lent
-CUT = 8
-INNER, OUTER, BODY, FIRST_LOAD, HELD, LENT = range(6)
-FACE = 24  # numbers of a face: R, o, v, b
-MOST = 12  # rows of W
-# numbers of a joint that was cut: R, o, S, D, W, give of each row, push of each row, acceleration that velocities
-# cause, load that is known, and what of lent inertia is known; whether W is, once and for all
-JOINT = 200
-REL_R, REL_O, FREE_S, FREE_D, HOLD_W, GIVE, PUSH, DRIFT, KNOWN, RETURNED = 0, 9, 12, 48, 84, 156, 168, 180, 186, 192
-KNOWN_W = 198
-LENDING = 7  # numbers of what is lent: inertia, then along
-
+from . import cut_layout as lay
 
 # ---------------------------------------------------------------- standing
 
@@ -59,11 +25,11 @@ LENDING = 7  # numbers of what is lent: inertia, then along
 @inline
 def stand(memory, table, s, R, o, V, gravity):
     """Where a subchain's frame is and how it moves, for its sweep"""
-    at, step = table[s * STRAND + AT], table[s * STRAND + STEP]
+    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
     poke(memory, at + TURN * step, step, R)
     poke(memory, at + OFFSET * step, step, o)
     poke(memory, at + BASE_V * step, step, V)
-    pull = mul33t(R, (gravity[0], gravity[1], gravity[2]))
+    pull = sp.mul33t(R, (gravity[0], gravity[1], gravity[2]))
     poke(memory, at + BASE_B * step, step, (0.0, 0.0, 0.0, -pull[0], -pull[1], -pull[2]))
 
 
@@ -76,49 +42,49 @@ def stand_on_ground(memory, table, s, gravity):
 @inline
 def tip_of(memory, table, s):
     """R, o, v and b of a tip in its subchain's frame"""
-    z, step = s * STRAND, table[s * STRAND + STEP]
-    R, o = peek9(memory, table[z + TIP_R], step), peek3(memory, table[z + TIP_O], step)
-    return R, o, peek6(memory, table[z + TIP_V], step), peek6(memory, table[z + TIP_B], step)
+    z, step = s * lay.STRAND, table[s * lay.STRAND + lay.STEP]
+    R, o = peek9(memory, table[z + lay.TIP_R], step), peek3(memory, table[z + lay.TIP_O], step)
+    return R, o, peek6(memory, table[z + lay.TIP_V], step), peek6(memory, table[z + lay.TIP_B], step)
 
 
 @inline
 def face_tip(memory, table, cuts, origin, c, faces):
     """The inner side of a cut"""
-    s = cuts[c * CUT + INNER]
-    at, step = table[s * STRAND + AT], table[s * STRAND + STEP]
+    s = cuts[c * lay.CUT + lay.INNER]
+    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
     R, o, v, b = tip_of(memory, table, s)
     turn, V = peek9(memory, at + TURN * step, step), peek6(memory, at + BASE_V * step, step)
     B = peek6(memory, at + BASE_B * step, step)
-    poke(faces, 2 * c * FACE, 1, matmul(turn, R))
-    poke(faces, 2 * c * FACE + 9, 1, add3(peek3(origin, 3 * s, 1), mul33(turn, o)))
-    poke(faces, 2 * c * FACE + 12, 1, motion_in(R, o, add(V, v)))
-    poke(faces, 2 * c * FACE + 18, 1, motion_in(R, o, add(add(B, b), cross_motion(V, v))))
+    poke(faces, 2 * c * lay.FACE, 1, sp.matmul(turn, R))
+    poke(faces, 2 * c * lay.FACE + 9, 1, sp.add3(peek3(origin, 3 * s, 1), sp.mul33(turn, o)))
+    poke(faces, 2 * c * lay.FACE + 12, 1, motion_in(R, o, sp.add(V, v)))
+    poke(faces, 2 * c * lay.FACE + 18, 1, motion_in(R, o, sp.add(sp.add(B, b), sp.cross_motion(V, v))))
 
 
 @inline
 def face_base(memory, table, cuts, origin, c, faces):
     """The outer side of a cut"""
-    s = cuts[c * CUT + OUTER]
-    at, step = table[s * STRAND + AT], table[s * STRAND + STEP]
-    poke(faces, (2 * c + 1) * FACE, 1, peek9(memory, at + TURN * step, step))
-    poke(faces, (2 * c + 1) * FACE + 9, 1, peek3(origin, 3 * s, 1))
-    poke(faces, (2 * c + 1) * FACE + 12, 1, peek6(memory, at + BASE_V * step, step))
-    poke(faces, (2 * c + 1) * FACE + 18, 1, peek6(memory, at + BASE_B * step, step))
+    s = cuts[c * lay.CUT + lay.OUTER]
+    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
+    poke(faces, (2 * c + 1) * lay.FACE, 1, peek9(memory, at + TURN * step, step))
+    poke(faces, (2 * c + 1) * lay.FACE + 9, 1, peek3(origin, 3 * s, 1))
+    poke(faces, (2 * c + 1) * lay.FACE + 12, 1, peek6(memory, at + BASE_V * step, step))
+    poke(faces, (2 * c + 1) * lay.FACE + 18, 1, peek6(memory, at + BASE_B * step, step))
 
 
 @inline
 def place_cut(m, k, q, u, faces, cuts, c):
     """R, o, S, v and b of the base, as the tip of the face sees it"""
-    i, tip = cuts[c * CUT + BODY], 2 * c * FACE
+    i, tip = cuts[c * lay.CUT + lay.BODY], 2 * c * lay.FACE
     p = m.parent[i]
     for n in range(m.position[i], m.position[i + 1]):
         s, co = sincos(get(q, n))
         put(k.sin, n, s)
         put(k.cos, n, co)
-    store9(k.R, p, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
-    store3(k.o, p, (0.0, 0.0, 0.0))
-    store6(k.v, p, peek6(faces, tip + 12, 1))
-    store6(k.b, p, peek6(faces, tip + 18, 1))
+    sp.store9(k.R, p, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    sp.store3(k.o, p, (0.0, 0.0, 0.0))
+    sp.store6(k.v, p, peek6(faces, tip + 12, 1))
+    sp.store6(k.b, p, peek6(faces, tip + 18, 1))
     place_body(m, q, k, i)
     move_body(m, q, u, k, i)
     return i
@@ -136,23 +102,31 @@ def open_system(tree, like):
 def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q, own_u):
     """Poses and velocities of all bases from coordinates of the System, from ground outward"""
     m, k = open_system(tree, q)
-    for s in range(table.shape[0] // STRAND):
-        c = table[s * STRAND + BASE_CUT]
+    for s in range(table.shape[0] // lay.STRAND):
+        c = table[s * lay.STRAND + lay.BASE_CUT]
         if c < 0:
             stand_on_ground(memory, table, s, m.gravity)
-            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
             continue
         face_tip(memory, table, cuts, origin, c, faces)
         i = place_cut(m, k, q, u, faces, cuts, c)
-        R, o, tip = load9(k.R, i), load3(k.o, i), 2 * c * FACE
-        turn = matmul(peek9(faces, tip, 1), R)
-        there = add3(peek3(faces, tip + 9, 1), mul33(peek9(faces, tip, 1), o))
-        V = motion_in(R, o, load6(k.v, i))
-        stand(memory, table, s, turn, sub3(there, peek3(centre, 3 * table[s * STRAND + CENTRE], 1)), V, m.gravity)
+        R, o, tip = sp.load9(k.R, i), sp.load3(k.o, i), 2 * c * lay.FACE
+        turn = sp.matmul(peek9(faces, tip, 1), R)
+        there = sp.add3(peek3(faces, tip + 9, 1), sp.mul33(peek9(faces, tip, 1), o))
+        V = motion_in(R, o, sp.load6(k.v, i))
+        stand(
+            memory,
+            table,
+            s,
+            turn,
+            sp.sub3(there, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1)),
+            V,
+            m.gravity,
+        )
         poke(origin, 3 * s, 1, there)
-        poke(own_q, table[s * STRAND + IN_Q], 1, there)
-        poke(own_q, table[s * STRAND + IN_Q] + 3, 1, turn_of(turn))
-        poke(own_u, table[s * STRAND + IN_U], 1, V)
+        poke(own_q, table[s * lay.STRAND + lay.IN_Q], 1, there)
+        poke(own_q, table[s * lay.STRAND + lay.IN_Q] + 3, 1, turn_of(turn))
+        poke(own_u, table[s * lay.STRAND + lay.IN_U], 1, V)
 
 
 @entry
@@ -163,15 +137,15 @@ def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
     """
     m, _ = unpack(tree)
     for s in range(first, last):
-        n = table[s * STRAND + IN_Q]
+        n = table[s * lay.STRAND + lay.IN_Q]
         if n < 0:
             stand_on_ground(memory, table, s, m.gravity)
-            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
             continue
         poke(origin, 3 * s, 1, peek3(own_q, n, 1))
         a = load_quaternion(own_q, n + 3)
-        there = sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * STRAND + CENTRE], 1))
-        V = peek6(own_u, table[s * STRAND + IN_U], 1)
+        there = sp.sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
+        V = peek6(own_u, table[s * lay.STRAND + lay.IN_U], 1)
         stand(memory, table, s, matrix(a[0], a[1], a[2], a[3]), there, V, m.gravity)
 
 
@@ -179,7 +153,7 @@ def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
 def show_faces(memory, table, cuts, origin, faces, first, last):
     """The sides of cuts that belong to the subchains first to last"""
     for s in range(first, last):
-        if table[s * STRAND + BASE_CUT] >= 0:
-            face_base(memory, table, cuts, origin, table[s * STRAND + BASE_CUT], faces)
-        for n in range(table[s * STRAND + TIP_COUNT]):
-            face_tip(memory, table, cuts, origin, table[s * STRAND + TIP_FIRST] + n, faces)
+        if table[s * lay.STRAND + lay.BASE_CUT] >= 0:
+            face_base(memory, table, cuts, origin, table[s * lay.STRAND + lay.BASE_CUT], faces)
+        for n in range(table[s * lay.STRAND + lay.TIP_COUNT]):
+            face_tip(memory, table, cuts, origin, table[s * lay.STRAND + lay.TIP_FIRST] + n, faces)

@@ -10,55 +10,17 @@ Differs  two more kinds of rows may stand in W. A freedom with armature r is hel
 
 import math
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import motion_in
-from ...algebra.spatial import (
-    add,
-    add3,
-    axpy,
-    cross,
-    dot,
-    join,
-    load3,
-    load6,
-    load9,
-    matmul,
-    mul33t,
-    scale,
-    sub,
-    sub3,
-    transpose,
-)
 from ...compiler.lanes import entry, get, inline, kernel, put
 from ...joints import FIRST_CARRIED, FIRST_QUATERNION
 from ...kernels.joints import read_coordinates
 from ..two_handle.join import peek3, peek6, peek9, poke
-from .cut_frames import (
-    BODY,
-    CUT,
-    DRIFT,
-    FACE,
-    FIRST_LOAD,
-    FREE_D,
-    FREE_S,
-    GIVE,
-    HELD,
-    HOLD_W,
-    JOINT,
-    KNOWN,
-    KNOWN_W,
-    LENDING,
-    LENT,
-    MOST,
-    PUSH,
-    REL_O,
-    REL_R,
-    RETURNED,
-    open_system,
-    place_cut,
-)
+from . import cut_layout as lay
+from .cut_frames import open_system, place_cut
 
 NONE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-SPARE = HOLD_W + 36  # rows of W that hold an orthonormal basis of S while the complement is sought
+SPARE = lay.HOLD_W + 36  # rows of W that hold an orthonormal basis of S while the complement is sought
 
 
 @kernel
@@ -67,7 +29,7 @@ def orthogonal(joints, at, first, count, v):
     for _ in range(2):
         for n in range(count):
             b = peek6(joints, at + 6 * (first + n), 1)
-            v = axpy(-dot(b, v), b, v)
+            v = sp.axpy(-sp.dot(b, v), b, v)
     return v
 
 
@@ -80,111 +42,118 @@ def turns_in_base(kind, sign):
 @kernel
 def joint_columns(m, k, i, joints, c):
     """S, D and the rows of W that are the complement of S, in the frame of B. Step I.3"""
-    at, count = c * JOINT, m.dof[i + 1] - m.dof[i]
-    R, o = load9(k.R, i), load3(k.o, i)
-    poke(joints, at + REL_R, 1, R)
-    poke(joints, at + REL_O, 1, o)
-    if joints[at + KNOWN_W] != 0.0:
+    at, count = c * lay.JOINT, m.dof[i + 1] - m.dof[i]
+    R, o = sp.load9(k.R, i), sp.load3(k.o, i)
+    poke(joints, at + lay.REL_R, 1, R)
+    poke(joints, at + lay.REL_O, 1, o)
+    if joints[at + lay.KNOWN_W] != 0.0:
         return
     if not turns_in_base(m.kind[i], m.sign[i]):
-        joints[at + KNOWN_W] = 1.0
+        joints[at + lay.KNOWN_W] = 1.0
     for n in range(count):
-        S = motion_in(R, o, load6(k.S, m.dof[i] + n))
-        poke(joints, at + FREE_S + 6 * n, 1, S)
+        S = motion_in(R, o, sp.load6(k.S, m.dof[i] + n))
+        poke(joints, at + lay.FREE_S + 6 * n, 1, S)
         v = orthogonal(joints, at + SPARE, 0, n, S)
-        poke(joints, at + SPARE + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+        poke(joints, at + SPARE + 6 * n, 1, sp.scale(1.0 / math.sqrt(sp.dot(v, v)), v))
     for n in range(count - 1, -1, -1):  # S = r Q with r lower triangular: r' D = Q
         Q = peek6(joints, at + SPARE + 6 * n, 1)
         row = Q
         for j in range(n + 1, count):
-            row = axpy(-dot(peek6(joints, at + FREE_S + 6 * j, 1), Q), peek6(joints, at + FREE_D + 6 * j, 1), row)
-        poke(joints, at + FREE_D + 6 * n, 1, scale(1.0 / dot(peek6(joints, at + FREE_S + 6 * n, 1), Q), row))
+            row = sp.axpy(
+                -sp.dot(peek6(joints, at + lay.FREE_S + 6 * j, 1), Q), peek6(joints, at + lay.FREE_D + 6 * j, 1), row
+            )
+        poke(
+            joints,
+            at + lay.FREE_D + 6 * n,
+            1,
+            sp.scale(1.0 / sp.dot(peek6(joints, at + lay.FREE_S + 6 * n, 1), Q), row),
+        )
     for n in range(6 - count):
         largest, best = -1.0, 0
         for axis in range(6):
             left = 1.0
             for j in range(count + n):
-                there = at + (SPARE + 6 * j if j < count else HOLD_W + 6 * (j - count)) + axis
+                there = at + (SPARE + 6 * j if j < count else lay.HOLD_W + 6 * (j - count)) + axis
                 left -= joints[there] * joints[there]
             if left > largest:
                 largest, best = left, axis
         v = NONE
-        poke(joints, at + HOLD_W + 6 * n, 1, v)
-        joints[at + HOLD_W + 6 * n + best] = 1.0
-        v = orthogonal(joints, at + SPARE, 0, count, peek6(joints, at + HOLD_W + 6 * n, 1))
-        v = orthogonal(joints, at + HOLD_W, 0, n, v)
+        poke(joints, at + lay.HOLD_W + 6 * n, 1, v)
+        joints[at + lay.HOLD_W + 6 * n + best] = 1.0
+        v = orthogonal(joints, at + SPARE, 0, count, peek6(joints, at + lay.HOLD_W + 6 * n, 1))
+        v = orthogonal(joints, at + lay.HOLD_W, 0, n, v)
         v = orthogonal(joints, at + SPARE, 0, count, v)
-        poke(joints, at + HOLD_W + 6 * n, 1, scale(1.0 / math.sqrt(dot(v, v)), v))
+        poke(joints, at + lay.HOLD_W + 6 * n, 1, sp.scale(1.0 / math.sqrt(sp.dot(v, v)), v))
 
 
 @inline
 def cross_force(v, f):
     """v x* f"""
-    return join(add3(cross(v[0:3], f[0:3]), cross(v[3:6], f[3:6])), cross(v[0:3], f[3:6]))
+    return sp.join(sp.add3(sp.cross(v[0:3], f[0:3]), sp.cross(v[3:6], f[3:6])), sp.cross(v[0:3], f[3:6]))
 
 
 @kernel
 def more_rows(m, i, tau, lending, faces, joints, cuts, c):
     """Rows of freedoms with armature and of lent inertia; known loads, and what each row gives way"""
-    at, base = c * JOINT, (2 * c + 1) * FACE
+    at, base = c * lay.JOINT, (2 * c + 1) * lay.FACE
     row = 6 - (m.dof[i + 1] - m.dof[i])
     known, returned = NONE, NONE
-    for n in range(MOST):
-        joints[at + GIVE + n] = joints[at + PUSH + n] = 0.0
+    for n in range(lay.MOST):
+        joints[at + lay.GIVE + n] = joints[at + lay.PUSH + n] = 0.0
     for j in range(m.dof[i], m.dof[i + 1]):
-        D = peek6(joints, at + FREE_D + 6 * (j - m.dof[i]), 1)
+        D = peek6(joints, at + lay.FREE_D + 6 * (j - m.dof[i]), 1)
         if m.resist[j] > 0.0:
-            poke(joints, at + HOLD_W + 6 * row, 1, D)
-            joints[at + GIVE + row] = 1.0 / m.resist[j]
-            joints[at + PUSH + row] = get(tau, j) / m.resist[j]
+            poke(joints, at + lay.HOLD_W + 6 * row, 1, D)
+            joints[at + lay.GIVE + row] = 1.0 / m.resist[j]
+            joints[at + lay.PUSH + row] = get(tau, j) / m.resist[j]
             row += 1
         else:
-            known = axpy(get(tau, j), D, known)
+            known = sp.axpy(get(tau, j), D, known)
     V, B = peek6(faces, base + 12, 1), peek6(faces, base + 18, 1)
     momentum = NONE
-    for n in range(cuts[c * CUT + LENT]):
-        there = (c * 6 + n) * LENDING
+    for n in range(cuts[c * lay.CUT + lay.LENT]):
+        there = (c * 6 + n) * lay.LENDING
         inertia, along = lending[there], peek6(lending, there + 1, 1)
-        poke(joints, at + HOLD_W + 6 * row, 1, along)
-        joints[at + GIVE + row] = -1.0 / inertia
+        poke(joints, at + lay.HOLD_W + 6 * row, 1, along)
+        joints[at + lay.GIVE + row] = -1.0 / inertia
         row += 1
-        momentum = axpy(inertia * dot(along, V), along, momentum)
-        returned = axpy(inertia * dot(along, B), along, returned)
-    poke(joints, at + KNOWN, 1, known)
-    poke(joints, at + RETURNED, 1, add(returned, cross_force(V, momentum)))
+        momentum = sp.axpy(inertia * sp.dot(along, V), along, momentum)
+        returned = sp.axpy(inertia * sp.dot(along, B), along, returned)
+    poke(joints, at + lay.KNOWN, 1, known)
+    poke(joints, at + lay.RETURNED, 1, sp.add(returned, cross_force(V, momentum)))
 
 
 @entry
 def connect(cuts, tree, lending, q, u, tau, faces, joints, mine):
     """All that is to be known of the cut joints of a share, from their faces and coordinates. Step VII"""
     m, k = open_system(tree, q)
-    for c in range(cuts.shape[0] // CUT):
+    for c in range(cuts.shape[0] // lay.CUT):
         if mine[c]:
             i = place_cut(m, k, q, u, faces, cuts, c)
             joint_columns(m, k, i, joints, c)
             more_rows(m, i, tau, lending, faces, joints, cuts, c)
-            b = motion_in(load9(k.R, i), load3(k.o, i), load6(k.b, i))
-            poke(joints, c * JOINT + DRIFT, 1, sub(b, peek6(faces, (2 * c + 1) * FACE + 18, 1)))
+            b = motion_in(sp.load9(k.R, i), sp.load3(k.o, i), sp.load6(k.b, i))
+            poke(joints, c * lay.JOINT + lay.DRIFT, 1, sp.sub(b, peek6(faces, (2 * c + 1) * lay.FACE + 18, 1)))
 
 
 @entry
 def gaps(cuts, faces, joints, mine, position, speed):
     """How far, and how fast, the two sides of each cut are apart along what the joint holds"""
-    for c in range(cuts.shape[0] // CUT):
+    for c in range(cuts.shape[0] // lay.CUT):
         if mine[c]:
-            at, first, held = c * JOINT, cuts[c * CUT + FIRST_LOAD], cuts[c * CUT + HELD]
+            at, first, held = c * lay.JOINT, cuts[c * lay.CUT + lay.FIRST_LOAD], cuts[c * lay.CUT + lay.HELD]
             R, o = relative(faces, c)
-            there, point = peek9(joints, at + REL_R, 1), peek3(joints, at + REL_O, 1)
-            Q = matmul(transpose(there), R)
+            there, point = peek9(joints, at + lay.REL_R, 1), peek3(joints, at + lay.REL_O, 1)
+            Q = sp.matmul(sp.transpose(there), R)
             turn = (0.5 * (Q[7] - Q[5]), 0.5 * (Q[2] - Q[6]), 0.5 * (Q[3] - Q[1]))  # of a small one
-            gap = join(turn, mul33t(there, sub3(o, point)))
-            v = motion_in(there, point, peek6(faces, 2 * c * FACE + 12, 1))
-            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), v)
-            for n in range(held + cuts[c * CUT + LENT]):
-                W = peek6(joints, at + HOLD_W + 6 * n, 1)
-                rigid = n < held and joints[at + GIVE + n] == 0.0
-                position[first + n] = dot(W, gap) if rigid else 0.0
-                speed[first + n] = dot(W, v) if rigid else 0.0
+            gap = sp.join(turn, sp.mul33t(there, sp.sub3(o, point)))
+            v = motion_in(there, point, peek6(faces, 2 * c * lay.FACE + 12, 1))
+            v = sp.sub(peek6(faces, (2 * c + 1) * lay.FACE + 12, 1), v)
+            for n in range(held + cuts[c * lay.CUT + lay.LENT]):
+                W = peek6(joints, at + lay.HOLD_W + 6 * n, 1)
+                rigid = n < held and joints[at + lay.GIVE + n] == 0.0
+                position[first + n] = sp.dot(W, gap) if rigid else 0.0
+                speed[first + n] = sp.dot(W, v) if rigid else 0.0
 
 
 # ---------------------------------------------------------------- coordinates, from the two faces
@@ -193,25 +162,28 @@ def gaps(cuts, faces, joints, mine, position, speed):
 @inline
 def relative(faces, c):
     """R, o of the outer face as the inner one sees it"""
-    tip, base = 2 * c * FACE, (2 * c + 1) * FACE
+    tip, base = 2 * c * lay.FACE, (2 * c + 1) * lay.FACE
     Rt = peek9(faces, tip, 1)
-    o = mul33t(Rt, sub3(peek3(faces, base + 9, 1), peek3(faces, tip + 9, 1)))
-    return matmul(transpose(Rt), peek9(faces, base, 1)), o
+    o = sp.mul33t(Rt, sp.sub3(peek3(faces, base + 9, 1), peek3(faces, tip + 9, 1)))
+    return sp.matmul(sp.transpose(Rt), peek9(faces, base, 1)), o
 
 
 @entry
 def derive_cuts(cuts, tree, faces, joints, q, u, mine):
     """q and u of the joints that were cut, from their two faces, into vectors of the System. Step II"""
     m, k = open_system(tree, q)
-    for c in range(cuts.shape[0] // CUT):
+    for c in range(cuts.shape[0] // lay.CUT):
         if mine[c]:
-            i = cuts[c * CUT + BODY]
+            i = cuts[c * lay.CUT + lay.BODY]
             R, o = relative(faces, c)
-            Rj = load9(m.Rt, i)
-            read_coordinates(m, i, matmul(transpose(Rj), R), mul33t(Rj, sub3(o, load3(m.pt, i))), q)
+            Rj = sp.load9(m.Rt, i)
+            read_coordinates(m, i, sp.matmul(sp.transpose(Rj), R), sp.mul33t(Rj, sp.sub3(o, sp.load3(m.pt, i))), q)
             place_cut(m, k, q, u, faces, cuts, c)
             joint_columns(m, k, i, joints, c)
-            v = sub(peek6(faces, (2 * c + 1) * FACE + 12, 1), motion_in(load9(k.R, i), load3(k.o, i), load6(k.v, i)))
+            v = sp.sub(
+                peek6(faces, (2 * c + 1) * lay.FACE + 12, 1),
+                motion_in(sp.load9(k.R, i), sp.load3(k.o, i), sp.load6(k.v, i)),
+            )
             for n in range(m.dof[i + 1] - m.dof[i]):  # load6(k.v, i) has the old u in it
-                more = dot(peek6(joints, c * JOINT + FREE_D + 6 * n, 1), v)
+                more = sp.dot(peek6(joints, c * lay.JOINT + lay.FREE_D + 6 * n, 1), v)
                 put(u, m.dof[i] + n, get(u, m.dof[i] + n) + more)

@@ -8,7 +8,7 @@ are eliminated together, so elimination from the outermost subchains inward fill
 import math
 
 from ...compiler.lanes import entry, inline, kernel
-from .cut_frames import (
+from .cut_layout import (
     BASE_CUT,
     BASE_LOADS,
     CUT,

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from ...compiler.lanes import entry, view
 from ...kernels.blocks import checksum
 from .cut_forces import answer_pieces, copy_rows, make_elements, open_cuts, place_pieces, push_ends, sweep_pieces
-from .cut_frames import STRAND, compose_bases, show_faces
+from .cut_frames import compose_bases, show_faces
 from .cut_joints import connect
+from .cut_layout import STRAND
 from .elements import eliminate, gather_rows, gather_weights, scale_elements
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ModelWarning, SimulationError
 from .cut import Cut
-from .cut_frames import BASE_LOADS, MOST, STRAND
+from .cut_layout import BASE_LOADS, MOST, STRAND
 from .elements import (
     BLOCK,
     chain_blocks,

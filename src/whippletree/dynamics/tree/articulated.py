@@ -11,38 +11,11 @@ Differs  all quantities share one frame (docs/notation.md), so the paper's X is 
 
 import numpy as np
 
+from ...algebra import spatial as sp
 from ...algebra.compare import NEGATIVE, lane_most, larger
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load21,
-    mul,
-    rigid_force,
-    store6,
-    store21,
-    sub,
-    sub_outer,
-)
 from ...compiler.function_pointers import ACCELERATE, ELIMINATE, PRESS, call_flexible
 from ...compiler.lanes import entry, get, inline, put, scratch
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks
 from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
 from ...system.system import System
@@ -54,7 +27,7 @@ SUPPORTS = {"trees", "flexible", "lanes"}
 
 def workspace(system: System, lanes: int = 1) -> np.ndarray:
     """Memory for :func:`accelerations`, for one state or for LANES of them."""
-    return make_memory(system, kinematics_rows(system) + work_rows(system) + block_rows(system), lanes)
+    return blocks.make_memory(system, kinematics_rows(system) + work_rows(system) + blocks.block_rows(system), lanes)
 
 
 @inline
@@ -64,16 +37,16 @@ def eliminate(m, k, tau, w, j, IA, pA, turns, moves, loss):
     The loss is what a rounding of the largest inertia so far, ``turns`` and ``moves``, is of the pivot; beyond all
     numbers where the pivot is negative.
     """
-    S = load6(k.S, j)
-    U = mul(IA, S)
-    d = 1.0 / (dot(S, U) + m.resist[j])
-    uA = get(tau, j) - dot(S, pA)
-    store6(w.U, j, U)
+    S = sp.load6(k.S, j)
+    U = sp.mul(IA, S)
+    d = 1.0 / (sp.dot(S, U) + m.resist[j])
+    uA = get(tau, j) - sp.dot(S, pA)
+    sp.store6(w.U, j, U)
     put(w.d, j, d)
     put(w.uA, j, uA)
     terms = turns * (S[0] * S[0] + S[1] * S[1] + S[2] * S[2]) + moves * (S[3] * S[3] + S[4] * S[4] + S[5] * S[5])
     loss = larger(loss, larger(d * terms, NEGATIVE * (d * terms)))
-    return sub_outer(IA, d, U), axpy(d * uA, U, pA), loss  # Ia = IA - U d U', pa = pA + U d uA
+    return sp.sub_outer(IA, d, U), sp.axpy(d * uA, U, pA), loss  # Ia = IA - U d U', pa = pA + U d uA
 
 
 @inline
@@ -87,12 +60,12 @@ def solve(m, k, tau, wrench, w, udot):
                 call_flexible(ELIMINATE, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
                 call_flexible(PRESS, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
             continue
-        mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
-        pA = rigid_force(mass, h, J, load6(k.b, i), v)  # I b + v x* I v - f
+        mass, h, J, v = m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.v, i)
+        pA = sp.rigid_force(mass, h, J, sp.load6(k.b, i), v)  # I b + v x* I v - f
         if wrench.shape[0] > 0:
-            pA = sub(pA, load6(wrench, i))
-        IA = add_rigid(load21(w.IA, i), mass, h, J)  # rows of leaves stay zero, as workspace made them
-        pA = add(pA, load6(w.pA, i))
+            pA = sp.sub(pA, sp.load6(wrench, i))
+        IA = sp.add_rigid(sp.load21(w.IA, i), mass, h, J)  # rows of leaves stay zero, as workspace made them
+        pA = sp.add(pA, sp.load6(w.pA, i))
         turns, moves = larger(turns, IA[0] + IA[3] + IA[5]), larger(moves, IA[15] + IA[18] + IA[20])
         j = m.dof[i]
         for n in range(m.dof[i + 1] - 1, j, -1):
@@ -101,27 +74,27 @@ def solve(m, k, tau, wrench, w, udot):
         p = m.parent[i]
         if p > 0:
             if m.first[i]:
-                store21(w.IA, p, IA)
-                store6(w.pA, p, pA)
+                sp.store21(w.IA, p, IA)
+                sp.store6(w.pA, p, pA)
             else:
-                store21(w.IA, p, add21(load21(w.IA, p), IA))
-                store6(w.pA, p, add(load6(w.pA, p), pA))
+                sp.store21(w.IA, p, sp.add21(sp.load21(w.IA, p), IA))
+                sp.store6(w.pA, p, sp.add(sp.load6(w.pA, p), pA))
     for n in range(6):
         put(w.x, n, 0.0)
-    x = load6(w.x, 0)
+    x = sp.load6(w.x, 0)
     for i in range(1, m.nb):  # ground to tips
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
                 call_flexible(ACCELERATE, i, 1, m.header, k.sin, w.IA, wrench, tau, udot, udot)
-            x = load6(w.x, i)
+            x = sp.load6(w.x, i)
             continue
         if m.parent[i] != i - 1:
-            x = load6(w.x, m.parent[i])
+            x = sp.load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            udot_j = get(w.d, j) * (get(w.uA, j) - dot(load6(w.U, j), x))
-            x = axpy(udot_j, load6(k.S, j), x)
+            udot_j = get(w.d, j) * (get(w.uA, j) - sp.dot(sp.load6(w.U, j), x))
+            x = sp.axpy(udot_j, sp.load6(k.S, j), x)
             put(udot, j, udot_j)
-        store6(w.x, i, x)
+        sp.store6(w.x, i, x)
     return loss
 
 
@@ -132,20 +105,20 @@ def accelerations(memory, q, u, forces, udot, start, stop):
     Returns the largest loss if all is well, else not a number.
     """
     m, end = unpack(memory)
-    if mismatch(m, q, u, forces, udot):
+    if blocks.mismatch(m, q, u, forces, udot):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = blocks.take_block(m, buffer, n, forces)
     total, loss = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        velocities = gather(u, s, block.u)
-        place_and_move(m, gather(q, s, block.q), velocities, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out = target(udot, block.out)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        velocities = blocks.gather(u, s, block.u)
+        place_and_move(m, blocks.gather(q, s, block.q), velocities, k)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
+        out = blocks.target(udot, block.out)
         own = solve(m, k, tau, wrench, w, out)
         loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
-        scatter(out, s, udot)
-        total += checksum(out) + unit_check(k)
+        blocks.scatter(out, s, udot)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.spatial import add3, angular, axpy, cross, linear, load3, load6, mul_rigid, scale3, store3, sub3
+from ...algebra import spatial as sp
 from ...compiler.lanes import entry, get, put, scratch, take, view
-from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.kinematics import kinematics_rows, place, take_kinematics
 from ...kernels.unpack import unpack
 from ...system.system import System
@@ -22,7 +22,7 @@ from .workspace import take_composite
 def centroid_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`centroids`."""
     rows = kinematics_rows(system) + 10 * system.nb + system.nq + 7 * system.nu + 7
-    return make_memory(system, rows, lanes)
+    return blocks.make_memory(system, rows, lanes)
 
 
 @entry
@@ -38,29 +38,29 @@ def centroids(memory, q, u, out, start, stop):
     u_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        velocities, result = gather(u, s, u_block), target(out, block)
-        place(m, gather(q, s, q_block), k)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        velocities, result = blocks.gather(u, s, u_block), blocks.target(out, block)
+        place(m, blocks.gather(q, s, q_block), k)
         A = view(result, 7, 6 * m.nu)
         zero = 0.0 * get(k.R, 0)
         moment, mass = (zero, zero, zero), zero
         for i in range(1, m.nb):
-            moment = add3(moment, add3(load3(k.h, i), scale3(m.mass[i], load3(k.point, m.component[i]))))
+            moment = sp.add3(moment, sp.add3(sp.load3(k.h, i), sp.scale3(m.mass[i], sp.load3(k.point, m.component[i]))))
             mass = mass + m.mass[i]
-        centre, p = scale3(1.0 / mass, moment), (zero, zero, zero, zero, zero, zero)
+        centre, p = sp.scale3(1.0 / mass, moment), (zero, zero, zero, zero, zero, zero)
         for i in range(m.nb - 1, 0, -1):
             own, h, J = gather_inertia(m, k, w, i)
-            lever = sub3(load3(k.point, m.component[i]), centre)
+            lever = sp.sub3(sp.load3(k.point, m.component[i]), centre)
             for j in range(m.dof[i], m.dof[i + 1]):
-                F = mul_rigid(own, h, J, load6(k.S, j))
-                p = axpy(get(velocities, j), F, p)
-                turn, push = add3(angular(F), cross(lever, linear(F))), linear(F)
+                F = sp.mul_rigid(own, h, J, sp.load6(k.S, j))
+                p = sp.axpy(get(velocities, j), F, p)
+                turn, push = sp.add3(sp.angular(F), sp.cross(lever, sp.linear(F))), sp.linear(F)
                 for n in range(3):
                     put(A, n * m.nu + j, turn[n])
                     put(A, (3 + n) * m.nu + j, push[n])
-        store3(result, 0, centre)
-        store3(result, 1, scale3(1.0 / mass, linear(p)))
+        sp.store3(result, 0, centre)
+        sp.store3(result, 1, sp.scale3(1.0 / mass, sp.linear(p)))
         put(result, 6, mass)
-        scatter(result, s, out)
-        total += checksum(result) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(result) + blocks.unit_check(k)
     return total

@@ -11,23 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...algebra import spatial as sp
 from ...algebra.compare import NEGATIVE, lane_most, larger
-from ...algebra.spatial import add, add3, angular, dot, dot3, linear, load3, load6, mul_rigid, store3, store6
 from ...compiler.function_pointers import MASS, call_flexible
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks
 from ...kernels.kinematics import kinematics_rows, place, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
 from ...layout.system import FLEXIBLE
@@ -51,7 +39,9 @@ class Work(NamedTuple):
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`accelerations` and :func:`mass_matrices`."""
     nb, nu = system.nb, system.nu
-    return make_memory(system, kinematics_rows(system) + 22 * nb + 2 * nu + nu * nu + block_rows(system), lanes)
+    return blocks.make_memory(
+        system, kinematics_rows(system) + 22 * nb + 2 * nu + nu * nu + blocks.block_rows(system), lanes
+    )
 
 
 @inline
@@ -69,17 +59,17 @@ def take_work(m, buffer, n):
 def gather_inertia(m, k, w, i):
     """Mass, h and J of a body and of all that it carries, going inward; they are added to those of its parent"""
     mass = get(w.mass, i) + m.mass[i]  # rows of leaves stay zero, as workspace made them
-    h = add3(load3(w.h, i), load3(k.h, i))
-    J = add(load6(w.J, i), load6(k.J, i))
+    h = sp.add3(sp.load3(w.h, i), sp.load3(k.h, i))
+    J = sp.add(sp.load6(w.J, i), sp.load6(k.J, i))
     p = m.parent[i]
     if m.first[i]:
         put(w.mass, p, mass)  # R(k) = R(k-1) + M(k)
-        store3(w.h, p, h)
-        store6(w.J, p, J)
+        sp.store3(w.h, p, h)
+        sp.store6(w.J, p, J)
     else:
         put(w.mass, p, get(w.mass, p) + mass)
-        store3(w.h, p, add3(load3(w.h, p), h))
-        store6(w.J, p, add(load6(w.J, p), J))
+        sp.store3(w.h, p, sp.add3(sp.load3(w.h, p), h))
+        sp.store6(w.J, p, sp.add(sp.load6(w.J, p), J))
     return mass, h, J
 
 
@@ -92,12 +82,12 @@ def fill_mass_matrix(m, k, w, M):
     for i in range(m.nb - 1, 0, -1):  # tips to ground
         mass, h, J = gather_inertia(m, k, w, i)
         for j in range(m.dof[i], m.dof[i + 1]):
-            S = load6(k.S, j)
-            F = mul_rigid(mass, h, J, S)  # X = R H'
-            put(M, j * m.nu + j, dot(S, F) + m.armature[j])
+            S = sp.load6(k.S, j)
+            F = sp.mul_rigid(mass, h, J, S)  # X = R H'
+            put(M, j * m.nu + j, sp.dot(S, F) + m.armature[j])
             l = m.up[j]
             while l >= 0:
-                entry_jl = dot(load6(k.S, l), F)  # M = H X
+                entry_jl = sp.dot(sp.load6(k.S, l), F)  # M = H X
                 put(M, j * m.nu + l, entry_jl)
                 put(M, l * m.nu + j, entry_jl)
                 l = m.up[l]
@@ -111,8 +101,8 @@ def diagonal_terms(m, k, w, M, terms):
         turns = turns + get(w.J, 6 * i + 5) + get(k.J, 6 * i + 5)
         moves = 3.0 * (get(w.mass, i) + m.mass[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            S = load6(k.S, j)
-            size = turns * dot3(angular(S), angular(S)) + moves * dot3(linear(S), linear(S))
+            S = sp.load6(k.S, j)
+            size = turns * sp.dot3(sp.angular(S), sp.angular(S)) + moves * sp.dot3(sp.linear(S), sp.linear(S))
             put(terms, j, get(M, j * m.nu + j) if m.header[FLEXIBLE] > 0 else size + m.armature[j])
 
 
@@ -174,22 +164,22 @@ def solve(m, k, tau, wrench, w, udot):
 def accelerations(memory, q, u, forces, udot, start, stop):
     """udot of the states start to stop, under tau and then wrenches if any. Returns the largest loss if all is well."""
     m, end = unpack(memory)
-    if mismatch(m, q, u, forces, udot):
+    if blocks.mismatch(m, q, u, forces, udot):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = blocks.take_block(m, buffer, n, forces)
     total, loss = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        velocities = gather(u, s, block.u)
-        place_and_move(m, gather(q, s, block.q), velocities, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
-        out = target(udot, block.out)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        velocities = blocks.gather(u, s, block.u)
+        place_and_move(m, blocks.gather(q, s, block.q), velocities, k)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
+        out = blocks.target(udot, block.out)
         own = solve(m, k, tau, wrench, w, out)
         loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
-        scatter(out, s, udot)
-        total += checksum(out) + unit_check(k)
+        blocks.scatter(out, s, udot)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss
 
 
@@ -205,11 +195,11 @@ def mass_matrices(memory, q, M, start, stop):
     M_block, n = take(buffer, n, m.nu * m.nu)
     q_block, n = take(buffer, n, m.nq)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates = gather(q, s, q_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates = blocks.gather(q, s, q_block)
         place(m, coordinates, k)
-        out = target(M, M_block)
+        out = blocks.target(M, M_block)
         fill_mass_matrix(m, k, w, out)
-        scatter(out, s, M)
-        total += checksum(coordinates) + unit_check(k)
+        blocks.scatter(out, s, M)
+        total += blocks.checksum(coordinates) + blocks.unit_check(k)
     return total

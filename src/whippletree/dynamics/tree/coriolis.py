@@ -11,26 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    cross,
-    cross_motion,
-    dot,
-    join,
-    linear,
-    load3,
-    load6,
-    mul_rigid,
-    scale,
-    store6,
-    sub,
-)
+from ...algebra import spatial as sp
 from ...compiler.lanes import entry, get, inline, put, scratch, take
 from ...joints import FIRST_QUATERNION
-from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.joints import has_bias, joint_bias
 from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
@@ -40,14 +24,14 @@ from ...system.system import System
 def coriolis_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`coriolis_matrices`."""
     rows = kinematics_rows(system) + 6 * system.nb + system.nq + 2 * system.nu + system.nu**2
-    return make_memory(system, rows, lanes)
+    return blocks.make_memory(system, rows, lanes)
 
 
 @inline
 def cross_force(v, f):
     """v x* f"""
-    w = angular(v)
-    return join(add3(cross(w, angular(f)), cross(linear(v), linear(f))), cross(w, linear(f)))
+    w = sp.angular(v)
+    return sp.join(sp.add3(sp.cross(w, sp.angular(f)), sp.cross(sp.linear(v), sp.linear(f))), sp.cross(w, sp.linear(f)))
 
 
 @inline
@@ -55,12 +39,12 @@ def column_rate(m, i, j, q, u, k, some):
     """dS/dt of one column. S' u of a joint, G(u, u), is known for all its axes together: of G(x, y), the change of S x
     by coordinates moving at y, the symmetric part follows from sums of unit velocities; the rest is half (S y) x (S x)
     """
-    S, p, along = load6(k.S, j), m.parent[i], m.sign[i] > 0.0
+    S, p, along = sp.load6(k.S, j), m.parent[i], m.sign[i] > 0.0
     if m.kind[i] >= FIRST_QUATERNION:
-        return cross_motion(load6(k.v, i if along else p), S)
+        return sp.cross_motion(sp.load6(k.v, i if along else p), S)
     if not has_bias(m, i):
-        return cross_motion(load6(k.v, p), S)
-    dS = cross_motion(load6(k.v, p if along else i), S)
+        return sp.cross_motion(sp.load6(k.v, p), S)
+    dS = sp.cross_motion(sp.load6(k.v, p if along else i), S)
     first, last = m.dof[i], m.dof[i + 1]
     for n in range(first, last):
         for l in range(first, last):
@@ -69,9 +53,9 @@ def column_rate(m, i, j, q, u, k, some):
         for unit in (j, n):
             for l in range(first, last):
                 put(some, l, 1.0 if l == unit else 0.0)
-            both = sub(both, joint_bias(m, i, q, some, k))
-        both = add(both, scale(m.sign[i], cross_motion(load6(k.S, n), S)))
-        dS = axpy(0.5 * get(u, n), both, dS)
+            both = sp.sub(both, joint_bias(m, i, q, some, k))
+        both = sp.add(both, sp.scale(m.sign[i], sp.cross_motion(sp.load6(k.S, n), S)))
+        dS = sp.axpy(0.5 * get(u, n), both, dS)
     return dS
 
 
@@ -89,16 +73,16 @@ def coriolis_matrices(memory, q, u, out, start, stop):
     some, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, m.nu * m.nu)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities = gather(q, s, q_block), gather(u, s, u_block)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
         place_and_move(m, coordinates, velocities, k)
-        C = target(out, block)
+        C = blocks.target(out, block)
         for i in range(1, m.nb):
             for j in range(m.dof[i], m.dof[i + 1]):
                 dS = column_rate(m, i, j, coordinates, velocities, k, some)
-                fill_column(m, k, f, i, j, load6(k.S, j), dS, C)
-        scatter(C, s, out)
-        total += checksum(C) + unit_check(k)
+                fill_column(m, k, f, i, j, sp.load6(k.S, j), dS, C)
+        blocks.scatter(C, s, out)
+        total += blocks.checksum(C) + blocks.unit_check(k)
     return total
 
 
@@ -113,17 +97,17 @@ def fill_column(m, k, f, i, j, S, dS, C):
     for n in range(6 * i, 6 * last + 6):
         put(f, n, 0.0)
     for l in range(last, i - 1, -1):
-        mass, h, J, v = m.mass[l], load3(k.h, l), load6(k.J, l), load6(k.v, l)
-        both = add(cross_force(v, mul_rigid(mass, h, J, S)), cross_force(S, mul_rigid(mass, h, J, v)))
-        moved = mul_rigid(mass, h, J, sub(dS, scale(0.5, cross_motion(v, S))))
-        fl = add(load6(f, l), add(moved, scale(0.5, both)))
-        store6(f, l, fl)
+        mass, h, J, v = m.mass[l], sp.load3(k.h, l), sp.load6(k.J, l), sp.load6(k.v, l)
+        both = sp.add(cross_force(v, sp.mul_rigid(mass, h, J, S)), cross_force(S, sp.mul_rigid(mass, h, J, v)))
+        moved = sp.mul_rigid(mass, h, J, sp.sub(dS, sp.scale(0.5, sp.cross_motion(v, S))))
+        fl = sp.add(sp.load6(f, l), sp.add(moved, sp.scale(0.5, both)))
+        sp.store6(f, l, fl)
         if l > i:
-            store6(f, m.parent[l], add(load6(f, m.parent[l]), fl))
+            sp.store6(f, m.parent[l], sp.add(sp.load6(f, m.parent[l]), fl))
         for r in range(m.dof[l], m.dof[l + 1]):
-            put(C, r * m.nu + j, dot(load6(k.S, r), fl))
-    fi, p = load6(f, i), m.parent[i]
+            put(C, r * m.nu + j, sp.dot(sp.load6(k.S, r), fl))
+    fi, p = sp.load6(f, i), m.parent[i]
     while p > 0:
         for r in range(m.dof[p], m.dof[p + 1]):
-            put(C, r * m.nu + j, dot(load6(k.S, r), fi))
+            put(C, r * m.nu + j, sp.dot(sp.load6(k.S, r), fi))
         p = m.parent[p]

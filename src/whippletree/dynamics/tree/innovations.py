@@ -13,22 +13,8 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    dot,
-    load3,
-    load6,
-    load21,
-    mul,
-    scale,
-    store6,
-    store21,
-    sub_outer,
-)
-from ...compiler.function_pointers import ACCELERATE, ELIMINATE, INNOVATE, PRESS_ALONE, STIFFEN, call_flexible
+from ...algebra import spatial as sp
+from ...compiler import function_pointers as pointers
 from ...compiler.lanes import (
     ALWAYS,
     LANES,
@@ -43,7 +29,7 @@ from ...compiler.lanes import (
     take,
     view,
 )
-from ...kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ...kernels import blocks
 from ...kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
 from ...kernels.unpack import unpack
 from ...layout.system import FACTORS, FLEXIBLE
@@ -56,14 +42,14 @@ SUPPORTS = {"trees", "flexible", "lanes"}
 def workspace(system: System, lanes: int = 1, columns: int = 1) -> Any:
     """Memory for the entries below; they return ``columns`` vectors of length nu for each state."""
     rows = kinematics_rows(system) + work_rows(system) + system.nq + system.nu * columns
-    return make_memory(system, rows, lanes)
+    return blocks.make_memory(system, rows, lanes)
 
 
 def inverse_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`inverses`."""
     nu = system.nu
     rows = kinematics_rows(system) + work_rows(system) + system.nq + nu * nu + (6 + nu) * (nu + LANES)
-    return make_memory(system, rows, lanes)
+    return blocks.make_memory(system, rows, lanes)
 
 
 @kernel
@@ -73,20 +59,20 @@ def factorize(m, k, w, added):
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
             if m.kind[i] == MODES:  # with its nodes
-                op = STIFFEN if added.shape[0] > 0 else ELIMINATE
-                call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
+                op = pointers.STIFFEN if added.shape[0] > 0 else pointers.ELIMINATE
+                pointers.call_flexible(op, i, 1, m.header, k.sin, w.IA, added, w.d, w.d, w.d)
             continue
-        P = add_rigid(load21(w.IA, i), m.mass[i], load3(k.h, i), load6(k.J, i))
+        P = sp.add_rigid(sp.load21(w.IA, i), m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i))
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
-            S = load6(k.S, j)
-            U = mul(P, S)
-            d = 1.0 / (dot(S, U) + m.armature[j])
-            P = sub_outer(P, d, U)  # P+ = (1 - G H) P
-            store6(w.U, j, U)
+            S = sp.load6(k.S, j)
+            U = sp.mul(P, S)
+            d = 1.0 / (sp.dot(S, U) + m.armature[j])
+            P = sp.sub_outer(P, d, U)  # P+ = (1 - G H) P
+            sp.store6(w.U, j, U)
             put(w.d, j, d)
         p = m.parent[i]
         if p > 0:
-            store21(w.IA, p, P if m.first[i] else add21(load21(w.IA, p), P))
+            sp.store21(w.IA, p, P if m.first[i] else sp.add21(sp.load21(w.IA, p), P))
 
 
 @kernel
@@ -98,28 +84,30 @@ def solve(m, k, w, rhs, first, stride, out):
     for i in range(m.nb - 1, 0, -1):  # (1 - H Psi K) rhs, then D^-1
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
-                call_flexible(PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right)
+                pointers.call_flexible(
+                    pointers.PRESS_ALONE, i, stride, m.header, k.sin, w.IA, none, right, right, right
+                )
             continue
-        z = load6(w.pA, i)
+        z = sp.load6(w.pA, i)
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
-            nu = get(w.d, j) * (get(rhs, first + stride * j) - dot(load6(k.S, j), z))
-            z = axpy(nu, load6(w.U, j), z)  # z+ = z + G epsilon
+            nu = get(w.d, j) * (get(rhs, first + stride * j) - sp.dot(sp.load6(k.S, j), z))
+            z = sp.axpy(nu, sp.load6(w.U, j), z)  # z+ = z + G epsilon
             put(w.uA, j, nu)
-        store6(w.pA, m.parent[i], add(load6(w.pA, m.parent[i]), z))
+        sp.store6(w.pA, m.parent[i], sp.add(sp.load6(w.pA, m.parent[i]), z))
     for n in range(6):
         put(w.x, n, 0.0)
     found = view(out, first, out.shape[0] - first)
     for i in range(1, m.nb):  # (1 - H Psi K)'
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
-                call_flexible(ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
+                pointers.call_flexible(pointers.ACCELERATE, i, stride, m.header, k.sin, w.IA, none, found, found, found)
             continue
-        x = load6(w.x, m.parent[i])
+        x = sp.load6(w.x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            xj = get(w.uA, j) - get(w.d, j) * dot(load6(w.U, j), x)
-            x = axpy(xj, load6(k.S, j), x)
+            xj = get(w.uA, j) - get(w.d, j) * sp.dot(sp.load6(w.U, j), x)
+            x = sp.axpy(xj, sp.load6(k.S, j), x)
             put(out, first + stride * j, xj)
-        store6(w.x, i, x)
+        sp.store6(w.x, i, x)
 
 
 @entry
@@ -135,22 +123,22 @@ def solutions(memory, q, rhs, out, start, stop):
     q_block, n = take(buffer, n, m.nq)
     rhs_block, n = take(buffer, n, rhs.shape[-1])
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        place(m, gather(q, s, q_block), k)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        place(m, blocks.gather(q, s, q_block), k)
         factorize(m, k, w, view(w.d, 0, 0))
-        right = gather(rhs, s, rhs_block)
-        result = target(out, rhs_block)
+        right = blocks.gather(rhs, s, rhs_block)
+        result = blocks.target(out, rhs_block)
         for c in range(columns):
             solve(m, k, w, right, c, columns, result)
-        scatter(result, s, out)
-        total += checksum(w.d) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(w.d) + blocks.unit_check(k)
     return total
 
 
 @inline
 def columns_at_once(buffer):
     """How many columns of a matrix in memory one number holds: in a batch one, of LANES states"""
-    return LANES if states_per_block(buffer) < LANES else 1
+    return LANES if blocks.states_per_block(buffer) < LANES else 1
 
 
 def several(array, index):
@@ -209,7 +197,7 @@ def fill_inverse(m, k, w, z, N, width):
             last += 1
         end = m.dof[last + 1]
         for j in range(m.dof[i + 1] - 1, m.dof[i] - 1, -1):
-            S, U, d = load6(k.S, j), load6(w.U, j), get(w.d, j)
+            S, U, d = sp.load6(k.S, j), sp.load6(w.U, j), get(w.d, j)
             for c in range(j, m.nu if end < m.nu else 0, step):
                 put_several(N, j * width + c, 0.0 * several(z, c))
             for c in range(j, m.nu, step):
@@ -217,9 +205,9 @@ def fill_inverse(m, k, w, z, N, width):
                     fill_few(m, z, N, width, S, U, d, j, c, min(end, c + step))
                 else:
                     x = load_columns(z, width, c)
-                    nu = -d * dot(S, x)
+                    nu = -d * sp.dot(S, x)
                     put_several(N, j * width + c, nu)
-                    store_columns(z, width, c, axpy(nu, U, x))
+                    store_columns(z, width, c, sp.axpy(nu, U, x))
             put(N, j * width + j, d)  # of its own column, which nothing has touched
             for r in range(6):
                 put(z, r * width + j, d * U[r])
@@ -233,12 +221,12 @@ def fill_inverse(m, k, w, z, N, width):
                 add_motion(m, k, z, N, width, p, j, step)
                 p = m.parent[p]
         for l in range(j, m.dof[i + 1]):
-            S, U, d = load6(k.S, l), load6(w.U, l), get(w.d, l)
+            S, U, d = sp.load6(k.S, l), sp.load6(w.U, l), get(w.d, l)
             for c in range(l, m.nu, step):
                 x = load_columns(z, width, c)
-                n = several(N, l * width + c) - d * dot(U, x)
+                n = several(N, l * width + c) - d * sp.dot(U, x)
                 put_several(N, l * width + c, n)
-                store_columns(z, width, c, axpy(n, S, x))
+                store_columns(z, width, c, sp.axpy(n, S, x))
 
 
 @inline
@@ -258,9 +246,9 @@ def fill_few(m, z, N, width, S, U, d, j, first, last):
 def add_motion(m, k, z, N, width, p, first, step):
     """z += S N of a body, columns from ``first`` on"""
     for l in range(m.dof[p], m.dof[p + 1]):
-        S = load6(k.S, l)
+        S = sp.load6(k.S, l)
         for c in range(first, m.nu, step):
-            store_columns(z, width, c, axpy(several(N, l * width + c), S, load_columns(z, width, c)))
+            store_columns(z, width, c, sp.axpy(several(N, l * width + c), S, load_columns(z, width, c)))
 
 
 @inline
@@ -284,10 +272,10 @@ def inverses(memory, q, out, start, stop):
     z, n = take(buffer, n, 6 * width)
     N, n = take(buffer, n, m.nu * width)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        place(m, gather(q, s, q_block), k)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        place(m, blocks.gather(q, s, q_block), k)
         factorize(m, k, w, view(w.d, 0, 0))
-        result = target(out, block)
+        result = blocks.target(out, block)
         if m.header[FLEXIBLE] > 0:  # modes are eliminated elsewhere: one solve for each column
             for j in range(m.nu * m.nu):
                 put(result, j, 0.0)
@@ -302,8 +290,8 @@ def inverses(memory, q, out, start, stop):
                     x = get(N, j * width + c)
                     put(result, j * m.nu + c, x)
                     put(result, c * m.nu + j, x)
-        scatter(result, s, out)
-        total += checksum(w.d) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(w.d) + blocks.unit_check(k)
     return total
 
 
@@ -320,22 +308,22 @@ def innovations(memory, q, out, start, stop):
     block, n = take(buffer, n, m.nu * m.nu + m.nu)
     total = 0.0
     m.header[FACTORS] = 1  # modes one by one
-    for s in range(start, stop, states_per_block(buffer)):
-        place(m, gather(q, s, q_block), k)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        place(m, blocks.gather(q, s, q_block), k)
         factorize(m, k, w, view(w.d, 0, 0))
-        result = target(out, block)
+        result = blocks.target(out, block)
         if m.header[FLEXIBLE] > 0:
-            call_flexible(INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
+            pointers.call_flexible(pointers.INNOVATE, 0, 0, m.header, k.sin, w.IA, result, result, result, result)
         for j in range(m.nu if m.header[FLEXIBLE] == 0 else 0):
             put(result, j * m.nu + j, 1.0)
             put(result, m.nu * m.nu + j, 1.0 / get(w.d, j))
-            G = scale(get(w.d, j), load6(w.U, j))
+            G = sp.scale(get(w.d, j), sp.load6(w.U, j))
             l = m.up[j]
             while l >= 0:
-                put(result, l * m.nu + j, dot(load6(k.S, l), G))
+                put(result, l * m.nu + j, sp.dot(sp.load6(k.S, l), G))
                 l = m.up[l]
-        scatter(result, s, out)
-        total += checksum(w.d) + unit_check(k)
+        blocks.scatter(result, s, out)
+        total += blocks.checksum(w.d) + blocks.unit_check(k)
     return total
 
 

@@ -9,27 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from ...algebra import spatial as sp
 from ...algebra.compare import lane_most
-from ...algebra.spatial import add, load3, load6, mul_rigid, store6, sub
 from ...compiler.function_pointers import HOLD, call_flexible
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks, kinematics
+from ...kernels import unpack as packing
 from ...kernels.forces import apply_forces, spread_given
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.signals import evaluate_signals
-from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import MOTION
 from ...system.system import System
 from ..accuracy.fast_motion import swift_loss
@@ -51,8 +38,10 @@ class Load(NamedTuple):
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for the entries below."""
     load = system.nu + 12 * system.nb + 25 + 3 * system.forces.signals
-    rows = kinematics_rows(system) + work_rows(system) + 12 * system.nb + block_rows(system) + 2 * load
-    return make_memory(system, rows, lanes, system.forces.packed)
+    rows = (
+        kinematics.kinematics_rows(system) + work_rows(system) + 12 * system.nb + blocks.block_rows(system) + 2 * load
+    )
+    return blocks.make_memory(system, rows, lanes, system.forces.packed)
 
 
 @inline
@@ -79,7 +68,7 @@ def _signals_of(F, given, first, buffer):
             return buffer
 
         return of_time
-    return lambda F, given, first, buffer: gather(given, first, buffer)
+    return lambda F, given, first, buffer: blocks.gather(given, first, buffer)
 
 
 @kernel
@@ -88,7 +77,7 @@ def apply_load(m, F, k, q, u, wrench, signals, load):
     bodies that the caller applies"""
     apply_forces(m, F, k, signals, q, u, load.total, load.wrench, load.spare, view(load.spare, 0, 0))
     for i in range(m.nb if wrench.shape[0] > 0 else 0):
-        store6(load.wrench, i, add(load6(load.wrench, i), load6(wrench, i)))
+        sp.store6(load.wrench, i, sp.add(sp.load6(load.wrench, i), sp.load6(wrench, i)))
 
 
 @kernel
@@ -96,9 +85,9 @@ def hold_motions(m, F, k, signals, load):
     """wrench -= I y, with the acceleration y that prescribed motions cause"""
     spread_given(m, F, k, signals, load.y)
     for i in range(1, m.nb):
-        pushed = mul_rigid(m.mass[i], load3(k.h, i), load6(k.J, i), load6(load.y, i))
-        store6(load.wrench, i, sub(load6(load.wrench, i), pushed))
-        if m.kind[i] == MODES:
+        pushed = sp.mul_rigid(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(load.y, i))
+        sp.store6(load.wrench, i, sp.sub(sp.load6(load.wrench, i), pushed))
+        if m.kind[i] == kinematics.MODES:
             call_flexible(HOLD, i, 0, m.header, k.sin, load.total, load.y, load.total, load.total, load.total)
 
 
@@ -106,62 +95,66 @@ def hold_motions(m, F, k, signals, load):
 def accelerations(memory, q, u, forces, time, udot, start, stop):
     """As articulated.accelerations, under tau, wrenches if any, and the forces of the model at ``time``: that of one
     state, or time and functions of it for each of a batch."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    if mismatch(m, q, u, forces, udot):
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    if blocks.mismatch(m, q, u, forces, udot):
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     w, n = take_work(m, buffer, n)
     load, n = take_load(m, F, buffer, n, forces.shape[-1] - m.nu)
-    block, n = take_block(m, buffer, n, forces)
+    block, n = blocks.take_block(m, buffer, n, forces)
     total, loss = 0.0, 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities = gather(q, s, block.q), gather(u, s, block.u)
-        place_and_move(m, coordinates, velocities, k)
-        tau, wrench = split_wrench(m, gather(forces, s, block.x))
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
+        kinematics.place_and_move(m, coordinates, velocities, k)
+        tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         signals = signals_of(F, time, s, load.signals)
         for j in range(m.nu):
             put(load.total, j, get(tau, j))
         apply_load(m, F, k, coordinates, velocities, wrench, signals, load)
         if F.ndriven > 0:
             hold_motions(m, F, k, signals, load)
-        out = target(udot, block.out)
+        out = blocks.target(udot, block.out)
         own = solve(m, k, load.total, load.wrench, w, out)
         for n in range(F.nf if F.ndriven > 0 else 0):
             if F.kind[n] == MOTION:
                 put(out, F.freedom[n], get(signals, 3 + 3 * F.signal[3 * n]))
         loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
-        scatter(out, s, udot)
-        total += checksum(out) + checksum(coordinates) + checksum(velocities) + unit_check(k)
+        blocks.scatter(out, s, udot)
+        total += (
+            blocks.checksum(out) + blocks.checksum(coordinates) + blocks.checksum(velocities) + blocks.unit_check(k)
+        )
     return total + loss
 
 
 @entry
 def torques(memory, q, u, motion, time, tau, start, stop):
     """As newton_euler.torques, less the forces of the model at ``time``. Returns 0 if all is well."""
-    m, end = unpack(memory)
-    F, end = unpack_forces(memory, end)
-    if mismatch(m, q, u, motion, tau):
+    m, end = packing.unpack(memory)
+    F, end = packing.unpack_forces(memory, end)
+    if blocks.mismatch(m, q, u, motion, tau):
         return np.nan
     buffer = scratch(memory, end, q)
-    k, n = take_kinematics(m, buffer)
+    k, n = kinematics.take_kinematics(m, buffer)
     f, n = take(buffer, n, 6 * m.nb)
     x, n = take(buffer, n, 6 * m.nb)
     load, n = take_load(m, F, buffer, n, motion.shape[-1] - m.nu)
-    block, n = take_block(m, buffer, n, motion)
+    block, n = blocks.take_block(m, buffer, n, motion)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities = gather(q, s, block.q), gather(u, s, block.u)
-        place_and_move(m, coordinates, velocities, k)
-        udot, wrench = split_wrench(m, gather(motion, s, block.x))
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
+        kinematics.place_and_move(m, coordinates, velocities, k)
+        udot, wrench = blocks.split_wrench(m, blocks.gather(motion, s, block.x))
         for j in range(m.nu):
             put(load.total, j, 0.0)
         apply_load(m, F, k, coordinates, velocities, wrench, signals_of(F, time, s, load.signals), load)
-        out = target(tau, block.out)
+        out = blocks.target(tau, block.out)
         balance(m, k, udot, load.wrench, f, x, out)
         for j in range(m.nu):
             put(out, j, get(out, j) - get(load.total, j))
-        scatter(out, s, tau)
-        total += checksum(out) + checksum(coordinates) + checksum(velocities) + unit_check(k)
+        blocks.scatter(out, s, tau)
+        total += (
+            blocks.checksum(out) + blocks.checksum(coordinates) + blocks.checksum(velocities) + blocks.unit_check(k)
+        )
     return total

@@ -10,22 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.spatial import add, axpy, dot, load3, load6, rigid_force, store6, sub
+from ...algebra import spatial as sp
 from ...compiler.function_pointers import CARRY, NEED, NEED_IN, call_flexible
 from ...compiler.lanes import entry, get, kernel, put, scratch, take
-from ...kernels.blocks import (
-    block_rows,
-    checksum,
-    gather,
-    make_memory,
-    mismatch,
-    scatter,
-    split_wrench,
-    states_per_block,
-    take_block,
-    target,
-    unit_check,
-)
+from ...kernels import blocks
 from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
 from ...system.system import System
@@ -35,7 +23,7 @@ SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"
 
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`torques`."""
-    return make_memory(system, kinematics_rows(system) + 12 * system.nb + block_rows(system), lanes)
+    return blocks.make_memory(system, kinematics_rows(system) + 12 * system.nb + blocks.block_rows(system), lanes)
 
 
 @kernel
@@ -48,53 +36,53 @@ def balance(m, k, udot, wrench, f, x, tau):
             if m.kind[i] == MODES:  # with its nodes
                 call_flexible(NEED, i, 0, m.header, k.sin, udot, wrench, f, x, tau)
             continue
-        xi = load6(x, m.parent[i])
+        xi = sp.load6(x, m.parent[i])
         for j in range(m.dof[i], m.dof[i + 1]):
-            xi = axpy(get(udot, j), load6(k.S, j), xi)
-        store6(x, i, xi)
-        mass, h, J, v = m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.v, i)
-        fi = rigid_force(mass, h, J, add(load6(k.b, i), xi), v)
+            xi = sp.axpy(get(udot, j), sp.load6(k.S, j), xi)
+        sp.store6(x, i, xi)
+        mass, h, J, v = m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.v, i)
+        fi = sp.rigid_force(mass, h, J, sp.add(sp.load6(k.b, i), xi), v)
         if wrench.shape[0] > 0:
-            fi = sub(fi, load6(wrench, i))
-        store6(f, i, fi)
+            fi = sp.sub(fi, sp.load6(wrench, i))
+        sp.store6(f, i, fi)
     for i in range(m.nb - 1, 0, -1):  # tips to ground: tau = S . f
         if m.kind[i] < 0:
             if m.kind[i] == MODES:
                 call_flexible(NEED_IN, i, 0, m.header, k.sin, udot, wrench, f, x, tau)
             continue
-        fi = load6(f, i)
+        fi = sp.load6(f, i)
         for j in range(m.dof[i], m.dof[i + 1]):
-            put(tau, j, dot(load6(k.S, j), fi) + m.armature[j] * get(udot, j))
+            put(tau, j, sp.dot(sp.load6(k.S, j), fi) + m.armature[j] * get(udot, j))
         p = m.parent[i]
         if p > 0:
-            store6(f, p, add(load6(f, p), fi))
+            sp.store6(f, p, sp.add(sp.load6(f, p), fi))
 
 
 @entry
 def torques(memory, q, u, motion, tau, start, stop):
     """tau of the states start to stop, for udot and then wrenches if any. Returns 0 if all is well."""
     m, end = unpack(memory)
-    if mismatch(m, q, u, motion, tau):
+    if blocks.mismatch(m, q, u, motion, tau):
         return np.nan
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     f, n = take(buffer, n, 6 * m.nb)
     x, n = take(buffer, n, 6 * m.nb)
-    block, n = take_block(m, buffer, n, motion)
+    block, n = blocks.take_block(m, buffer, n, motion)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        place_and_move(m, gather(q, s, block.q), gather(u, s, block.u), k)
-        udot, wrench = split_wrench(m, gather(motion, s, block.x))
-        out = target(tau, block.out)
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        place_and_move(m, blocks.gather(q, s, block.q), blocks.gather(u, s, block.u), k)
+        udot, wrench = blocks.split_wrench(m, blocks.gather(motion, s, block.x))
+        out = blocks.target(tau, block.out)
         balance(m, k, udot, wrench, f, x, out)
-        scatter(out, s, tau)
-        total += checksum(out) + unit_check(k)
+        blocks.scatter(out, s, tau)
+        total += blocks.checksum(out) + blocks.unit_check(k)
     return total
 
 
 def motion_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`body_accelerations`."""
-    return make_memory(system, kinematics_rows(system) + 6 * system.nb + system.nq + 2 * system.nu, lanes)
+    return blocks.make_memory(system, kinematics_rows(system) + 6 * system.nb + system.nq + 2 * system.nu, lanes)
 
 
 @entry
@@ -110,20 +98,20 @@ def body_accelerations(memory, q, u, udot, out, start, stop):
     a_block, n = take(buffer, n, m.nu)
     block, n = take(buffer, n, 6 * m.nb)
     total = 0.0
-    for s in range(start, stop, states_per_block(buffer)):
-        place_and_move(m, gather(q, s, q_block), gather(u, s, u_block), k)
-        rates, a = gather(udot, s, a_block), target(out, block)
-        store6(a, 0, load6(k.b, 0))
+    for s in range(start, stop, blocks.states_per_block(buffer)):
+        place_and_move(m, blocks.gather(q, s, q_block), blocks.gather(u, s, u_block), k)
+        rates, a = blocks.gather(udot, s, a_block), blocks.target(out, block)
+        sp.store6(a, 0, sp.load6(k.b, 0))
         for i in range(1, m.nb):  # a = b + x, and x - x_p = S u'
             if m.kind[i] < 0:
                 if m.kind[i] == MODES:
                     call_flexible(CARRY, i, 0, m.header, k.sin, rates, a, a, a, a)
                 continue
             p = m.parent[i]
-            ai = add(load6(a, p), sub(load6(k.b, i), load6(k.b, p)))
+            ai = sp.add(sp.load6(a, p), sp.sub(sp.load6(k.b, i), sp.load6(k.b, p)))
             for j in range(m.dof[i], m.dof[i + 1]):
-                ai = axpy(get(rates, j), load6(k.S, j), ai)
-            store6(a, i, ai)
-        scatter(a, s, out)
-        total += checksum(a) + unit_check(k)
+                ai = sp.axpy(get(rates, j), sp.load6(k.S, j), ai)
+            sp.store6(a, i, ai)
+        blocks.scatter(a, s, out)
+        total += blocks.checksum(a) + blocks.unit_check(k)
     return total

@@ -7,8 +7,8 @@ registers hold rows of E, padded to WIDE, across its columns.
 
 from numba.extending import overload
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import load_column, store_column
-from ...algebra.spatial import axpy, dot, load6, load21, store6, store21, sub_outer, sub_scaled
 from ...compiler.lanes import ALWAYS, LANES, get, get_run, inline, put, put_run, view
 
 WIDE = 8  # numbers of e that are kept for a freedom, and of a row of E and L where one strand is computed
@@ -35,12 +35,12 @@ def reach_columns(g, first, last, E, n):
     """Three columns of E, from n on, and e of them"""
     a, b, c = load_column(E, n), load_column(E, n + 1), load_column(E, n + 2)
     for j in range(last - 1, first - 1, -1):
-        S, U, d = load6(g.k.S, j), load6(g.U, j), get(g.d, j)
-        ea, eb, ec = dot(S, a), dot(S, b), dot(S, c)
+        S, U, d = sp.load6(g.k.S, j), sp.load6(g.U, j), get(g.d, j)
+        ea, eb, ec = sp.dot(S, a), sp.dot(S, b), sp.dot(S, c)
         put(g.e, WIDE * j + n, ea)
         put(g.e, WIDE * j + n + 1, eb)
         put(g.e, WIDE * j + n + 2, ec)
-        a, b, c = sub_scaled(a, d * ea, U), sub_scaled(b, d * eb, U), sub_scaled(c, d * ec, U)
+        a, b, c = sp.sub_scaled(a, d * ea, U), sp.sub_scaled(b, d * eb, U), sp.sub_scaled(c, d * ec, U)
     store_column(E, n, a)
     store_column(E, n + 1, b)
     store_column(E, n + 2, c)
@@ -48,19 +48,19 @@ def reach_columns(g, first, last, E, n):
 
 @inline
 def load_e(e, j):
-    return load6(view(e, WIDE * j, 6), 0)
+    return sp.load6(view(e, WIDE * j, 6), 0)
 
 
 @inline
 def reach_in_lanes(g, first, last, E, L, l):
     reach_columns(g, first, last, E, 0)
     reach_columns(g, first, last, E, 3)
-    A, b = load21(L, 0), load6(l, 0)
+    A, b = sp.load21(L, 0), sp.load6(l, 0)
     for j in range(first, last):
         e, d = load_e(g.e, j), get(g.d, j)
-        A, b = sub_outer(A, -d, e), axpy(d * get(g.uA, j), e, b)
-    store21(L, 0, A)
-    store6(l, 0, b)
+        A, b = sp.sub_outer(A, -d, e), sp.axpy(d * get(g.uA, j), e, b)
+    sp.store21(L, 0, A)
+    sp.store6(l, 0, b)
 
 
 # ---------------------------------------------------------------- one strand
@@ -89,10 +89,10 @@ def reach_one_register(g, first, last, n):
     """LANES columns of E, from n on"""
     a = load_rows(g.wide, n)
     for j in range(last - 1, first - 1, -1):
-        S, U, d = load6(g.k.S, j), load6(g.U, j), get(g.d, j)
-        e = dot(S, a)
+        S, U, d = sp.load6(g.k.S, j), sp.load6(g.U, j), get(g.d, j)
+        e = sp.dot(S, a)
         put_run(g.e, WIDE * j + n, e)
-        a = sub_scaled(a, d * e, U)
+        a = sp.sub_scaled(a, d * e, U)
     store_rows(g.wide, n, a)
 
 
@@ -101,11 +101,11 @@ def reach_two_registers(g, first, last, n):
     """The same of twice as many: one waits for its sum while the other adds"""
     a, b = load_rows(g.wide, n), load_rows(g.wide, n + LANES)
     for j in range(last - 1, first - 1, -1):
-        S, U, d = load6(g.k.S, j), load6(g.U, j), get(g.d, j)
-        e, f = dot(S, a), dot(S, b)
+        S, U, d = sp.load6(g.k.S, j), sp.load6(g.U, j), get(g.d, j)
+        e, f = sp.dot(S, a), sp.dot(S, b)
         put_run(g.e, WIDE * j + n, e)
         put_run(g.e, WIDE * j + n + LANES, f)
-        a, b = sub_scaled(a, d * e, U), sub_scaled(b, d * f, U)
+        a, b = sp.sub_scaled(a, d * e, U), sp.sub_scaled(b, d * f, U)
     store_rows(g.wide, n, a)
     store_rows(g.wide, n + LANES, b)
 

@@ -10,11 +10,11 @@ Differs  a strand owns its inboard joint, so nothing is left to eliminate when t
          has L = 0 and K = 1: joining to it is a step of the articulated-body algorithm.
 """
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import force_frame, force_from, motion_in
-from ...algebra.spatial import add, add3, cross_motion, dot, matmul, mul33
 from ...compiler.lanes import LANES, get_run, inline, kernel, put_run, view
 from ...kernels.unpack import take_integers
-from .layout import BASE_B, BASE_V, E_, F_, I_, L0_, L_, NEXT_O, NEXT_R, OFFSET, P_, POINT, REL_O, REL_R, TURN, X_
+from . import layout
 
 # integers of a strand: where its own numbers are, and how far apart; the same of the strand that carries it, or -1 for
 # ground; where R, o, v and b of the carrying body are; whether this strand goes on from the other's tip
@@ -63,10 +63,10 @@ def compose(memory, table, count, gravity):
         z, _ = take_integers(memory, table + s * STANDS, STANDS)
         at, step = z[AT], z[STEP]
         if z[ON] < 0:
-            poke(memory, at + TURN * step, step, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
-            poke(memory, at + OFFSET * step, step, (0.0, 0.0, 0.0))
-            poke(memory, at + BASE_V * step, step, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-            poke(memory, at + BASE_B * step, step, (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2]))
+            poke(memory, at + layout.TURN * step, step, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+            poke(memory, at + layout.OFFSET * step, step, (0.0, 0.0, 0.0))
+            poke(memory, at + layout.BASE_V * step, step, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+            poke(memory, at + layout.BASE_B * step, step, (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2]))
         else:
             place_stand(memory, z, at, step)
 
@@ -76,18 +76,18 @@ def place_stand(memory, z, at, step):
     on, w = z[ON], z[ON_STEP]
     R, o = peek9(memory, z[ON_R], w), peek3(memory, z[ON_O], w)
     vl, bl = peek6(memory, z[ON_V], w), peek6(memory, z[ON_B], w)
-    V, B = peek6(memory, on + BASE_V * w, w), peek6(memory, on + BASE_B * w, w)
-    o = add3(o, mul33(R, peek3(memory, at + POINT * step, step)))  # of the joint's point
-    poke(memory, at + REL_R * step, step, R)
-    poke(memory, at + REL_O * step, step, o)
+    V, B = peek6(memory, on + layout.BASE_V * w, w), peek6(memory, on + layout.BASE_B * w, w)
+    o = sp.add3(o, sp.mul33(R, peek3(memory, at + layout.POINT * step, step)))  # of the joint's point
+    poke(memory, at + layout.REL_R * step, step, R)
+    poke(memory, at + layout.REL_O * step, step, o)
     if z[GOES_ON]:
-        poke(memory, on + NEXT_R * w, w, R)
-        poke(memory, on + NEXT_O * w, w, o)
-    poke(memory, at + BASE_V * step, step, motion_in(R, o, add(V, vl)))  # eqs (9)-(11)
-    poke(memory, at + BASE_B * step, step, motion_in(R, o, add(add(B, bl), cross_motion(V, vl))))
-    turn = peek9(memory, on + TURN * w, w)
-    poke(memory, at + TURN * step, step, matmul(turn, R))  # eqs (6)-(8)
-    poke(memory, at + OFFSET * step, step, add3(peek3(memory, on + OFFSET * w, w), mul33(turn, o)))
+        poke(memory, on + layout.NEXT_R * w, w, R)
+        poke(memory, on + layout.NEXT_O * w, w, o)
+    poke(memory, at + layout.BASE_V * step, step, motion_in(R, o, sp.add(V, vl)))  # eqs (9)-(11)
+    poke(memory, at + layout.BASE_B * step, step, motion_in(R, o, sp.add(sp.add(B, bl), sp.cross_motion(V, vl))))
+    turn = peek9(memory, on + layout.TURN * w, w)
+    poke(memory, at + layout.TURN * step, step, sp.matmul(turn, R))  # eqs (6)-(8)
+    poke(memory, at + layout.OFFSET * step, step, sp.add3(peek3(memory, on + layout.OFFSET * w, w), sp.mul33(turn, o)))
 
 
 # ---------------------------------------------------------------- inward
@@ -153,19 +153,19 @@ def join(memory, z, room):
     """Two subsystems become one"""
     a, sa, b, sb = z[A_AT], z[A_STEP], z[B_AT], z[B_STEP]
     IB, EA, T, G = view(room, 0, 36), view(room, 36, 36), view(room, 72, 96), view(room, 168, 6 * WIDTH)
-    spread21(memory, b + I_ * sb, sb, IB, 6)
-    spread21(memory, a + L_ * sa, sa, T, 16)  # T = [L_A, E_A', l_A]
+    spread21(memory, b + layout.I_ * sb, sb, IB, 6)
+    spread21(memory, a + layout.L_ * sa, sa, T, 16)  # T = [L_A, E_A', l_A]
     for i in range(6):
         for j in range(6):
-            EA[6 * i + j] = memory[a + (E_ + 6 * i + j) * sa]
+            EA[6 * i + j] = memory[a + (layout.E_ + 6 * i + j) * sa]
             T[16 * j + 6 + i] = EA[6 * i + j]
-        T[16 * i + 12] = memory[a + (L0_ + i) * sa]
+        T[16 * i + 12] = memory[a + (layout.L0_ + i) * sa]
     times(IB, 1, 6, T, G, WIDTH)
     for i in range(6):
         G[i * WIDTH + i] += 1.0  # G = [1 + I_B L_A, I_B E_A', I_B l_A + p_B, E_B]
-        G[i * WIDTH + 12] += memory[b + (P_ + i) * sb]
+        G[i * WIDTH + 12] += memory[b + (layout.P_ + i) * sb]
         for j in range(6):
-            G[i * WIDTH + 13 + j] = memory[b + (E_ + 6 * i + j) * sb]
+            G[i * WIDTH + 13 + j] = memory[b + (layout.E_ + 6 * i + j) * sb]
     growth = 0.0
     for i in range(6):
         growth = max(growth, IB[7 * i] * T[17 * i])
@@ -185,25 +185,25 @@ def whole(memory, z, EA, T, keep, G):
     times(EA, 1, 6, keep, G, 16)
     for i in range(6):
         for j in range(i, 6):
-            n = I_ + place21(i, j)
+            n = layout.I_ + place21(i, j)
             memory[c + n] = memory[a + n * sa] + G[16 * i + j]  # I_A + E_A W
-        memory[c + P_ + i] = memory[a + (P_ + i) * sa] + G[16 * i + 6]  # p_A + E_A w
+        memory[c + layout.P_ + i] = memory[a + (layout.P_ + i) * sa] + G[16 * i + 6]  # p_A + E_A w
     if not z[HAS_TIP]:
         return
     for i in range(6):
         for j in range(6):
-            memory[c + E_ + 6 * i + j] = G[16 * i + 7 + j]  # E_A Y
+            memory[c + layout.E_ + 6 * i + j] = G[16 * i + 7 + j]  # E_A Y
     times(T, 1, 16, keep, G, 16)  # L_A [W, w, Y]
     for i in range(6):
         G[16 * i + 6] = T[16 * i + 12] - G[16 * i + 6]  # l_A - L_A w
         for j in range(6):
-            EA[6 * i + j] = memory[b + (E_ + 6 * i + j) * sb]  # E_B
+            EA[6 * i + j] = memory[b + (layout.E_ + 6 * i + j) * sb]  # E_B
     times(EA, 6, 1, G, T, 16)
     for i in range(6):
         for j in range(i, 6):
-            n = L_ + place21(i, j)
+            n = layout.L_ + place21(i, j)
             memory[c + n] = memory[b + n * sb] + T[16 * i + 7 + j]  # L_B + E_B' L_A Y
-        memory[c + L0_ + i] = memory[b + (L0_ + i) * sb] + T[16 * i + 6]  # l_B + E_B' (l_A - L_A w)
+        memory[c + layout.L0_ + i] = memory[b + (layout.L0_ + i) * sb] + T[16 * i + 6]  # l_B + E_B' (l_A - L_A w)
 
 
 @kernel
@@ -212,10 +212,10 @@ def carry(memory, z, room):
     if z[CARRY_IA] < 0:
         return
     at, step, own, w = z[WHOLE], z[WHOLE_STEP], z[FIRST], z[FIRST_STEP]
-    R, o = peek9(memory, own + REL_R * w, w), peek3(memory, own + REL_O * w, w)
+    R, o = peek9(memory, own + layout.REL_R * w, w), peek3(memory, own + layout.REL_O * w, w)
     X, I, XI = view(room, 0, 36), view(room, 36, 36), view(room, 72, 36)
     poke(X, 0, 1, force_frame(R, o))
-    spread21(memory, at + I_ * step, step, I, 6)
+    spread21(memory, at + layout.I_ * step, step, I, 6)
     for i in range(6):
         for j in range(6):
             total = 0.0
@@ -228,8 +228,8 @@ def carry(memory, z, room):
             for n in range(6):
                 total += XI[6 * i + n] * X[6 * j + n]
             memory[z[CARRY_IA] + place21(i, j) * z[CARRY_STEP]] += total  # X I X'
-    p = force_from(R, o, peek6(memory, at + P_ * step, step))
-    poke(memory, z[CARRY_P], z[CARRY_STEP], add(p, peek6(memory, z[CARRY_P], z[CARRY_STEP])))
+    p = force_from(R, o, peek6(memory, at + layout.P_ * step, step))
+    poke(memory, z[CARRY_P], z[CARRY_STEP], sp.add(p, peek6(memory, z[CARRY_P], z[CARRY_STEP])))
 
 
 # ---------------------------------------------------------------- outward
@@ -241,10 +241,10 @@ def stand_on(memory, z):
     at, step, own, w = z[WHOLE], z[WHOLE_STEP], z[FIRST], z[FIRST_STEP]
     x = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if z[CARRY_X] >= 0:
-        R, o = peek9(memory, own + REL_R * w, w), peek3(memory, own + REL_O * w, w)
+        R, o = peek9(memory, own + layout.REL_R * w, w), peek3(memory, own + layout.REL_O * w, w)
         x = motion_in(R, o, peek6(memory, z[CARRY_X], z[CARRY_STEP]))
-    poke(memory, at + X_ * step, step, x)
-    poke(memory, at + F_ * step, step, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    poke(memory, at + layout.X_ * step, step, x)
+    poke(memory, at + layout.F_ * step, step, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 @kernel
@@ -252,17 +252,17 @@ def part(memory, z):
     """x1 and f2 of two subsystems from those of the whole"""
     a, sa, b, sb, c = z[A_AT], z[A_STEP], z[B_AT], z[B_STEP], z[C_AT]
     keep = view(memory, z[KEEP], KEPT)
-    x, f = peek6(memory, c + X_, 1), peek6(memory, c + F_, 1)
+    x, f = peek6(memory, c + layout.X_, 1), peek6(memory, c + layout.F_, 1)
     for i in range(6):
-        force = keep[16 * i + 6] + dot(peek6(keep, 16 * i, 1), x)
+        force = keep[16 * i + 6] + sp.dot(peek6(keep, 16 * i, 1), x)
         if z[HAS_TIP]:
-            force -= dot(peek6(keep, 16 * i + 7, 1), f)
-        memory[a + (F_ + i) * sa] = -force  # f2_A = -f1_B = -(W x1 + w - Y f2)
-    poke(memory, a + X_ * sa, sa, x)
-    poke(memory, b + F_ * sb, sb, f)
-    f = peek6(memory, a + F_ * sa, sa)
+            force -= sp.dot(peek6(keep, 16 * i + 7, 1), f)
+        memory[a + (layout.F_ + i) * sa] = -force  # f2_A = -f1_B = -(W x1 + w - Y f2)
+    poke(memory, a + layout.X_ * sa, sa, x)
+    poke(memory, b + layout.F_ * sb, sb, f)
+    f = peek6(memory, a + layout.F_ * sa, sa)
     for i in range(6):
-        total = memory[a + (L0_ + i) * sa] + dot(peek6(memory, a + (E_ + i) * sa, 6 * sa), x)
+        total = memory[a + (layout.L0_ + i) * sa] + sp.dot(peek6(memory, a + (layout.E_ + i) * sa, 6 * sa), x)
         for n in range(6):
-            total += memory[a + (L_ + place21(i, n)) * sa] * f[n]
-        memory[b + (X_ + i) * sb] = total  # x2_A = E_A' x1 + L_A f2_A + l_A
+            total += memory[a + (layout.L_ + place21(i, n)) * sa] * f[n]
+        memory[b + (layout.X_ + i) * sb] = total  # x2_A = E_A' x1 + L_A f2_A + l_A

@@ -13,49 +13,13 @@ Differs  one inward sweep gives both handles, where the paper sweeps a second ti
 
 from numba.extending import overload
 
+from ...algebra import spatial as sp
 from ...algebra.matrix6 import force_frame, force_in, store36
-from ...algebra.spatial import (
-    add,
-    add21,
-    add_rigid,
-    axpy,
-    cross_motion,
-    dot,
-    load3,
-    load6,
-    load9,
-    load21,
-    mul,
-    rigid_force,
-    store6,
-    store21,
-    sub,
-    sub_outer,
-)
 from ...algebra.trig import sincos_all
 from ...compiler.lanes import ALWAYS, LANES, get, inline, kernel, put, view
 from ...kernels.kinematics import move_body, place_body
+from . import layout
 from .end_point import end_tip, load_e, reach_tip, start_tip
-from .layout import (
-    BASE_B,
-    BASE_V,
-    E_,
-    F_,
-    HANDLES,
-    HEALTH,
-    I_,
-    L0_,
-    L_,
-    NEXT_O,
-    NEXT_R,
-    NODE,
-    OFFSET,
-    P_,
-    POINT,
-    TURN,
-    X_,
-    take_strands,
-)
 
 RUN = 32  # bodies whose S, U, d and e in lanes fit the nearest cache
 
@@ -141,7 +105,7 @@ def _take_wrench(wrench, body, i, target):
 @kernel
 def place_strands(memory, at, q, u, tau, like):
     """Inputs into lanes, and local kinematics: as if the carrying bodies were at rest"""
-    g = take_strands(memory, at, like)
+    g = layout.take_strands(memory, at, like)
     gather_rows(q, g.q_row, g.q_full, g.q)
     gather_rows(u, g.u_row, g.u_full, g.u)
     gather_rows(tau, g.u_row, g.u_full, g.tau)
@@ -151,12 +115,12 @@ def place_strands(memory, at, q, u, tau, like):
     put(g.k.defect, 0, 0.0)
     for i in range(1, g.m.nb):
         if g.side[i]:
-            store21(g.IA, i, load21(g.zero, 0))
-            store6(g.pA, i, load6(g.zero, 0))
+            sp.store21(g.IA, i, sp.load21(g.zero, 0))
+            sp.store6(g.pA, i, sp.load6(g.zero, 0))
         place_body(g.m, g.q, g.k, i)
         move_body(g.m, g.q, g.u, g.k, i)
     for n in range(3):
-        put(g.own, POINT + n, get(g.k.point, n))
+        put(g.own, layout.POINT + n, get(g.k.point, n))
 
 
 # ---------------------------------------------------------------- inward
@@ -165,22 +129,22 @@ def place_strands(memory, at, q, u, tau, like):
 @inline
 def own_force(g, i, V, B, wrench):
     """I b + v x* I v - f of one body, with v = V + local, b = B + V x local v + local b"""
-    vl = load6(g.k.v, i)
-    b = add(add(B, load6(g.k.b, i)), cross_motion(V, vl))
-    p = rigid_force(get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i), b, add(V, vl))
+    vl = sp.load6(g.k.v, i)
+    b = sp.add(sp.add(B, sp.load6(g.k.b, i)), sp.cross_motion(V, vl))
+    p = sp.rigid_force(get(g.m.mass, i), sp.load3(g.k.h, i), sp.load6(g.k.J, i), b, sp.add(V, vl))
     if wrench.shape[0] > 0:
-        p = sub(p, load6(g.x, i))
+        p = sp.sub(p, sp.load6(g.x, i))
     return p
 
 
 @inline
 def release(g, j, IA, pA):
     """(U, d, uA) of a freedom that moves freely"""
-    S = load6(g.k.S, j)
-    U = mul(IA, S)
-    d = 1.0 / (dot(S, U) + get(g.m.resist, j))
-    uA = get(g.tau, j) - dot(S, pA)
-    store6(g.U, j, U)
+    S = sp.load6(g.k.S, j)
+    U = sp.mul(IA, S)
+    d = 1.0 / (sp.dot(S, U) + get(g.m.resist, j))
+    uA = get(g.tau, j) - sp.dot(S, pA)
+    sp.store6(g.U, j, U)
     put(g.d, j, d)
     put(g.uA, j, uA)
     return U, d, uA
@@ -190,34 +154,34 @@ def release(g, j, IA, pA):
 def fold_sides(g, V, B, wrench):
     """What hangs off the path aside, from its tips inward, into the rows of the bodies that it hangs on"""
     for i in range(g.m.nb - 1, g.path, -1):
-        IA = add_rigid(load21(g.IA, i), get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i))
-        pA = add(load6(g.pA, i), own_force(g, i, V, B, wrench))
+        IA = sp.add_rigid(sp.load21(g.IA, i), get(g.m.mass, i), sp.load3(g.k.h, i), sp.load6(g.k.J, i))
+        pA = sp.add(sp.load6(g.pA, i), own_force(g, i, V, B, wrench))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
             U, d, uA = release(g, j, IA, pA)
-            IA, pA = sub_outer(IA, d, U), axpy(d * uA, U, pA)
+            IA, pA = sp.sub_outer(IA, d, U), sp.axpy(d * uA, U, pA)
         p = g.m.parent[i]
-        store21(g.IA, p, add21(load21(g.IA, p), IA))
-        store6(g.pA, p, add(load6(g.pA, p), pA))
+        sp.store21(g.IA, p, sp.add21(sp.load21(g.IA, p), IA))
+        sp.store6(g.pA, p, sp.add(sp.load6(g.pA, p), pA))
 
 
 @inline
 def fold_path(g, V, B, wrench, outer, inner, IA, pA):
     """I and p, from the bodies of the path between two, the outer one with it: eqs (44)-(47)"""
     for i in range(outer, inner, -1):
-        IA = add_rigid(IA, get(g.m.mass, i), load3(g.k.h, i), load6(g.k.J, i))
-        pA = add(pA, own_force(g, i, V, B, wrench))
+        IA = sp.add_rigid(IA, get(g.m.mass, i), sp.load3(g.k.h, i), sp.load6(g.k.J, i))
+        pA = sp.add(pA, own_force(g, i, V, B, wrench))
         if g.side[i]:
-            IA, pA = add21(IA, load21(g.IA, i)), add(pA, load6(g.pA, i))
+            IA, pA = sp.add21(IA, sp.load21(g.IA, i)), sp.add(pA, sp.load6(g.pA, i))
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):
             U, d, uA = release(g, j, IA, pA)
-            IA, pA = sub_outer(IA, d, U), axpy(d * uA, U, pA)
+            IA, pA = sp.sub_outer(IA, d, U), sp.axpy(d * uA, U, pA)
     return IA, pA
 
 
 @inline
 def fold_handles(g, V, B, wrench, E, L, l):
     """I and p of handle 1; E, L and l grow where they lie. RUN bodies at a time, whose numbers stay near"""
-    IA, pA = load21(g.zero, 0), load6(g.zero, 0)
+    IA, pA = sp.load21(g.zero, 0), sp.load6(g.zero, 0)
     start_tip(E, L, l, g.wide)
     for outer in range(g.path, 0, -RUN):
         inner = max(outer - RUN, 0)
@@ -232,27 +196,29 @@ def gather_wrench(g, wrench, R, o):
     """Wrenches on bodies, from the System's frame into those of the strands, to where accelerations will be"""
     for i in range(1, g.m.nb):
         take_wrench(wrench, g.body, i, g.x)
-        store6(g.x, i, force_in(R, o, load6(g.x, i)))
+        sp.store6(g.x, i, force_in(R, o, sp.load6(g.x, i)))
 
 
 @kernel
 def sweep_strands(memory, at, wrench, like):
     """Handles of the strands of a block, in the frames of the carrying bodies"""
-    g = take_strands(memory, at, like)
-    V, B = load6(view(g.own, BASE_V, 6), 0), load6(view(g.own, BASE_B, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    V, B = sp.load6(view(g.own, layout.BASE_V, 6), 0), sp.load6(view(g.own, layout.BASE_B, 6), 0)
     if wrench.shape[0] > 0:
-        gather_wrench(g, wrench, load9(view(g.own, TURN, 9), 0), load3(view(g.own, OFFSET, 3), 0))
+        gather_wrench(g, wrench, sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0))
     fold_sides(g, V, B, wrench)
-    handles = view(g.own, HANDLES, NODE)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
     if g.free_tip:
-        IA, pA = fold_path(g, V, B, wrench, g.path, 0, load21(g.zero, 0), load6(g.zero, 0))
+        IA, pA = fold_path(g, V, B, wrench, g.path, 0, sp.load21(g.zero, 0), sp.load6(g.zero, 0))
     else:
         # E starts as the frame in which the next strand sees the tip, so L and l are in that frame too
-        E, L, l = view(handles, E_, 36), view(handles, L_, 21), view(handles, L0_, 6)
-        store36(E, 0, force_frame(load9(view(g.own, NEXT_R, 9), 0), load3(view(g.own, NEXT_O, 3), 0)))
+        E, L, l = view(handles, layout.E_, 36), view(handles, layout.L_, 21), view(handles, layout.L0_, 6)
+        store36(
+            E, 0, force_frame(sp.load9(view(g.own, layout.NEXT_R, 9), 0), sp.load3(view(g.own, layout.NEXT_O, 3), 0))
+        )
         IA, pA = fold_handles(g, V, B, wrench, E, L, l)
-    store21(view(handles, I_, 21), 0, IA)
-    store6(view(handles, P_, 6), 0, pA)
+    sp.store21(view(handles, layout.I_, 21), 0, IA)
+    sp.store6(view(handles, layout.P_, 6), 0, pA)
 
 
 # ---------------------------------------------------------------- outward
@@ -262,36 +228,36 @@ def sweep_strands(memory, at, wrench, like):
 def answer_body(g, i, x, f):
     """x of a body from that of its parent, and its freedoms' accelerations into tau's place; f is the tip's force"""
     for j in range(g.m.dof[i], g.m.dof[i + 1]):
-        left = get(g.uA, j) - dot(load6(g.U, j), x)
+        left = get(g.uA, j) - sp.dot(sp.load6(g.U, j), x)
         if not g.free_tip and i <= g.path:
-            left = left + dot(load_e(g.e, j), f)  # eq. (57)
+            left = left + sp.dot(load_e(g.e, j), f)  # eq. (57)
         udot_j = get(g.d, j) * left
-        x = axpy(udot_j, load6(g.k.S, j), x)
+        x = sp.axpy(udot_j, sp.load6(g.k.S, j), x)
         put(g.tau, j, udot_j)
     if g.side[i]:
-        store6(g.x, i, x)
+        sp.store6(g.x, i, x)
     return x
 
 
 @kernel
 def pivots_of_strands(memory, at, out, like):
     """1 / D of all DOF, each strand with a free tip"""
-    g = take_strands(memory, at, like)
+    g = layout.take_strands(memory, at, like)
     scatter_rows(g.d, g.u_row, g.u_full, g.used, out)
 
 
 @kernel
 def answer_strands(memory, at, udot, like):
     """Accelerations of all freedoms from those of the carrying bodies and the forces at the tips"""
-    g = take_strands(memory, at, like)
-    handles = view(g.own, HANDLES, NODE)
-    x, f = load6(view(handles, X_, 6), 0), load6(view(handles, F_, 6), 0)
+    g = layout.take_strands(memory, at, like)
+    handles = view(g.own, layout.HANDLES, layout.NODE)
+    x, f = sp.load6(view(handles, layout.X_, 6), 0), sp.load6(view(handles, layout.F_, 6), 0)
     for i in range(1, g.path + 1):
         x = answer_body(g, i, x, f)
     for i in range(g.path + 1, g.m.nb):
-        answer_body(g, i, load6(g.x, g.m.parent[i]), f)
+        answer_body(g, i, sp.load6(g.x, g.m.parent[i]), f)
     scatter_rows(g.tau, g.u_row, g.u_full, g.used, udot)
     total = get(g.zero, 0)
     for j in range(g.m.nu):
         total = total + 0.0 * get(g.tau, j)
-    put(g.own, HEALTH, total)
+    put(g.own, layout.HEALTH, total)

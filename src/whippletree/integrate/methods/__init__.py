@@ -1,1 +1,1 @@
-"""Integration methods, one per file."""
+"""Integration methods, one per file; registry.py has the names."""

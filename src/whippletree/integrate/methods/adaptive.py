@@ -21,21 +21,19 @@ import numpy as np
 
 from ...compiler.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
 from ...dynamics.loads.applied import given_motion
+from ...dynamics.stepping import mechanism
 from ...dynamics.stepping.closing import LOST
-from ...dynamics.stepping.mechanism import impose, make_mechanism, open_parts, open_scratch, rates, served
 from ...dynamics.stepping.samples import keep_sample, sample_anyway, sample_next
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...kernels.blocks import checksum
 from ...kernels.unpack import unpack
-from ..project import close, onto_memory, project_all
+from .. import project
+from ..run import passage, passages
 from ..run.contradiction import contradiction_beyond
-from ..run.passage import dense_rows, make_unit, on_branch
-from ..run.passages import FALLS, HINT, Passages
 from ..run.plans import Plans
 from ..run.rank_watch import UNFOLLOWED, RankWatch
 from ..run.task import Failure, Task
-from .stages import distance, error_of_step, first_broken, stage, weigh
-from .step_size import ACCEPTED, LEAST_PAST, PAST, REJECTIONS, STEP, TIME, control, first_step
+from . import stages, step_size
 from .tableau import Tableau
 
 MOST_STEPS = 2_000_000  # from one output to the next
@@ -68,8 +66,8 @@ def prepare(m, x, method, c, y, K, dense, spare):
     width, count, h = y.shape[0], method.stages + method.extra, c[LENGTH]
     last = (method.stages - 1) * width
     for s in range(method.stages, count):
-        stage(method, s, h, dense, K, spare)
-        rates(m, x, c[FROM] + method.C[s] * h, spare, view(K, s * width, width))
+        stages.stage(method, s, h, dense, K, spare)
+        mechanism.rates(m, x, c[FROM] + method.C[s] * h, spare, view(K, s * width, width))
     c[EVALUATIONS] += method.extra
     for j in range(0, width, LANES):
         rise = get_run(y, j) - get_run(dense, j)
@@ -78,7 +76,7 @@ def prepare(m, x, method, c, y, K, dense, spare):
         put_run(dense, 2 * width + j, bend)
         put_run(dense, 3 * width + j, rise - h * get_run(K, last + j) - bend)
         for r in range(method.rows):
-            put_run(dense, (4 + r) * width + j, h * weigh(method.D, r * count, count, K, width, j))
+            put_run(dense, (4 + r) * width + j, h * stages.weigh(method.D, r * count, count, K, width, j))
     c[PREPARED] = 1.0
 
 
@@ -91,7 +89,7 @@ def interpolate(m, rows, share, dense, out):
         for r in range(2 + rows, -1, -1):
             total = get_run(dense, r * width + j) + (share if r % 2 == 0 else 1.0 - share) * total
         put_run(out, j, total)
-    make_unit(m, out)
+    passage.make_unit(m, out)
 
 
 @kernel
@@ -112,45 +110,47 @@ def march(
     ``samples``: of each row the end of a step since the row before that lost most digits.
     ``ask``: prepare the interpolant of the last step even where no row needs it.
     """
-    m, buffer = open_scratch(memory, state)
+    m, buffer = mechanism.open_scratch(memory, state)
     ny = m.nq + m.nu + 1
     width = padded(ny)
     new, n = take(buffer, 0, width)
     error, n = take(buffer, n, 2 * width)
-    x = make_mechanism(memory, buffer, n, tau, call, algorithm)
+    x = mechanism.make_mechanism(memory, buffer, n, tau, call, algorithm)
     c, at = take(state, 0, HEAD)
     y, at = take(state, at, width)
     f, at = take(state, at, width)
     K, at = take(state, at, (method.stages + method.extra) * width)
     dense, at = take(state, at, (4 + method.rows) * width)
-    until, last_stage, sample = times[times.shape[0] - 1], method.stages - 1, open_parts(x)[0].sample
-    if c[STEP] == 0.0:  # it begins here
-        rates(m, x, c[TIME], y, f)
-        c[STEP] = first_step(m, x, c[TIME], y, f, new, view(K, 0, width), rtol, atol, method.control.order)
+    until, last_stage, sample = times[times.shape[0] - 1], method.stages - 1, mechanism.open_parts(x)[0].sample
+    if c[step_size.STEP] == 0.0:  # it begins here
+        mechanism.rates(m, x, c[step_size.TIME], y, f)
+        c[step_size.STEP] = step_size.first_step(
+            m, x, c[step_size.TIME], y, f, new, view(K, 0, width), rtol, atol, method.control.order
+        )
         c[EVALUATIONS] += 2.0
-        c[WORST] = first_broken(f, width)
+        c[WORST] = stages.first_broken(f, width)
         if not abs(get(f, int(c[WORST]))) < math.inf:
             return NOT_FINITE
     elif c[STALE] != 0.0:
         sample_anyway(sample)
-        rates(m, x, c[TIME], y, f)
+        mechanism.rates(m, x, c[step_size.TIME], y, f)
         c[EVALUATIONS] += 1.0
         keep_sample(sample, samples, min(int(c[ROW]), times.shape[0] - 1))
     c[STALE] = 0.0
     done = 0
     while True:
         row = int(c[ROW])
-        if (ask or (row < stop and times[row] <= c[TIME])) and c[PREPARED] == 0.0 and c[LENGTH] > 0.0:
+        if (ask or (row < stop and times[row] <= c[step_size.TIME])) and c[PREPARED] == 0.0 and c[LENGTH] > 0.0:
             prepare(m, x, method, c, y, K, dense, new)
             if checksum(dense) != 0.0:
-                c[WORST] = first_broken(K, width)
+                c[WORST] = stages.first_broken(K, width)
                 return NOT_FINITE
-        while row < stop and times[row] <= c[TIME]:
+        while row < stop and times[row] <= c[step_size.TIME]:
             interpolate(m, method.rows, (times[row] - c[FROM]) / c[LENGTH], dense, new)
             q, u = view(new, 0, m.nq), view(new, m.nq, m.nu)
             if c[PASSED] == 0.0:  # else they are as good as the motion before and behind
-                impose(x, times[row], q, u)
-                if close(x, times[row], q, u) > LOST:
+                mechanism.impose(x, times[row], q, u)
+                if project.close(x, times[row], q, u) > LOST:
                     c[ROW] = row
                     return VIOLATED
             write_row(m, new, row, Q, U, W)
@@ -165,46 +165,48 @@ def march(
         while not accepted:
             if c[SINCE] >= most:
                 return TOO_MANY
-            if c[STEP] <= max(ROUNDING * c[TIME], 1e-18 * until):
+            if c[step_size.STEP] <= max(ROUNDING * c[step_size.TIME], 1e-18 * until):
                 return VIOLATED if c[BROKEN] == VIOLATED else NOT_FINITE if c[BROKEN] != 0.0 else TOO_SMALL
-            if c[LOOKS] != 0.0 and (c[TIME] >= c[AGAIN] if c[HALF] > 0.0 else c[STEP] < SHORT * c[CALM]):
+            if c[LOOKS] != 0.0 and (
+                c[step_size.TIME] >= c[AGAIN] if c[HALF] > 0.0 else c[step_size.STEP] < SHORT * c[CALM]
+            ):
                 return SHORTENED
             left = 0.0
-            h = min(c[STEP], largest)
-            last = c[TIME] + 1.01 * h >= until
-            there = c[HALF] > 0.0 and c[TIME] + 1.01 * h >= c[AGAIN]
+            h = min(c[step_size.STEP], largest)
+            last = c[step_size.TIME] + 1.01 * h >= until
+            there = c[HALF] > 0.0 and c[step_size.TIME] + 1.01 * h >= c[AGAIN]
             if last or there:
-                h = min(until, c[AGAIN] if there else until) - c[TIME]
+                h = min(until, c[AGAIN] if there else until) - c[step_size.TIME]
             for s in range(1, method.stages):
-                stage(method, s, h, y, K, new)
+                stages.stage(method, s, h, y, K, new)
                 if s == last_stage:
-                    make_unit(m, new)
+                    passage.make_unit(m, new)
                     for j in range(ny):
                         put(error, j, get(new, j))
-                    left = close(x, c[TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
-                    aside = distance(ny, error, new, rtol, atol)
+                    left = project.close(x, c[step_size.TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
+                    aside = stages.distance(ny, error, new, rtol, atol)
                     sample_next(sample)
-                rates(m, x, c[TIME] + method.C[s] * h, new, view(K, s * width, width))
-            size, c[WORST], c[BROKEN] = error_of_step(method, ny, h, y, new, K, error, rtol, atol)
+                mechanism.rates(m, x, c[step_size.TIME] + method.C[s] * h, new, view(K, s * width, width))
+            size, c[WORST], c[BROKEN] = stages.error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             size = max(size, aside)  # constraints that move it farther than it may err have it on another branch
             if left > LOST:
                 size, c[BROKEN] = math.inf, VIOLATED
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
-            accepted = control(method.control, c, h, size)
+            accepted = step_size.control(method.control, c, h, size)
         for j in range(ny):
             put(dense, j, get(y, j))
             put(y, j, get(new, j))
             put(f, j, get(K, last_stage * width + j))
-        c[FROM], c[LENGTH], c[PREPARED], c[PASSED] = c[TIME], h, 0.0, 0.0
+        c[FROM], c[LENGTH], c[PREPARED], c[PASSED] = c[step_size.TIME], h, 0.0, 0.0
         c[CALM] = max(h, c[CALM] - FORGET * h)
-        c[TIME] = min(until, c[AGAIN]) if there else until if last else c[TIME] + h
+        c[step_size.TIME] = min(until, c[AGAIN]) if there else until if last else c[step_size.TIME] + h
         keep_sample(sample, samples, row)
-        while row + 1 < times.shape[0] and times[row] < c[TIME]:  # rows that share the step
+        while row + 1 < times.shape[0] and times[row] < c[step_size.TIME]:  # rows that share the step
             row += 1
             keep_sample(sample, samples, row)
         done += 1
-        if not served(x):
+        if not mechanism.served(x):
             c[STALE] = 1.0
             return PLAN
 
@@ -228,7 +230,7 @@ class Run:
         self.task, ny = task, system.nq + system.nu + 1
         self.width = max(1, -(-ny // LINE)) * LINE  # padded
         self.plans = Plans(task, 3 * self.width)
-        self.passages = Passages(task, self.plans)
+        self.passages = passages.Passages(task, self.plans)
         self.ranks = None if task.stabilization == PROJECTION else RankWatch(task, UNFOLLOWED)
         self.dense = HEAD + (2 + method.stages + method.extra) * self.width
         self.tail = self.dense + (4 + method.rows) * self.width
@@ -238,11 +240,17 @@ class Run:
 
     def restart(self, t: float, y: np.ndarray, row: int) -> None:
         """Go on from y at t, with this row next; what was counted stays."""
-        counts = [ACCEPTED, REJECTIONS, EVALUATIONS, CALM]
+        counts = [step_size.ACCEPTED, step_size.REJECTIONS, EVALUATIONS, CALM]
         kept = self.state[counts]
         self.state[:] = 0.0
         self.state[counts] = kept
-        self.state[[TIME, FROM, PAST, ROW, LOOKS]] = t, t, LEAST_PAST, row, self.passages.width > 0
+        self.state[[step_size.TIME, FROM, step_size.PAST, ROW, LOOKS]] = (
+            t,
+            t,
+            step_size.LEAST_PAST,
+            row,
+            self.passages.width > 0,
+        )
         self.state[HEAD : HEAD + y.size] = y
         if self.state[CALM] == 0.0:
             self.state[CALM] = self.passages.natural(y, float(self.task.t[-1]))
@@ -256,7 +264,7 @@ class Run:
 
     @property
     def time(self) -> float:
-        return float(self.state[TIME])
+        return float(self.state[step_size.TIME])
 
     @property
     def since(self) -> float:
@@ -264,7 +272,7 @@ class Run:
 
     @cached_property
     def closing(self) -> np.ndarray:
-        return onto_memory(self.task.system)
+        return project.onto_memory(self.task.system)
 
     def at(self, t: float) -> np.ndarray:
         """y = (q, u, work) at a time within the last step."""
@@ -284,22 +292,22 @@ class Run:
             for when, y in zip(t.tolist(), out, strict=True):
                 given_motion(system, when, y, y[system.nq :])
             if self.task.stabilization == PROJECTION:
-                project_all(system, self.closing, t, out)
+                project.project_all(system, self.closing, t, out)
         return out[:, :ny]
 
     def _march(self, stop: int, steps: int, ask: bool) -> int:
         task, tail = self.task, self.state[self.tail : self.behind]
         while True:
-            before = self.state[ACCEPTED]
+            before = self.state[step_size.ACCEPTED]
             if steps > 0 and self.state[END] > self.time:
                 self._pass()
-            some = 0 if self.state[END] > self.time else max(0, steps - int(self.state[ACCEPTED] - before))
+            some = 0 if self.state[END] > self.time else max(0, steps - int(self.state[step_size.ACCEPTED] - before))
             with self.plans.at_work():
                 status = march(
                     self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
                     MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, task.samples, stop, some, ask,
                 )  # fmt: skip
-            steps -= int(self.state[ACCEPTED] - before)
+            steps -= int(self.state[step_size.ACCEPTED] - before)
             if status == PLAN:
                 self.plans.renew(tail, self.time, self.state[HEAD : HEAD + task.system.nq])
             elif status == SHORTENED:
@@ -321,10 +329,10 @@ class Run:
             state[self.behind : self.behind + self.passages.width] = found.packed()
             state[END] = min(found.high, self.task.t[-1])
             return GOING
-        if found and found.error < FALLS * least and (nearer := self.passages.nearer(self.time, found)):
+        if found and found.error < passages.FALLS * least and (nearer := self.passages.nearer(self.time, found)):
             state[[AGAIN, HALF]], state[LEAST] = nearer, found.error
             return GOING
-        state[CALM] = state[STEP]
+        state[CALM] = state[step_size.STEP]
         ahead = found is not None and found.t > self.time  # shorter steps would follow roundings to another branch
         return TOO_SMALL if ahead else GOING
 
@@ -335,13 +343,13 @@ class Run:
         count = max(1, round(left / state[CALM]))
         t, end = self.time, state[END] if count == 1 else self.time + left / count
         dense = state[self.dense : self.tail].reshape(rows, self.width)
-        dense[:, :ny], y = dense_rows(state[self.behind :], t, end, rows, ny)
-        state[[FROM, LENGTH, TIME, PREPARED, PASSED]] = t, end - t, end, 1.0, 1.0
-        state[ACCEPTED] += 1.0
+        dense[:, :ny], y = passage.dense_rows(state[self.behind :], t, end, rows, ny)
+        state[[FROM, LENGTH, step_size.TIME, PREPARED, PASSED]] = t, end - t, end, 1.0, 1.0
+        state[step_size.ACCEPTED] += 1.0
         if count == 1:
             memory, code = self.plans.beside(end, y[: self.task.system.nq])
-            on_branch(memory, self.task.tau, self.task.call, code, end, y, np.zeros(ny))
-            state[[STEP, STALE]] = state[CALM], 1.0
+            passage.on_branch(memory, self.task.tau, self.task.call, code, end, y, np.zeros(ny))
+            state[[step_size.STEP, STALE]] = state[CALM], 1.0
         state[HEAD : HEAD + ny] = y
 
     def proceed(self, steps: int, rows: int | None = None) -> Failure | None:
@@ -357,7 +365,7 @@ class Run:
             return None
         what, hint = {
             TOO_SMALL: (
-                f"needs steps below {self.state[STEP]:.1g} s",
+                f"needs steps below {self.state[step_size.STEP]:.1g} s",
                 "look for something that jumps or is very fast, or loosen rtol and atol",
             ),
             NOT_FINITE: ("ceases to be finite", "give mass and inertia to the outermost bodies, or check the forces"),
@@ -375,10 +383,10 @@ class Run:
             named = contradiction_beyond(self.task, t, self.at(t), status == VIOLATED)
         if named is None and status in (TOO_SMALL, NOT_FINITE):
             lost = self.passages.lost(self.time, self.at(self.time))
-            what, hint = (lost, HINT) if lost else (what, hint)
+            what, hint = (lost, passages.HINT) if lost else (what, hint)
         return Failure(what, self.time, int(self.state[WORST]), hint, named)
 
     def attrs(self) -> dict[str, Any]:
-        counts = (("accepted", ACCEPTED), ("rejected", REJECTIONS), ("evaluations", EVALUATIONS))
+        counts = (("accepted", step_size.ACCEPTED), ("rejected", step_size.REJECTIONS), ("evaluations", EVALUATIONS))
         tolerances = {"rtol": self.task.rtol, "atol": self.task.atol}
         return tolerances | {name: int(self.state[i]) for name, i in counts} | self.plans.attrs()

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...algebra.dense import factorize, solve_factors
 from ...compiler.lanes import entry, get, inline, kernel, put, take, view
-from ...dynamics.stepping.mechanism import accelerate, impose, load, make_mechanism, open_parts, open_scratch
+from ...dynamics.stepping import mechanism
 from ...dynamics.tree import innovations as operators
 from ...dynamics.tree.newton_euler import balance
 from ...dynamics.tree.workspace import take_work, work_rows
@@ -139,12 +139,12 @@ def reach(m, s, q, u, h):
 @kernel
 def residual(x, t, s, out):
     """out: joint forces that udot1 needs less those there are; udot1 less the given where that is. Returns power"""
-    p, _ = open_parts(x)
+    p, _ = mechanism.open_parts(x)
     m, F = p.m, p.F
     if F.ndriven > 0:
-        impose(x, t, s.q1, s.u1)
+        mechanism.impose(x, t, s.q1, s.u1)
     place_and_move(m, s.q1, s.u1, p.k)
-    power = load(p, t, s.q1, s.u1)
+    power = mechanism.load(p, t, s.q1, s.u1)
     balance(m, p.k, s.udot1, p.wrench, s.f, s.x, out)
     for j in range(m.nu):
         put(out, j, get(out, j) - get(p.total, j))
@@ -180,7 +180,7 @@ def take_matrix(m, x, t, s, q, u, h):
 @kernel
 def solve_sweeps(x, s, h, anew):
     """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes; factors are kept or anew"""
-    p, _ = open_parts(x)
+    p, _ = mechanism.open_parts(x)
     w, _ = take_work(p.m, s.sweeps, 0)
     if anew:
         added = view(s.f, 0, 2)
@@ -242,7 +242,7 @@ def predict(m, s):
 @kernel
 def undriven(x):
     """Whether no motion is given: its row of the residual is not a force, and S has none of it"""
-    p, _ = open_parts(x)
+    p, _ = mechanism.open_parts(x)
     return p.F.ndriven == 0
 
 
@@ -276,14 +276,14 @@ def copy(n, x, out):
 @entry
 def march(memory, state, tau, call, times, every, algorithm, Q, U, W, samples, trail, steps):
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
-    m, buffer = open_scratch(memory, state)
+    m, buffer = mechanism.open_scratch(memory, state)
     m.header[FACTORS] = 1  # modes one by one: the stiffness added is not seen by interface modes
     own, n = take(buffer, 0, _dense_rows(m) + sweep_rows(m))
-    x = make_mechanism(memory, buffer, n, tau, call, algorithm)
+    x = mechanism.make_mechanism(memory, buffer, n, tau, call, algorithm)
     q, u = view_state(m, state)
     s, then = open_solution(m, state, own)
     if s.c[BEGUN] == 0.0:
-        s.c[POWER] = accelerate(x, state[SINCE], q, u, s.udot)
+        s.c[POWER] = mechanism.accelerate(x, state[SINCE], q, u, s.udot)
         if checksum(s.udot) != 0.0:
             return NOT_FINITE
         copy(m.nu, s.udot, s.a)

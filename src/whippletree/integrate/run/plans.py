@@ -22,7 +22,7 @@ from ...dynamics.stepping.calls import code_of
 from ...dynamics.stepping.closing import FULLY
 from ...dynamics.stepping.mechanism import mechanism_memory
 from ...layout.constraints import STABILIZED
-from ...result.result import Switch
+from ...result.records import Switch
 from ...system.system import System
 from .task import Task
 

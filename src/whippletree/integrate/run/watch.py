@@ -20,7 +20,7 @@ from ...dynamics.kinematics import energy
 from ...dynamics.stepping.samples import forget_samples
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import SimulationError
-from ...result.result import Occurrence
+from ...result.records import Occurrence
 from .crossings import COARSE, Piece, Shape, nodes, pieces, shape_of, shapes_of, spans
 from .events import DIRECTIONS, Condition, Event, Probe, call_then, rotational
 from .task import Failure, Task
