@@ -1,7 +1,8 @@
 """Systems that are hard on purpose, each from a seed alone, and what every algorithm makes of them.
 
 ``draw(seed)`` gives a system of one of CLASSES at a consistent state; ``judge`` compares every algorithm that accepts
-it with the reference in extended precision and with the bound that the algorithm states itself.
+it with the reference in extended precision and with the bound that the algorithm states itself. Seeds from ``LATER``
+on draw what was added later too: joint kinds, batches with several poses, other calls.
 """
 
 import contextlib
@@ -11,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 import whippletree as wt
-from adversary_classes import LAWS, STRUCTURES, any_structure
+from adversary_calls import CALLS, judged_calls
+from adversary_classes import LATER as NEWER
+from adversary_classes import LAWS, STRUCTURES, any_structure, exchanged
 from extended_reference import Undetermined, solve, spread
 from sketch import Laws, Sketch
 from whippletree.dynamics.auto.choose import able_to_solve
@@ -28,7 +31,8 @@ class Drawn(NamedTuple):
     tau: np.ndarray
     wrenches: dict | None = None
     before: str = "at rest"  # the call before, which must not mislead the next
-    elsewhere: np.ndarray | None = None  # coordinates of a state that shares a batch with this one
+    elsewhere: np.ndarray | None = None  # (k, nq) coordinates of states that share a batch with this one
+    calls: bool = False  # whether other calls are judged too
 
     @property
     def state(self):
@@ -38,21 +42,36 @@ class Drawn(NamedTuple):
 BEFORE = ("nothing", "at rest", "fast", "balanced", "in a batch")
 BALANCED, PUSHED = 0.15, 0.3  # shares of states near balance, and of those under wrenches
 COMBINED = 0.07
-CLASSES = (*STRUCTURES, *LAWS, "combined")
+LATER = 10_000_000  # seeds below draw what they always drew: some of them were once wrong
+CALLED = 0.2  # share of systems whose other calls are judged
 
 
 def draw(seed):
     """The system of a seed at a consistent state; drawn again where the model is refused."""
-    rng, more = np.random.default_rng([seed, 6007]), np.random.default_rng([seed, 71])
-    shares = np.array([share for _, share in (*STRUCTURES.values(), *LAWS.values())] + [COMBINED])
-    kind = str(rng.choice(CLASSES, p=shares / shares.sum()))
+    rng, more, later = np.random.default_rng([seed, 6007]), np.random.default_rng([seed, 71]), seed >= LATER
+    classes = STRUCTURES | (NEWER if later else {}) | LAWS
+    shares = np.array([share for _, share in classes.values()] + [COMBINED])
+    kind = str(rng.choice([*classes, "combined"], p=shares / shares.sum()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         while True:
             try:
-                return _loaded(Drawn(kind, *_drawn(kind, rng)), more)
+                drawn = _loaded(Drawn(kind, *_drawn(kind, rng, later)), more)
+                return _among_others(drawn, np.random.default_rng([seed, 415])) if later else drawn
             except (ModelError, np.linalg.LinAlgError):
                 continue
+
+
+def _among_others(drawn, rng):
+    """The same in a batch with states near and far, some of which take a plan of their own; and with other calls."""
+    drawn, others = drawn._replace(calls=rng.random() < CALLED), []
+    if drawn.before != "in a batch":
+        return drawn
+    for _ in range(int(rng.integers(1, 6))):
+        with contextlib.suppress(ModelError, SimulationError):
+            start = drawn.q + 10.0 ** rng.uniform(-6, 0.5) * rng.normal(size=drawn.q.size)
+            others.append(wt.assemble(drawn.system, start).q)
+    return drawn._replace(elsewhere=np.array(others) if others else None)
 
 
 def _loaded(drawn, rng):
@@ -63,7 +82,7 @@ def _loaded(drawn, rng):
             other = wt.assemble(
                 drawn.system, drawn.q + 0.3 * np.random.default_rng(drawn.q.size).normal(size=drawn.q.size)
             )
-            drawn = drawn._replace(elsewhere=other.q)
+            drawn = drawn._replace(elsewhere=other.q[None])
     if share < BALANCED:
         return drawn._replace(tau=balance(drawn) + 10.0 ** rng.uniform(-12, 0) * rng.normal(size=drawn.tau.shape))
     if share < PUSHED:
@@ -77,15 +96,17 @@ def balance(drawn):
     return wt.bias_force(*drawn.state[:3])
 
 
-def _drawn(kind, rng):
-    laws, structure = Laws(), any_structure
-    if kind in STRUCTURES:
-        structure = STRUCTURES[kind][0]
+def _drawn(kind, rng, later):
+    laws, structure, structures = Laws(), any_structure, STRUCTURES | (NEWER if later else {})
+    if later:
+        laws.kind = exchanged
+    if kind in structures:
+        structure = structures[kind][0]
     elif kind in LAWS:
         LAWS[kind][0](rng, laws)
     else:
         if rng.random() < 0.7:
-            structure = STRUCTURES[str(rng.choice([k for k in STRUCTURES if k != "contradicting"]))][0]
+            structure = structures[str(rng.choice([k for k in structures if k != "contradicting"]))][0]
         for name in rng.choice(list(LAWS), 1 if structure is not any_structure else 2, replace=False):
             LAWS[str(name)][0](rng, laws)
     s = Sketch(rng, laws)
@@ -120,7 +141,19 @@ def judge(drawn, algorithms=None):
     """An Outcome for every algorithm that accepts the system, and for "auto"."""
     truth = Truth(drawn)
     names = algorithms or ("auto", *able_to_solve(drawn.system))
-    return [outcome(truth, name) for name in names]
+    found = [outcome(truth, name) for name in names]
+    clear = truth.answer is not None and not (truth.answer.ambiguous or truth.answer.contradicting)
+    return found + (list(other_calls(truth)) if drawn.calls and clear else [])
+
+
+def other_calls(truth):
+    """An Outcome for each call but forward dynamics; the bound is what it is allowed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, error, allowed, refused in judged_calls(truth.drawn, truth.answer):
+            note = str(refused).splitlines()[0] if refused else ""
+            result = "named error" if refused else "right" if error <= allowed else "silent"
+            yield Outcome(name, result, error, allowed, note)
 
 
 class Truth:
@@ -210,14 +243,15 @@ def answered(drawn, name):
 
 
 def plain_call(drawn, name):
-    """Accelerations without a certificate; behind another pose in a batch, if there is one."""
+    """Accelerations without a certificate; behind other poses in a batch, if there are any."""
     system, q, u, tau = drawn.state
     if drawn.elsewhere is None:
         return wt.forward_dynamics(system, q, u, tau, wrenches=drawn.wrenches, algorithm=name)
-    Q, U, T = np.array([drawn.elsewhere, q]), np.array([0.0 * u, u]), np.array([0.0 * tau, tau])
+    still = np.zeros((len(drawn.elsewhere), system.nu))
+    Q, U, T = np.vstack([drawn.elsewhere, q]), np.vstack([still, u]), np.vstack([still, tau])
     try:
-        return wt.forward_dynamics(system, Q, U, T, wrenches=drawn.wrenches, algorithm=name)[1]
-    except SimulationError:  # of the other pose, perhaps
+        return wt.forward_dynamics(system, Q, U, T, wrenches=drawn.wrenches, algorithm=name)[-1]
+    except SimulationError:  # of another pose, perhaps
         return wt.forward_dynamics(system, q, u, tau, wrenches=drawn.wrenches, algorithm=name)
 
 
@@ -270,13 +304,17 @@ class Table:
     def total(self, *outcomes):
         return sum(c[o] for c in self.counts.values() for o in outcomes)
 
+    def bounds(self, *outcomes):
+        """The same of algorithms, which state bounds."""
+        return sum(c[o] for (_, name), c in self.counts.items() if name not in CALLS for o in outcomes)
+
     def held(self):
         """Share of stated bounds that are at or above the true error."""
-        return share(self.total("right", "loose"), self.total("silent"))
+        return share(self.bounds("right", "loose"), self.bounds("silent"))
 
     def tight(self):
         """Share of bounds that are within LOOSE times the true error."""
-        return share(self.total("right", "silent"), self.total("loose"))
+        return share(self.bounds("right", "silent"), self.bounds("loose"))
 
     def failures(self):
         """One line for each class and algorithm with silent answers or crashes."""

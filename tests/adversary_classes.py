@@ -469,6 +469,34 @@ def large_angles(rng, laws):
     laws.angle = lambda draw: draw.uniform(-high, high)
 
 
+def exchanged(rng, kind):
+    """Now and then a constant-velocity joint for a universal one, and a curve for a straight line."""
+    other = {"universal": "homokinetic", "prismatic": "curve"}.get(kind, kind)
+    return other if rng.random() < 0.4 else kind
+
+
+def shafts_and_curves(s):
+    """Trees of homokinetic joints and curves, loops that a homokinetic joint closes, shafts in line or folded back."""
+    rng, which, base = s.rng, int(s.rng.integers(4)), base_of(s)
+    kinds = ("homokinetic", "curve", "homokinetic", "revolute", "spherical")
+    if which == 0:
+        random_tree(s, int(rng.integers(2, 9)), kinds, base)
+    elif which == 1:
+        names = chain(s, int(rng.integers(4, 8)), kinds, base)
+        s.close("homokinetic", names[-1], base)
+    elif which == 2:  # shafts in two bearings, bent by little between them
+        near = s.carry("revolute", base, at=(0, 0, 0), axis=Z)
+        for _ in range(int(rng.integers(1, 4))):
+            bend = tiny(rng) * rng.normal(size=2) + (np.pi - 1e-3 if rng.random() < 0.1 else 0.0)
+            near = s.carry("homokinetic", near, at=(0, 0, s.length()), axis=Z, q=bend)
+        s.close(str(rng.choice(("revolute", "cylindrical"))), near, base, at=(0, 0, s.length()), axis=Z)
+    else:  # two beads of a body on two wires
+        first = s.carry("curve", base)
+        rod = s.carry("spherical", first)
+        second = s.carry("curve", base)
+        s.close(str(rng.choice(("homokinetic", "spherical", "universal"))), rod, second)
+
+
 STRUCTURES = {
     "nearly parallel": (nearly_parallel, 0.1),
     "near planar": (near_planar, 0.08),
@@ -482,6 +510,7 @@ STRUCTURES = {
     "scissors": (scissor_stages, 0.05),
     "near singular": (near_singular, 0.09),
 }
+LATER = {"shafts and curves": (shafts_and_curves, 0.08)}
 LAWS = {
     "masses": (extreme_masses, 0.07),
     "lengths": (extreme_lengths, 0.05),

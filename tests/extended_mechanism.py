@@ -217,13 +217,13 @@ class Mechanism:
         below = [[-x for x in mK[i]] + [m if i == j else ZERO for j in range(3)] for i in range(3)]
         return arb_mat([J[i] + mK[i] for i in range(3)] + below), load
 
-    def acceleration(self, name, udot):
-        """[angular; that of the centre of mass] of a body, as doubles."""
+    def acceleration(self, name, udot, at=None):
+        """[angular; that of the centre of mass, or of a point ``at``] of a body, as doubles."""
         T, rate, second = self.path[name].T
         R = arb_mat(parts(T)[0]).transpose()
         spin = arb_mat(parts(rate)[0]) * R
         turning = (arb_mat(parts(second)[0]) * R - spin * spin).entries()
-        com = arb_mat(4, 1, [*vector(self.model.bodies[name].com), ONE])
+        com = arb_mat(4, 1, [*vector(self.model.bodies[name].com if at is None else at), ONE])
         c, a = ((X * com).entries()[:3] for X in (T, second))
         total = [ZERO] * 6
         for k in self.route[name]:

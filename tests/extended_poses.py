@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat
 
+from curve_jets import curve_frame
+
 ZERO, ONE = arb(0), arb(1)
 SIZES = {
     "fixed": 0, "revolute": 1, "prismatic": 1, "screw": 1, "cylindrical": 2, "universal": 2, "planar": 3,
-    "homokinetic": 2, "spherical": 3, "free": 6,
+    "homokinetic": 2, "curve": 1, "spherical": 3, "free": 6,
 }  # fmt: skip
 
 
@@ -199,7 +201,22 @@ def joint_path(joint, q, u):
         first, second, rest = [(e1, o), (e2, o), (e1, o)], *([x[0] / 2, x[1], x[0] / 2] for x in (vector(q), vector(u)))
         total, (a, b, c) = product(first, second, rest)
         return total, [[(x + y) / 2 for x, y in zip(a, c, strict=True)], b]
+    if joint.kind == "curve":
+        return curve_path(joint, float(q[0]), arb(float(u[0])))
     return product(factors(joint), vector(q), vector(u))
+
+
+def curve_path(joint, q, u):
+    """Along a curve: derivatives by q times u and u^2."""
+    columns, place = curve_frame(joint, q, lambda x: arb(float(x)))
+    if columns is None:
+        columns = [[(arb(int(i == k)), ZERO, ZERO) for i in range(3)] for k in range(3)]
+    T, first, second = (
+        arb_mat([[e[i][n] for e in columns] + [place[i][n]] for i in range(3)] + [[ZERO] * 3 + [arb(int(n == 0))]])
+        for n in range(3)
+    )
+    K = (first * inverse(T)).entries()
+    return Path(T, u * first, u * u * second), [[K[9], K[2], K[4], K[3], K[7], K[11]]]
 
 
 def product(twists, q, u):

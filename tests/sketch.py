@@ -9,9 +9,12 @@ import scipy.linalg
 from flint import arb, arb_mat, ctx
 
 import whippletree as wt
+from curve_jets import curve_frame
 from extended_mechanism import Mechanism
 from extended_reference import row_sizes
 from whippletree.errors import ModelError
+from whippletree.joints import KINDS
+from whippletree.joints.curve import length
 from whippletree.model import JOINT_KINDS, Pose
 from whippletree.system.topology import find_topology
 
@@ -104,6 +107,16 @@ def plane_axes(axis):
     return np.eye(3, dtype=WIDE)[(k + 1) % 3], np.eye(3, dtype=WIDE)[(k + 2) % 3]
 
 
+def bend_axes(a):
+    """Directions across any unit axis, as docs/notation.md defines them."""
+    k = int(np.argmax(np.abs(a)))
+    first = np.eye(3, dtype=WIDE)[(k + 1) % 3]
+    if np.abs(a[k]) != np.sqrt((a * a).sum()):
+        up = a if a[2] >= 0 else -a
+        first = np.eye(3, dtype=WIDE)[0] - up[0] / (1 + up[2]) * np.array([up[0], up[1], up[2] + 1])
+    return first, np.cross(a, first)
+
+
 def joint_pose(joint, q):
     a = np.asarray(joint.axis, WIDE)
     a = a / np.sqrt((a * a).sum())
@@ -124,11 +137,24 @@ def joint_pose(joint, q):
         case "planar":
             e1, e2 = plane_axes(joint.axis)
             return shift(e1 * WIDE(q[0]) + e2 * WIDE(q[1])) @ turn(a, q[2])
+        case "homokinetic":
+            e1, e2 = bend_axes(a)
+            half = turn(e1, WIDE(q[0]) / 2)
+            return half @ turn(e2, q[1]) @ half
+        case "curve":
+            columns, place = curve_frame(joint, float(q[0]), WIDE)
+            R = None if columns is None else np.array([[x[0] for x in e] for e in columns], WIDE).T
+            return pose(R, [x[0] for x in place])
         case "spherical":
             return of_quaternion(q)
     T = of_quaternion(q[3:])
     T[:3, 3] = np.asarray(q[:3], WIDE)
     return T
+
+
+def closing(kind, otherwise):
+    """A kind that can close a loop."""
+    return kind if KINDS[kind].holds is not None else otherwise
 
 
 class Laws:
@@ -139,6 +165,7 @@ class Laws:
         self.length = lambda rng: rng.uniform(0.3, 1.0)
         self.angle = lambda rng: rng.uniform(-2.5, 2.5)
         self.turn = lambda rng: unit(rng.normal(size=4))
+        self.kind = lambda rng, kind: kind  # of joints whose axes are drawn
         self.speed = 1.0
         self.far = 0.0
 
@@ -187,12 +214,22 @@ class Sketch:
             return {}
         if kind == "planar":
             return {"axis": str(self.rng.choice(("x", "y", "z")))}
+        if kind == "curve":
+            count, shape = int(self.rng.integers(2, 8)), {"closed": self.rng.random() < 0.3}
+            along = np.linspace(0, 2 * np.pi, count + 4, endpoint=False)
+            ring = np.stack([np.cos(along), 0.7 * np.sin(along), 0.2 * np.sin(2 * along)], -1)
+            line = np.outer(np.arange(count), unit(self.rng.normal(size=3)))
+            points = ring if shape["closed"] else line
+            points = self.length() * (points + 0.2 / (1 + 2 * shape["closed"]) * self.rng.normal(size=points.shape))
+            turned = {"up": "minimal"} if self.rng.random() < 0.6 else {"orientation": "fixed"}
+            return {"points": [tuple(map(float, p)) for p in points], **shape, **turned}
         first = unit(self.rng.normal(size=3))
         if kind == "universal":
             return {"axis": first, "axis2": unit(np.cross(first, self.rng.normal(size=3)))}
         return {"axis": first} | ({"pitch": self.rng.uniform(-0.3, 0.3)} if kind == "screw" else {})
 
-    def coordinates(self, kind):
+    def coordinates(self, joint):
+        kind = joint.kind
         rng, angle = self.rng, self.laws.angle
         way = lambda: self.length() * rng.uniform(-1, 1)  # noqa: E731
         match kind:
@@ -206,8 +243,10 @@ class Sketch:
                 return np.array([way()])
             case "cylindrical":
                 return np.array([angle(rng), way()])
-            case "universal":
+            case "universal" | "homokinetic":
                 return np.array([angle(rng), angle(rng)])
+            case "curve":  # on it, beyond its ends, or more than once round
+                return np.array([length(joint) * rng.uniform(-0.3, 1.3)])
             case "planar":
                 return np.array([way(), way(), angle(rng)])
         return np.zeros(0)
@@ -217,13 +256,14 @@ class Sketch:
     def carry(self, kind, near, at=None, child_at=None, q=None, solid=None, name=None, **axes):
         """A new body on a joint; returns its name."""
         name = name or f"body{len(self.poses)}"
+        kind = kind if axes or q is not None else self.laws.kind(self.rng, kind)
         self.model.body(name, **(solid or self.solid()))
         at = self._pose(at if at is not None else self.place())
         child_at = self._pose(child_at if child_at is not None else (0, 0, 0))
         if near == "ground":
             at = Pose(tuple(np.asarray(at.position) + self.far), at.quaternion)
         joint = self.model.joint(name, kind, near, name, at=at, child_at=child_at, **(axes or self.axes(kind)))
-        q = np.atleast_1d(self.coordinates(kind) if q is None else q)
+        q = np.atleast_1d(self.coordinates(joint) if q is None else q)
         if kind != "fixed":
             self.q[name] = q
         self.poses[name] = self.poses[near] @ of_pose(at) @ joint_pose(joint, q) @ inverse(of_pose(child_at))
@@ -231,10 +271,11 @@ class Sketch:
 
     def close(self, kind, a, b, at=None, q=None, name=None, **axes):
         """One more joint between two bodies, where they are."""
+        kind = kind if axes or q is not None else closing(self.laws.kind(self.rng, kind), kind)
         name = name or f"close{len(self.model.joints)}"
         at = self._pose(at if at is not None else self.place())
         joint = self.model.joint(name, kind, a, b, at=at, **(axes or self.axes(kind)))
-        q = np.atleast_1d(self.coordinates(kind) if q is None else q)
+        q = np.atleast_1d(self.coordinates(joint) if q is None else q)
         if kind != "fixed":
             self.q[name] = q
         where = inverse(self.poses[b]) @ self.poses[a] @ of_pose(at) @ joint_pose(joint, q)

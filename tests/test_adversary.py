@@ -5,7 +5,7 @@ import pytest
 
 import soak_adversary
 import whippletree as wt
-from adversary import Drawn, Outcome, Table, Truth, draw, judge, outcome
+from adversary import LATER, Drawn, Outcome, Table, Truth, draw, judge, outcome
 from adversary_classes import (
     base_of,
     chain,
@@ -33,8 +33,8 @@ ROUNDING = 1e-13
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_answer_is_silently_wrong(chunk):
-    table = Table()
-    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+    table, first = Table(), chunk * CHUNK + (LATER if chunk % 2 else 0)
+    for seed in range(first, first + CHUNK):
         drawn = draw(seed)
         table.add(seed, drawn.kind, judge(drawn))
     assert table.total("silent", "crash") == 0, "\n".join(table.failures())

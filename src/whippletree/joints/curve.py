@@ -180,6 +180,8 @@ def table_of(points: tuple, closed: bool, orientation: str, up: Any) -> np.ndarr
         before, s = s, np.concatenate([[0.0], np.cumsum(_lengths(_spline(s, P, closed), s))])
         if not np.abs(s - before).max() > ALIKE * s[-1]:
             break
+    else:
+        raise ValueError("the arc lengths of the points do not settle")
     c = _spline(s, P, closed)
     if orientation == FIXED:
         b = None
@@ -334,9 +336,29 @@ def check(own: dict[str, Any], label: str, where: str | None) -> dict[str, Any]:
     else:
         up = vector(up, f"{label}: up", where)
     found = {"points": points, "closed": closed, "orientation": orientation, "up": up}
+    _settled(found, label, where)
     if orientation == TANGENT:
         _upright(found, label, where)
     return found
+
+
+def _settled(own: dict[str, Any], label: str, where: str | None) -> None:
+    """There is a spline whose arc length is the coordinate at its points."""
+    from ..errors import ModelError
+
+    try:
+        table = table_of(own["points"], own["closed"], FIXED, own["up"])
+        if np.isfinite(table).all():
+            return
+    except (ValueError, np.linalg.LinAlgError):
+        pass
+    raise ModelError(
+        f"{label}: no smooth curve was found through these points",
+        expected="points that follow each other along a curve, closer where it bends",
+        got=f"{len(own['points'])} points with sharp turns or uneven distances",
+        where=where,
+        hint="give more points",
+    )
 
 
 def _upright(own: dict[str, Any], label: str, where: str | None) -> None:

@@ -16,7 +16,7 @@ densely, in the null space of the constraints, by LAPACK: an independent way; la
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -172,13 +172,16 @@ class _Large:
     def __init__(self, p: Problem, equations: Equations) -> None:
         self.p, self.equations = p, equations
 
+    def carried(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Multipliers for the part of r (nu) that constraints carry, and the rest of it."""
+        p, by = self.p, cast(Any, with_corrections(self.p.system))
+        lam, left, _ = by.reactions(p.system, p.q, p.u, -r, p.signals)
+        return lam, -left
+
     def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        p = self.p
-        by: Any = with_corrections(p.system)
-        lam, left, _ = by.reactions(
-            p.system, p.q, p.u, -r[:, 0], p.signals
-        )  # first: it would drown the rest in rounding
-        rest = np.column_stack([-left, r[:, 1:]])
+        p, by = self.p, cast(Any, with_corrections(self.p.system))
+        lam, left = self.carried(r[:, 0])  # first: it would drown the rest in rounding
+        rest = np.column_stack([left, r[:, 1:]])
         return by.corrections(p.system, p.q, p.u, rest, s, p.signals), lam[:, None]
 
     def missed(self) -> float:
@@ -277,10 +280,13 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
 
 
 def refine(p: Problem, udot: np.ndarray) -> np.ndarray | None:
-    """u' corrected to its last digits, without a bound; None if its error is not small enough to trust that."""
+    """u' of a large mechanism, corrected to its last digits without a bound; None if its error is not small enough to
+    trust that."""
     equations = Equations(*p)
-    solver, lam = _solver(p, equations), np.zeros(p.system.constraints.count)
-    lam = solver.solve(*_residual(p, equations, udot, lam))[1][:, 0]
+    solver = _Large(p, equations)
+    rough = equations.rough(udot)  # doubles are enough for multipliers: the next residual has twice the digits
+    rough[list(p.system.forces.motions)] = 0.0
+    lam = solver.carried(rough)[0]
     for _ in range(FEW):
         step, mu = solver.solve(*_residual(p, equations, udot, lam))
         udot, lam, largest = udot + step[:, 0], lam + mu[:, 0], np.abs(udot).max(initial=0.0)

@@ -24,9 +24,8 @@ from ..registry import ALGORITHMS, with_corrections
 from .certificate import Certificate, Problem, Unreliable, certify, is_large, refine
 from .fast_motion import BEYOND
 from .limits import DENSE, LIMIT
+from .unevenness import UNEVEN, first_limit
 
-UNEVEN = 1e2  # the same where lengths or masses differ so much that levers cancel in forces too
-LENGTHS, MASSES = 1e4, 1e5  # the largest over the least, from which on they do
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
 FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
 LONG = 3  # the worst of some thousand poses of a chain of even bodies is off by up to nu^2 / LONG of FINE
@@ -59,23 +58,8 @@ class Solved(NamedTuple):
 def loss_limit(system: System, way: str) -> float:
     """The loss up to which accelerations by an algorithm with its options are believed."""
     if ("loss", way) not in system.workspaces.found:
-        system.workspaces.found["loss", way] = _first_limit(system)
+        system.workspaces.found["loss", way] = first_limit(system)
     return system.workspaces.found["loss", way]
-
-
-def _first_limit(system: System) -> float:
-    """By how far lengths and masses of the System differ; found once."""
-    if "first limit" not in system.workspaces.found:
-        a = system.arrays
-        masses = a["mass"][a["mass"] > 0.0]
-        turns = np.sqrt(np.abs(a["inertia"][a["mass"] > 0.0][:, [0, 3, 5]]) / masses[:, None])  # radii of gyration
-        numbers = system.constraints.arrays["numbers"]
-        places = [np.linalg.norm(x, axis=1) for x in (a["pt"], a["com"], numbers[:, 18:21], numbers[:, 21:24])]
-        lengths = np.concatenate([[1.0], turns.ravel(), *places])  # m/s^2 and rad/s^2 are compared too: 1 m
-        uneven = lengths.max() > LENGTHS * lengths[lengths > 0.0].min()
-        uneven = uneven or (masses.size and masses.max() > MASSES * masses.min())
-        system.workspaces.found["first limit"] = UNEVEN if uneven else LIMIT
-    return system.workspaces.found["first limit"]
 
 
 def promised(system: System) -> float:
@@ -85,7 +69,7 @@ def promised(system: System) -> float:
 
 def fine_for(system: System) -> float:
     """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them."""
-    longest = system.nu if _first_limit(system) == LIMIT and (is_large(system) or not system.constraints.count) else 0
+    longest = system.nu if first_limit(system) == LIMIT and (is_large(system) or not system.constraints.count) else 0
     levers = min(FINE * longest**2 / LONG, PROMISED / RISE)  # a loss RISE times as large is believed too
     return min(PROMISED, max(FINE * max(FEW, system.nu), levers))
 
@@ -143,7 +127,7 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
         rows = _beyond(solved, limit) or rows
         doubted = _part(solved, rows)
     udot, proof = certified(doubted, auto)
-    most = MOST if _first_limit(system) == UNEVEN else BEYOND
+    most = MOST if first_limit(system) == UNEVEN else BEYOND
     if loss < most and _fine(doubted, udot, proof) and _fine_elsewhere(_part(doubted, 0)):
         system.workspaces.found["loss", solved.way] = RISE * loss
         _warn(system, proof, udot)
@@ -187,7 +171,7 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
             continue
         _warn(system, proof, udot)
         bounded = _bound(system, proof, udot) < promised(system)
-        system.workspaces.found["refined", solved.way] = bounded and is_large(system) and _first_limit(system) == LIMIT
+        system.workspaces.found["refined", solved.way] = bounded and is_large(system) and first_limit(system) == LIMIT
         if one and not rows.size:
             planned.plan = None  # the next state has a plan of its own, which may be believed
         return udot if one else certified(solved, auto)[0]

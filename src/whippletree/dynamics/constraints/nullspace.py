@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from ...system.system import System
-from ..accuracy.fast_motion import BEYOND
+from ..accuracy.fast_motion import BEYOND, FAST, NOTHING
 from ..dispatch import evaluate
 from ..tree.composite import mass_matrices
 from ..tree.composite import workspace as mass_workspace
@@ -130,6 +130,12 @@ def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> 
     return lam, null
 
 
+def _swift(u: np.ndarray, udot: np.ndarray) -> float:
+    """As the compiled :func:`swift_loss`, of NumPy arrays."""
+    speed, rate = float(np.square(u).max(initial=0.0)), float(np.abs(udot).max(initial=0.0))
+    return BEYOND if speed > FAST * rate and rate > NOTHING * speed else 0.0
+
+
 def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr"):
     """As the compiled ones; the memory is the System itself."""
     Q, U, X, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
@@ -144,7 +150,7 @@ def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr")
             given[row] = S[s, 3 + 3 * function]
         try:
             out[s], loss = solve(system, rows, M, X[s, : system.nu] - bias, given, method)
-            worst = max(worst, loss)
+            worst = max(worst, loss, _swift(U[s], out[s]))
         except np.linalg.LinAlgError:  # a singular mass matrix: the caller says where
             out[s] = np.nan
     return float(0.0 * out[start:stop].sum()) + worst
