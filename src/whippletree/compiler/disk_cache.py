@@ -30,7 +30,7 @@ from ..errors import ModelWarning
 PACKAGE = Path(__file__).parent.parent
 WITHOUT_KERNELS = {"errors.py", "model", "files", "modes", "result"}  # imports are followed everywhere else
 IMPORT = re.compile(r"^\s*from (\.*)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
-WORDS = {"disk_cache.py", "notice.py"}  # of the compiler: no kernel is made of them
+WORDS = {"cache_integrity.py", "compile_lock.py", "disk_cache.py", "notice.py", "shipped.py"}  # of the compiler: no kernel is made of them
 NOWHERE = Path(os.devnull, "nowhere")  # no folder can be made there, so that Numba keeps nothing
 _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))
 
@@ -156,6 +156,9 @@ class Locator(UserProvidedCacheLocator):
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
         return ""
+
+    def ensure_cache_path(self) -> None:
+        """A folder that cannot be written holds nothing, and a wheel's kernels are loaded nevertheless."""
 
 
 def on_disk(function: Callable[..., Any], make: Callable[[bool], Any]) -> Any:
