@@ -70,9 +70,7 @@ def perform(program: str, cache: Path, python: str = sys.executable, **environme
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         around = os.environ | {"WHIPPLETREE_CACHE": str(cache), "MPLBACKEND": "agg"} | environment
-        done = subprocess.run(
-            [python, "-c", program + COUNTED], cwd=folder, env=around, capture_output=True, text=True
-        )
+        done = subprocess.run([python, "-c", program + COUNTED], cwd=folder, env=around, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{program}\n{done.stdout}\n{done.stderr}")
     counted = json.loads(done.stdout.splitlines()[-1])

@@ -17,9 +17,9 @@ import numba
 
 PACKAGE = Path(__file__).parent.parent
 COMPILED, BUILT = "compiled", "built.json"  # the folder in a package, and what its kernels were compiled with
-_V2 = frozenset("cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3".split())
-_V3 = _V2 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
-_V4 = _V3 | frozenset("avx512bw avx512cd avx512dq avx512f avx512vl".split())
+_V2 = frozenset(["cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"])
+_V3 = _V2 | frozenset(["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"])
+_V4 = _V3 | frozenset(["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"])
 FEATURES = {"x86-64-v4": _V4, "x86-64-v3": _V3, "x86-64-v2": _V2}  # best first, as the ABI of x86-64 defines them
 LANES_OF = {"x86-64-v4": 8, "x86-64-v3": 4, "x86-64-v2": 2}
 
@@ -66,8 +66,8 @@ def mismatch(package: Path = PACKAGE) -> str:
     if not built(package) or level(package):
         return ""
     if tools() != (given := built(package)["tools"]):
-        return "the wheel's kernels are for Numba {numba} on Python {python}".format(**given)
-    return "the wheel has no kernels for this processor"
+        return "the wheel's compiled kernels are for Numba {numba} and Python {python}".format(**given)
+    return "the wheel has no compiled kernels for this processor"
 
 
 def place(kept: Path, package: Path = PACKAGE) -> Path | None:
