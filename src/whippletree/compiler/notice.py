@@ -47,9 +47,7 @@ def begin(kernel: str) -> None:
         sys.stderr.write(f"\rwhippletree: compiling kernel {_counted[0]}, {kernel}; once, then it is on disk\x1b[K")
         sys.stderr.flush()
     elif _counted[0] == 1 and "ipykernel" in sys.modules:
-        print(
-            f"whippletree: compiling kernels, for a minute or two; once, then they are on disk ({kernel} is the first)"
-        )
+        print("whippletree: compiling kernels, for a minute or two; once, then they are on disk")
     elif _counted[0] == 1:
         LOGGER.info("compiling kernels, once: later processes load them from disk; %s is the first", kernel)
     else:
