@@ -14,7 +14,8 @@ SOAK_HOURS ?= 24
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes that tests start would each compile all sources anew
 
-.PHONY: demo test browser coverage fuzz soak lint bench docs pages pictures clean
+KERNELS := .cache/kernels
+.PHONY: wheel wheel-test pure-wheel-test demo test browser coverage fuzz soak lint bench docs pages pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, report and moving picture in demo/
@@ -48,6 +49,18 @@ lint: $(VENV)/.test                ## format, lint and types only
 
 bench: $(VENV)/.peers              ## time against other engines: make bench FAMILY=robot
 	$(RUN) bench $(FAMILY) --against pinocchio,mujoco,drake,exudyn
+
+wheel: $(VENV)/.core               ## in dist/: one wheel with compiled kernels for this Python, and one without; many minutes
+	$(BIN)/python -m whippletree_lab.wheels.kernels $(KERNELS)
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	WHIPPLETREE_KERNELS=$(KERNELS) $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+wheel-test: $(VENV)/.core          ## the wheel of `make wheel` in a new environment: a user's first actions compile nothing
+	$(BIN)/python -m whippletree_lab.wheels.check dist/*-none-manylinux*.whl
+
+pure-wheel-test: $(VENV)/.core     ## a wheel without kernels in a new environment, by the README's ten lines
+	rm -rf .cache/pure && $(BIN)/pip wheel --quiet --no-deps --wheel-dir .cache/pure .
+	$(BIN)/python -m whippletree_lab.wheels.check .cache/pure/*.whl "ten lines"
 
 docs: $(VENV)/.docs                ## the documentation as a site in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -2,7 +2,8 @@
 
 Numba trusts the files of its cache: half a file raises out of a call, and flipped bits are run as machine code. In the
 folders of :mod:`.disk` each file of code ends with its checksum; whatever cannot be read as it was written is compiled
-again, and what cannot be written stays in memory. Files of others are left to Numba as they are.
+again, and what cannot be written stays in memory. Files of others are left to Numba as they are. What a folder lacks is
+looked for among the kernels of the wheel (:mod:`.shipped`), which are read in the same way and never written.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ from numba.core import caching
 
 from . import compile_lock as turns
 from . import disk_cache as disk
-from . import notice
+from . import notice, shipped
 
 MARK = b"whippletree sha256 "
 Plain = caching.IndexDataCacheFile
 
 
 class Checked(Plain):  # type: ignore[misc, valid-type]
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)
+        self._base = filename_base
+
     def load(self, key: Any) -> Any:
         """What is on disk; if that is nothing, it is our turn to compile, or another program has done so meanwhile."""
         found = super().load(key)
+        if found is None:
+            found = self._shipped(key)
         if found is None and turns.wait_for(self._turn(key)):
             found = super().load(key)
         if found is None:
@@ -41,6 +48,14 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
         turns.give_back(index)
         turns.give_back(self._turn(key))
         notice.end()
+
+    def _shipped(self, key: Any) -> Any:
+        """What the wheel carries."""
+        there = shipped.place(Path(self._cache_path))
+        return super(Checked, self._at(there)).load(shipped.key_of(key)) if there else None
+
+    def _at(self, folder: Path) -> Checked:
+        return Checked(str(folder), self._base, self._source_stamp)
 
     def _turn(self, key: Any) -> Path:
         return Path(self._index_path).with_suffix(f".{sha256(repr(key).encode()).hexdigest()[:12]}.lock")
@@ -68,7 +83,7 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
 
 
 def cache_file(cache_path: str, filename_base: str, source_stamp: Any) -> Any:
-    ours = Path(cache_path).is_relative_to(disk._root)
+    ours = any(map(Path(cache_path).is_relative_to, (disk._root, disk.NOWHERE)))
     return (Checked if ours else Plain)(cache_path, filename_base, source_stamp)
 
 

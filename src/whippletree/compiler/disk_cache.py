@@ -30,7 +30,14 @@ from ..errors import ModelWarning
 PACKAGE = Path(__file__).parent.parent
 WITHOUT_KERNELS = {"errors.py", "model", "files", "modes", "result"}  # imports are followed everywhere else
 IMPORT = re.compile(r"^\s*from (\.*)([\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
-WORDS = {"disk_cache.py", "notice.py"}  # of the compiler: no kernel is made of them
+# files of the compiler that no kernel is made of
+NO_PART = {
+    "cache_integrity.py",
+    "compile_lock.py",
+    "disk_cache.py",
+    "notice.py",
+    "shipped.py",
+}
 NOWHERE = Path(os.devnull, "nowhere")  # no folder can be made there, so that Numba keeps nothing
 _root = Path(os.environ.get("WHIPPLETREE_CACHE") or user_cache_dir("whippletree"))
 
@@ -72,11 +79,11 @@ def _without_kernels(path: Path) -> bool:
 
 
 def sources_of(source: Path) -> set[Path]:
-    """A file and all files with kernels or their constants that it imports, directly or not; WORDS have none."""
+    """A file and all files with kernels or their constants that it imports, directly or not; NO_PART have none."""
     found, waiting = {source}, [source]
     while waiting:
         imported = _imports(waiting.pop()) - found
-        new = {path for path in imported if path.name not in WORDS and not _without_kernels(path)}
+        new = {path for path in imported if path.name not in NO_PART and not _without_kernels(path)}
         found |= new
         waiting += [path for path in new if _computes(path)]
     return found
@@ -156,6 +163,9 @@ class Locator(UserProvidedCacheLocator):
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
         return ""
+
+    def ensure_cache_path(self) -> None:
+        """A folder that cannot be written holds nothing, and a wheel's kernels are loaded nevertheless."""
 
 
 def on_disk(function: Callable[..., Any], make: Callable[[bool], Any]) -> Any:

@@ -25,6 +25,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, models, register_model
 
 from . import cache_integrity as damaged  # noqa: F401, before the first kernel is looked for on disk
+from .deferred import InnerCompiler
 from .disk_cache import on_disk
 
 
@@ -54,7 +55,7 @@ FLAGS = ("contract", "nsz")
 
 # Kernels allocate nothing, so nothing counts references; and Python sees only their entries.
 OPTIONS: Any = {"fastmath": set(FLAGS), "error_model": "numpy", "_nrt": False}
-INNER: Any = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: Any = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
 ALWAYS: Any = INNER | {"forceinline": True}
 
 
