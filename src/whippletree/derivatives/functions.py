@@ -6,8 +6,8 @@ partial derivatives.
 
 With accelerations and multipliers held, the equations of motion and of the constraints are differentiated
 (tangents.py); then M e = r + C' mu, C e = s is solved with the factors of forward dynamics (solve.py). With loops, this
-extends the derivatives off the constraints: they are those of u' as the equations at any q, u define it, closed or not. Along
-directions that keep constraints, C dq = 0 and C du + d(C u) = 0, they are the derivatives of the motion; where
+extends the derivatives off the constraints: they are those of u' as the equations at any q, u define it, closed or not.
+Along directions that keep constraints, C dq = 0 and C du + d(C u) = 0, they are the derivatives of the motion; where
 constraints are redundant only those are unique. ``linearize`` has them in independent coordinates.
 """
 
