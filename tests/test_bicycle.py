@@ -10,12 +10,7 @@ import extended_reference
 import whippletree as wt
 
 WEAVE, CAPSIZE = 4.29238253634111, 6.02426201538837  # m/s: where each is neither stable nor unstable
-LEAN = (
-    "flight.q.rx",
-    "steer.q",
-    "flight.u.wx",
-    "steer.u",
-)  # what does not depend on place, heading and turns of wheels
+LEAN = ("flight.q.rx", "steer.q", "flight.u.wx", "steer.u")  # independent of place, heading and wheels
 # at 5 m/s: castering, capsize and weave, table 2 of the paper
 AT_5 = (-14.07838969279822, -0.32286642900409, -0.77534188219585 + 4.46486771378823j)
 
@@ -52,9 +47,8 @@ def test_weave_and_capsize_speeds(system):
 
 def test_a_state_that_leans_and_turns(system):
     """A along a curve of rolling states, against accelerations in 256 bits."""
-    start = wt.assemble(
-        system, {"flight": (0, 0, 0, 0.99, 0.1, 0.02, 0.05), "steer": 0.3}, {"flight": (0, 0, 0, 4, 0, 0)}
-    )
+    q = {"flight": (0, 0, 0, 0.99, 0.1, 0.02, 0.05), "steer": 0.3}
+    start = wt.assemble(system, q, {"flight": (0, 0, 0, 4, 0, 0)})
     tau = np.random.default_rng(1).normal(size=system.nu)
     linear = wt.linearize(system, start.q, start.u, tau)
     chart, x, state = reference.on_constraints(system, start.q, start.u, 5)

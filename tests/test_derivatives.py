@@ -112,7 +112,7 @@ def test_recursion_agrees_with_dual_numbers(seed):
     rng = np.random.default_rng(seed)
     model = random_model(rng, 8, RECURSIVE, armature=True)
     joint = next(j for j in model.joints.values() if j.kind == "revolute")
-    model.force("servo", "motor", joint=joint.name, kp=30.0, kd=2.0, target=wt.Sine(0.3, 2.0), limit=15.0)
+    model.force("servo", "motor", joint=joint.name, kp=30.0, kd=2.0, position=wt.Sine(0.3, 2.0), limit=15.0)
     system = model.compile()
     assert is_recursive(system)
     Q, U, T = random_state(system, rng, count=11)
