@@ -294,10 +294,10 @@ def test_mobility_counts_speeds():
     assert (found.mobility, found.rank) == (3, 3)
 
 
-def test_studies_of_small_motions_refuse_constraints_on_speeds():
+def test_studies_of_rest_refuse_constraints_on_speeds():
     system = disc_model().compile()
     with pytest.raises(ModelError, match="has constraints on speeds, which leave its poses free") as e:
-        wt.linearize(system, {"flight": (0, 0, 0.25, 1, 0, 0, 0)})
+        wt.equilibrium(system, {"flight": (0, 0, 0.25, 1, 0, 0, 0)})
     assert e.value.got == "'floor'"
 
 

@@ -66,6 +66,7 @@ from ..kernels.unpack import unpack, unpack_forces
 from ..layout.forces import FRAMES, MOTOR, NUMBERS
 from ..system.system import System
 
+FEW = 3  # columns that a register does not fill even with the rows behind
 STEEP = 1e300  # times a number that is not zero: beyond 1
 
 
@@ -388,8 +389,16 @@ def multiply(nu, N, width, A, out):
     """out = -N A, (nu, nu) row by row, four rows of two registers at a time
 
     Registers of one state end behind a row: what they spoil, the next row writes later, as columns go from right to
-    left. They end behind the last row too.
+    left. They end behind the last row too, by less than a matrix of more than two rows.
     """
+    if nu < FEW:
+        for i in range(nu):
+            for c in range(nu):
+                x = 0.0 * get(A, c)
+                for n in range(nu):
+                    x = x - get(N, i * width + n) * get(A, n * nu + c)
+                put(out, i * nu + c, x)
+        return
     step = columns_at_once(A)
     pieces = (nu + step - 1) // step
     for i in range(0, nu, 4):
