@@ -23,7 +23,7 @@ MARK = b"whippletree sha256 "
 Plain = caching.IndexDataCacheFile
 
 
-class Checked(Plain):  # type: ignore[misc, valid-type]
+class Checked(Plain):
     def load(self, key: Any) -> Any:
         """What is on disk; if that is nothing, it is our turn to compile, or another program has done so meanwhile."""
         found = super().load(key)
@@ -47,7 +47,7 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
 
     def _load_index(self) -> dict[Any, str]:
         try:
-            return super()._load_index()  # type: ignore[no-any-return]
+            return super()._load_index()
         except Exception:  # a damaged pickle can raise anything
             return {}
 

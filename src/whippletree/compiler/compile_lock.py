@@ -63,7 +63,7 @@ def give_back(path: Path) -> None:
         os.close(handle)
 
 
-class _Ended(event.Listener):  # type: ignore[misc]
+class _Ended(event.Listener):
     """The compiler has ended, with an error or by Ctrl-C if a turn is still held."""
 
     def on_start(self, event: Any) -> None:
