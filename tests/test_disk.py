@@ -50,7 +50,11 @@ def test_the_same_sources_share_a_folder_wherever_they_are(tmp_path):
     assert disk.folder_of(there / "algebra/rotation.py") == disk.folder_of(SRC / "algebra/rotation.py")
 
 
-def test_a_change_in_a_nested_folder_compiles_its_callers_anew(tmp_path):
+@pytest.mark.parametrize(
+    ("imported", "called"),
+    [("from .outer.inner.callee import scaled", "scaled"), ("from .outer.inner import callee as sp", "sp.scaled")],
+)
+def test_a_change_in_a_nested_folder_compiles_its_callers_anew(tmp_path, imported, called):
     """In processes of their own; Numba by itself looks at the caller's file alone and would run the old code."""
     deep = tmp_path / "pack" / "outer" / "inner"
     deep.mkdir(parents=True)
@@ -58,7 +62,7 @@ def test_a_change_in_a_nested_folder_compiles_its_callers_anew(tmp_path):
         (folder / "__init__.py").touch()
     callee, lanes = deep / "callee.py", "from whippletree.compiler.lanes import"
     (tmp_path / "pack" / "caller.py").write_text(
-        f"{lanes} entry\nfrom .outer.inner.callee import scaled\n\n@entry\ndef call(x):\n    return scaled(x)\n"
+        f"{lanes} entry\n{imported}\n\n@entry\ndef call(x):\n    return {called}(x)\n"
     )
     found, environment = [], os.environ | {"WHIPPLETREE_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(SRC.parent)}
     for factor in (2.0, 2.0, 3.0):

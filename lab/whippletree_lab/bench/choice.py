@@ -15,7 +15,7 @@ import numpy as np
 from whippletree.compiler.lanes import LANES
 from whippletree.dynamics.auto import calibrate
 from whippletree.dynamics.auto import cost_model as predict
-from whippletree.dynamics.auto.choose import able_to_solve, decide
+from whippletree.dynamics.auto.choose import decide
 from whippletree.dynamics.auto.loop_operations import of_reduction
 from whippletree.dynamics.auto.rates import Use
 from whippletree.dynamics.auto.timing import best
@@ -23,6 +23,7 @@ from whippletree.dynamics.auto.tree_operations import of_kinematics
 from whippletree.dynamics.functions import forward_dynamics
 from whippletree.dynamics.loads.applied import signals
 from whippletree.dynamics.reduction import passes as reduction
+from whippletree.dynamics.registry import able_to_solve
 from whippletree.model import JOINT_KINDS, Model, Pose
 
 from . import families, flexible_families, loop_families

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from whippletree.dynamics.subchains.algorithm import Pieces, cut_of
+from whippletree.dynamics.subchains.algorithm import Pieces
+from whippletree.dynamics.subchains.cut import cut_of
 from whippletree.dynamics.subchains.options import Cutting
 from whippletree.mpi.messages import Ranks, Together, most, table_3
 from whippletree.mpi.share import Share, pieces_for

@@ -7,7 +7,7 @@ rounded to doubles, and nothing with the dynamics of whippletree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def _bodies(posed: Posed) -> list[Body]:
     return found
 
 
-def _assemble(bodies: list[Body], first: int, last: int) -> tuple[Handles, tuple]:
+def _assemble(bodies: list[Body], first: int, last: int) -> tuple[Handles, tuple[Any, ...]]:
     """Bodies first to last as one, and how it was made."""
     if last - first == 1:
         body = bodies[first]
@@ -96,7 +96,7 @@ def _assemble(bodies: list[Body], first: int, last: int) -> tuple[Handles, tuple
     return whole, (k, A, B, W, d, along / (P @ along), left, right)
 
 
-def _hand_back(tree: tuple, f1: np.ndarray, f2: np.ndarray, udot: np.ndarray) -> None:
+def _hand_back(tree: tuple[Any, ...], f1: np.ndarray, f2: np.ndarray, udot: np.ndarray) -> None:
     if not tree:
         return
     k, A, B, W, d, along, left, right = tree

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from whippletree.dynamics.functions import forward_dynamics
-from whippletree.dynamics.subchains.algorithm import Pieces, cut_of
+from whippletree.dynamics.subchains.algorithm import Pieces
+from whippletree.dynamics.subchains.cut import cut_of
 from whippletree.dynamics.subchains.options import Cutting
 from whippletree.integrate.simulate import simulate
 

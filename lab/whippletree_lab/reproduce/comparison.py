@@ -22,13 +22,12 @@ from whippletree.integrate.simulate import simulate
 from whippletree.model import Model
 
 from ..bench.flexible_motion import FINEST, Motion
-from ..bench.loop_families import AllJoints, Posed, ladder, stewart
+from ..bench.loop_families import AllJoints, Posed, ladder, start, stewart
 from ..bench.measure import difference, race
 from ..engines import peers
 from ..engines.links import CannotHold
 from ..engines.loop_peers import MujocoLoops, Ours, PinocchioLoops
 from ..report.tables import QUESTIONS
-from .loop_problems import start
 from .problems import chain3d, chain3d_state, floating_tree, flying_tree, heavy_top, puma560, table
 
 ROUNDS = 10

@@ -14,11 +14,11 @@ from whippletree.integrate.simulate import simulate
 from whippletree.result.result import Result
 
 from ..bench import run as bench
-from ..bench.loop_families import LOOPS
+from ..bench.loop_families import LOOPS, start
 from ..bench.loops import growth as measured_growth
 from ..bench.result import OURS, Statement
 from ..report.picture import legend, plain
-from .loop_problems import five_bar, start
+from .loop_problems import five_bar
 from .page import Page, digits, microseconds, small, whole
 from .problems import table
 

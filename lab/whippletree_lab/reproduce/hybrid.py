@@ -10,7 +10,8 @@ import numpy as np
 from whippletree.dynamics.auto import chain_operations as costs
 from whippletree.dynamics.auto.chain_operations import Count, Messages
 from whippletree.dynamics.functions import forward_dynamics
-from whippletree.dynamics.subchains.algorithm import Pieces, cut_of
+from whippletree.dynamics.subchains.algorithm import Pieces
+from whippletree.dynamics.subchains.cut import cut_of
 from whippletree.dynamics.subchains.options import Cutting
 
 from ..bench import run as bench

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from whippletree.analysis.eigen import eigenmodes
@@ -62,7 +64,7 @@ def beams() -> Outcome:
     return out
 
 
-def _forces(out: Outcome, known: dict, tol: dict) -> None:
+def _forces(out: Outcome, known: dict[str, Any], tol: dict[str, Any]) -> None:
     """A load at the tip, and a torque that begins on the hub."""
     pulled = hub_and_beam(5)
     pulled.force("pull", "wrench", body="arm/tip", force=(0, 10.0, 0))

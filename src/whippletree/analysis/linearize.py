@@ -43,7 +43,7 @@ from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start
 from ..joints import KINDS, QUATERNIONS
-from ..modes.reference import cross
+from ..modes.cross import cross
 from ..result.result import Result
 from ..system.system import System, require_system
 from .chart import Chart

@@ -24,7 +24,7 @@ MARK = b"whippletree sha256 "
 Plain = caching.IndexDataCacheFile
 
 
-class Checked(Plain):  # type: ignore[misc, valid-type]
+class Checked(Plain):
     def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
         super().__init__(cache_path, filename_base, source_stamp)
         self._base = filename_base
@@ -62,7 +62,7 @@ class Checked(Plain):  # type: ignore[misc, valid-type]
 
     def _load_index(self) -> dict[Any, str]:
         try:
-            return super()._load_index()  # type: ignore[no-any-return]
+            return super()._load_index()
         except Exception:  # a damaged pickle can raise anything
             return {}
 

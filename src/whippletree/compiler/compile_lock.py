@@ -64,7 +64,7 @@ def give_back(path: Path) -> None:
         os.close(handle)
 
 
-class _Ended(event.Listener):  # type: ignore[misc]
+class _Ended(event.Listener):
     """The compiler has ended, with an error or by Ctrl-C if a turn is still held.
 
     As long as it works no garbage is looked for: there is little, and a tenth of the time goes into the search.

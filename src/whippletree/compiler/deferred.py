@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+class InnerLibrary(JITCodeLibrary):
     """The code of an inner kernel and of what it calls, for those who link it."""
 
     placed = False  # into its callers, always
@@ -45,7 +45,7 @@ class InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class InnerLowering(NativeLowering):  # type: ignore[misc]
+class InnerLowering(NativeLowering):
     """Numba's lowering into an :class:`InnerLibrary`, without an address."""
 
     _name = "inner_lowering"
@@ -65,7 +65,7 @@ class InnerLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class InnerCompiler(Compiler):  # type: ignore[misc]
+class InnerCompiler(Compiler):
     """Numba's pipeline for kernels that Python does not call."""
 
     def define_pipelines(self) -> Any:

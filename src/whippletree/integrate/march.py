@@ -18,6 +18,7 @@ from ..result.netcdf import RESULT, result_path
 from ..result.records import Occurrence
 from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
+from ..system.system import System
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of
 from .run.cross_check import CrossCheck
@@ -158,14 +159,18 @@ def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
     """The error that names time and joint; ``row`` is the last that is filled."""
     if failure.error:
         return failure.error
-    system, j = task.system, failure.component
-    j = min(j, system.nq + system.nu - 1)
-    body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
-    where, hint = system.mechanical(body), failure.hint + f"; {BENT}" * bool(system.flexible)
+    system, where, hint = task.system, None, failure.hint + f"; {BENT}" * bool(task.system.flexible)
     try:
         forward_dynamics(system, task.Q[row], task.U[row], task.tau, t=task.t[row], algorithm=task.algorithm)
     except SimulationError as e:
         if e.where:  # a freedom without mass: the dynamics know which
             where, hint = e.where, e.hint or hint
+    return stopped(system, failure, where, hint)
+
+
+def stopped(system: System, failure: Failure, where: str | None, hint: str) -> SimulationError:
+    """The error that names time and joint: ``where``, or by the component of the state that failed."""
+    j = min(failure.component, system.nq + system.nu - 1)
+    body = body_of(system, "q", j) if j < system.nq else body_of(system, "u", j - system.nq)
     what = f"the motion of '{system.name}' {failure.what} at t = {failure.time:.6g} s"
-    return SimulationError(what, where=where, hint=hint)
+    return SimulationError(what, where=where or system.mechanical(body), hint=hint)

@@ -170,7 +170,7 @@ def kernels() -> Formulas:
 
 
 @lru_cache(64)
-def table_of(points: tuple, closed: bool, orientation: str, up: Any) -> np.ndarray:
+def table_of(points: tuple[Any, ...], closed: bool, orientation: str, up: Any) -> np.ndarray:
     """HEAD and rows as kernels read them."""
     P = np.array(points)
     if closed:
@@ -296,7 +296,7 @@ def check(own: dict[str, Any], label: str, where: str | None) -> dict[str, Any]:
     from ..errors import ModelError
     from ..model.check import known, vector
 
-    def vectors(key: str) -> tuple:
+    def vectors(key: str) -> tuple[Any, ...]:
         given = own.get(key)
         if not isinstance(given, list | tuple | np.ndarray):
             raise ModelError(f"{label}: {key} of a curve are missing", expected="a list of points (m)", where=where)

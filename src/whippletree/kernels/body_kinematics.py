@@ -8,10 +8,9 @@ from ..algebra import spatial as sp
 from ..algebra.trig import sincos_all
 from ..compiler.function_pointers import SURVEY, call_flexible
 from ..compiler.lanes import entry, get, inline, lane_sum, put, scratch, take, view
-from ..layout.system import MODAL_MOTION
+from ..layout.system import MODAL_MOTION, MODES
 from . import blocks
 from .kinematics import (
-    MODES,
     Kinematics,
     kinematics_rows,
     place_and_move,

@@ -359,7 +359,7 @@ def _joined_to_ground(model: Model) -> None:
             if name not in reached:
                 reached.add(name)
                 waiting.append(name)
-    for name, b in (model.bodies | model.flexibles).items():  # type: ignore[operator]
+    for name, b in (model.bodies | model.flexibles).items():
         if name not in reached:
             alone = not neighbours[name]
             raise ModelError(

@@ -123,7 +123,7 @@ def _function_of_mapping(value: Mapping[str, Any], label: str, where: str | None
     given = {key: x for key, x in value.items() if key != "kind"}
     known_parameters(functions.FUNCTION_KINDS[kind], given, f"{label}: {kind}", (), where)
     try:
-        return functions.FUNCTION_KINDS[kind](**given)  # type: ignore[no-any-return]
+        return functions.FUNCTION_KINDS[kind](**given)
     except ModelError as e:
         raise moved(e, where, label) from None
 

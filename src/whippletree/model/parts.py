@@ -51,7 +51,7 @@ class Body:
     name: str
     mass: float = 0.0
     com: Vector = (0.0, 0.0, 0.0)
-    inertia: tuple[Vector, Vector, Vector] = ((0.0,) * 3,) * 3  # type: ignore[assignment]
+    inertia: tuple[Vector, Vector, Vector] = ((0.0,) * 3,) * 3
     idealized: bool = False
     visuals: tuple[Visual, ...] = ()
     where: str | None = field(default=None, compare=False)

@@ -14,8 +14,7 @@ from .. import __version__
 from ..compiler.lanes import LANES
 from ..dynamics.auto.choose import require_algorithm_name
 from ..dynamics.registry import AUTO
-from ..dynamics.subchains.algorithm import cut_of
-from ..dynamics.subchains.cut import Cut
+from ..dynamics.subchains.cut import Cut, cut_of
 from ..dynamics.subchains.options import NAMES, Cutting, cutting, is_cutting
 from ..errors import ModelError
 from ..integrate.march import Elsewhere

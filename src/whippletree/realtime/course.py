@@ -16,13 +16,14 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from ..dynamics.auto.choose import choose
-from ..dynamics.inputs import body_of, one_state
+from ..dynamics.inputs import one_state
 from ..dynamics.kinematics import kinematics
 from ..dynamics.loads.applied import given_motion
 from ..dynamics.stepping.mechanism import derivative
 from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.assemble import consistent_start
 from ..integrate.contacts.run import Switching
+from ..integrate.march import stopped
 from ..integrate.methods.fixed_step import HEAD, Run
 from ..integrate.methods.registry import INTEGRATORS
 from ..integrate.names import require_integrator
@@ -178,12 +179,7 @@ class Course:
         self.task.tau[:] = tau
 
     def _failed(self, failure: Failure) -> SimulationError:
-        if failure.error:
-            return failure.error
-        j, nq = min(failure.component, self.system.nq + self.system.nu - 1), self.system.nq
-        body = body_of(self.system, "q", j) if j < nq else body_of(self.system, "u", j - nq)
-        what = f"the motion of '{self.system.name}' {failure.what} at t = {failure.time:.6g} s"
-        return SimulationError(what, where=self.system.mechanical(body), hint=failure.hint)
+        return failure.error or stopped(self.system, failure, None, failure.hint)
 
     # ---------------------------------------------------------------- commands
 

@@ -103,7 +103,7 @@ def _sample_variables(samples: Samples) -> dict[str, Any]:
 def _samples(system: System, arrays: dict[str, np.ndarray]) -> Samples | None:
     if not all(name in arrays for name in SAMPLES):
         return None
-    rows, tau, times = *(arrays[name] for name in SAMPLES), arrays["time"].size  # type: ignore[misc]
+    rows, tau, times = *(arrays[name] for name in SAMPLES), arrays["time"].size
     if rows.shape != (times, 2 + system.nq + 2 * system.nu) or tau.shape not in ((system.nu,), (times, system.nu)):
         raise ValueError("samples of another system")
     return Samples(rows, tau)

@@ -34,7 +34,9 @@ class Callback:
     ``error`` is what a plain function raised last; ``name`` is for messages.
     """
 
-    def __init__(self, function: Any, what: str, expected: str, compiled: Callable, plain: Callable) -> None:
+    def __init__(
+        self, function: Any, what: str, expected: str, compiled: Callable[..., Any], plain: Callable[..., Any]
+    ) -> None:
         self.name = f"{what} '{function_name(function)}'"
         self.error: BaseException | None = None
         if isinstance(function, Dispatcher) and not function.targetoptions.get("forceobj"):
@@ -67,7 +69,7 @@ def compiled_joint_forces(function: Any) -> Callback:
     return joint_forces(function, "the policy")
 
 
-def _numba(make: Callable, function: Any, name: str, expected: str) -> Any:
+def _numba(make: Callable[..., Any], function: Any, name: str, expected: str) -> Any:
     try:
         return make(function)
     except NumbaError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import ModelError
 from ..joints import KINDS, WELD
@@ -226,7 +227,7 @@ class Nodes:
             self.of_body.setdefault(body, []).append((group, node))
 
 
-def _enter(span: Span, group: int, nodes: Nodes, at: dict[int, list[Joint]], stack: list) -> None:
+def _enter(span: Span, group: int, nodes: Nodes, at: dict[int, list[Joint]], stack: list[Any]) -> None:
     """Go on at a group, once the flexible bodies that it carries and their other nodes have their numbers."""
     stack.append((group, iter(at.get(group, ()))))
     for body, entered in nodes.of_group.get(group, ()):

@@ -42,7 +42,7 @@ def serve(
     if door.behind is None:
         stop(server)
         raise SimulationError("viser began its server in another way", hint="pip install 'viser==1.1.*'")
-    server.door = door  # type: ignore[attr-defined]
+    server.door = door
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
     return server
 

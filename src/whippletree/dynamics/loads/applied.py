@@ -18,6 +18,7 @@ from ...kernels.forces import apply_forces
 from ...kernels.signals import evaluate_signals
 from ...kernels.unpack import unpack, unpack_forces
 from ...layout.forces import ROW
+from ...layout.system import MODES
 from ...system.callbacks import raised_in
 from ...system.system import System
 from ..dispatch import evaluate, quick
@@ -62,7 +63,7 @@ def project(m, k, wrench, tau):
         return
     for i in range(m.nb - 1, 0, -1):
         if m.kind[i] < 0:
-            if m.kind[i] == kinematics.MODES:  # with its nodes
+            if m.kind[i] == MODES:  # with its nodes
                 call_flexible(PUSH, i, 0, m.header, k.sin, tau, wrench, tau, tau, tau)
             continue
         f, p = load6(wrench, i), m.parent[i]

@@ -24,7 +24,7 @@ from ...kernels.forces import apply_forces, spread_given
 from ...kernels.manifold import coordinate_rates
 from ...kernels.signals import evaluate_signals
 from ...layout.forces import MOTION
-from ...layout.system import DIVISION, MODAL_MOTION
+from ...layout.system import DIVISION, MODAL_MOTION, MODES
 from ...system.system import System
 from ..constraints.live_rows import live_rows
 from ..reduction import passes as reduction
@@ -197,7 +197,7 @@ def hold(p):
     for i in range(1, m.nb):
         pushed = sp.mul_rigid(m.mass[i], sp.load3(p.k.h, i), sp.load6(p.k.J, i), sp.load6(p.y, i))
         sp.store6(p.wrench, i, sp.sub(sp.load6(p.wrench, i), pushed))
-        if m.kind[i] == kinematics.MODES:
+        if m.kind[i] == MODES:
             pointers.call_flexible(pointers.HOLD, i, 0, m.header, p.k.sin, p.total, p.y, p.total, p.total, p.total)
 
 
@@ -266,7 +266,7 @@ def times_solved(m):
     """Once, or more often where there are quasi-static modes"""
     if m.header[MODAL_MOTION] > 0:
         for i in range(1, m.nb):
-            if m.kind[i] == kinematics.MODES:
+            if m.kind[i] == MODES:
                 for j in range(m.dof[i], m.dof[i + 1]):
                     if m.resist[j] == math.inf:
                         return ROUNDS
@@ -282,7 +282,7 @@ def follow(x, p, q, udot, n):
     for j in range(m.nu):
         put(p.needed, j, get(p.needed, j) - get(p.total, j))
     for i in range(1, m.nb):
-        if m.kind[i] == kinematics.MODES:
+        if m.kind[i] == MODES:
             work = view(x.buffer, n, x.buffer.shape[0] - n)
             pointers.call_flexible(pointers.SETTLE, i, 0, m.header, p.k.sin, work, p.needed, q, q, q)
 

@@ -16,8 +16,9 @@ from ...algebra.compare import NEGATIVE, lane_most, larger
 from ...compiler.function_pointers import ACCELERATE, ELIMINATE, PRESS, call_flexible
 from ...compiler.lanes import entry, get, inline, put, scratch
 from ...kernels import blocks
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
+from ...layout.system import MODES
 from ...system.system import System
 from ..accuracy.fast_motion import swift_loss
 from .workspace import take_work, work_rows

@@ -30,9 +30,9 @@ from ...compiler.lanes import (
     view,
 )
 from ...kernels import blocks
-from ...kernels.kinematics import MODES, kinematics_rows, place, take_kinematics
+from ...kernels.kinematics import kinematics_rows, place, take_kinematics
 from ...kernels.unpack import unpack
-from ...layout.system import FACTORS, FLEXIBLE
+from ...layout.system import FACTORS, FLEXIBLE, MODES
 from ...system.system import System
 from .workspace import take_work, work_rows
 

@@ -18,6 +18,7 @@ from ...kernels import unpack as packing
 from ...kernels.forces import apply_forces, spread_given
 from ...kernels.signals import evaluate_signals
 from ...layout.forces import MOTION
+from ...layout.system import MODES
 from ...system.system import System
 from ..accuracy.fast_motion import swift_loss
 from .articulated import solve
@@ -87,7 +88,7 @@ def hold_motions(m, F, k, signals, load):
     for i in range(1, m.nb):
         pushed = sp.mul_rigid(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(load.y, i))
         sp.store6(load.wrench, i, sp.sub(sp.load6(load.wrench, i), pushed))
-        if m.kind[i] == kinematics.MODES:
+        if m.kind[i] == MODES:
             call_flexible(HOLD, i, 0, m.header, k.sin, load.total, load.y, load.total, load.total, load.total)
 
 

@@ -14,8 +14,9 @@ from ...algebra import spatial as sp
 from ...compiler.function_pointers import CARRY, NEED, NEED_IN, call_flexible
 from ...compiler.lanes import entry, get, kernel, put, scratch, take
 from ...kernels import blocks
-from ...kernels.kinematics import MODES, kinematics_rows, place_and_move, take_kinematics
+from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import unpack
+from ...layout.system import MODES
 from ...system.system import System
 
 SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"}

@@ -224,7 +224,7 @@ class Bonds:
             found = (np.add.reduceat(x, self.first_side, axis=-1) for x in (g * g, rate * rate, 2.0 * g * rate))
             return tuple(found)  # type: ignore[return-value]
 
-        return self._once("squares", q, find)  # type: ignore[no-any-return]
+        return self._once("squares", q, find)
 
     def out_of_reach(self, name: str, t: float, y: np.ndarray) -> str | None:
         """Why something may not be made now: it is too far away, or too fast, for what makes it by itself."""
@@ -248,12 +248,12 @@ class Bonds:
 
     def loads(self, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
         """Multipliers of the constraints that hold, and the wrenches of rows."""
-        return self._once("loads", q, lambda: self.loads_in(self.system, t, q, u))  # type: ignore[no-any-return]
+        return self._once("loads", q, lambda: self.loads_in(self.system, t, q, u))
 
     def wrenches(self, t: Any, q: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         """What each constraint that holds does to its body."""
         lam, rows = self.loads(t, q, u)
-        return self._once("wrenches", q, lambda: wrenches_of(self.system, q, u, rows, lam))  # type: ignore[no-any-return]
+        return self._once("wrenches", q, lambda: wrenches_of(self.system, q, u, rows, lam))
 
     def loads_in(self, system: System, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
         """The same, of a system that holds others."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.auto.choose import choose
-from ...dynamics.auto.cost_model import Use
+from ...dynamics.auto.rates import Use
 from ...dynamics.stepping.samples import forget_samples
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...errors import ModelError, SimulationError, nearest

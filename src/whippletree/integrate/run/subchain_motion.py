@@ -16,8 +16,8 @@ from ...compiler.lanes import entry
 from ...dynamics.dispatch import prepare
 from ...dynamics.loads.applied import loads
 from ...dynamics.stepping.mechanism import ask
-from ...dynamics.subchains.algorithm import Pieces, cut_of
-from ...dynamics.subchains.cut import Cut
+from ...dynamics.subchains.algorithm import Pieces
+from ...dynamics.subchains.cut import Cut, cut_of
 from ...dynamics.subchains.options import cutting
 from ...joints import FIRST_QUATERNION
 from .. import motion

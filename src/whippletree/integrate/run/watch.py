@@ -150,14 +150,14 @@ class Watch:
         failure = run.proceed(steps)
         trail = run.trail[np.arange(from_, run.taken) % TRAIL]
         if not len(trail):
-            return failure  # type: ignore[no-any-return]
+            return failure
         t, y = np.concatenate([[t0], trail[:, 0]]), np.concatenate([y0[None], trail[:, 1:]])
         values = self.probe(t, y)
         quiet = self._quiet_ends(t, y, values)
         if quiet.all():
             self.batch = min(2 * self.batch, TRAIL)
             self.moved = np.abs(values[-1] - values[-2])
-            return failure  # type: ignore[no-any-return]
+            return failure
         n, self.batch = int(np.argmin(quiet)), 1
         self.moved = np.abs(values[n + 1] - values[n])
         if n + 1 < len(trail) or failure:
