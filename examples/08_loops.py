@@ -24,7 +24,7 @@ rest = wt.equilibrium(system, state.q)
 modes = wt.eigenmodes(system, rest.q)
 print(f"hangs still at {np.degrees(rest.q[0]):.3f} degrees, and swings there at {modes.hz[0]:.4f} Hz")
 
-even = wt.linearize(system, state.q, state.u, hold=True)  # speeds that stay, and the least joint forces for that
+even = wt.linearize(system, state.q, state.u, hold=True)  # velocities that stay, and the least joint forces for that
 shaft = wt.inverse_dynamics(system, state.q, state.u, even.udot, actuated=["shaft"])[0]
 print(f"a motor on the shaft alone would have to give {shaft:.4f} N m at the start for that")
 

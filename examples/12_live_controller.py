@@ -20,7 +20,7 @@ def damp(t, q, u):
 
 
 commands = [(4.5, {"do": "motor", "name": "shoulder_yaw_motor", "position": 0.2, "rise": 3.0}),
-            (7.5, {"do": "break", "name": "grip"})]  # fmt: skip
+            (7.5, {"do": "release", "name": "grip"})]  # fmt: skip
 run = wt.live(system, controller=damp, every=10, commands=commands, realtime=False, until=9.0, integrator="rk4",
               u={"drift": (0.0, 0.0, 0.01, -0.06, 0.0, 0.0)})  # fmt: skip
 for change in run.result.changes:

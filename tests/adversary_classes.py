@@ -229,7 +229,7 @@ def pair_of_gears(s, off):
     x, y = np.atleast_1d(s.q[joint])[k], np.atleast_1d(s.q[of])[l]
     for n, ratio in enumerate((0.7, 0.7 * (1 + off))):
         s.model.constraint(
-            f"gear{n}", "gear", joint=joint, freedom=k, of=of, of_freedom=l, ratio=ratio, offset=float(x - ratio * y)
+            f"gear{n}", "gear", joint=joint, dof=k, of=of, of_dof=l, ratio=ratio, offset=float(x - ratio * y)
         )
 
 
@@ -248,10 +248,10 @@ def contradicting(s):
     kind = str(rng.choice(("speed", "relative")))
     for n, size in enumerate(rng.permutation([0.0, log_uniform(rng, -1, 2)])):
         if kind == "speed":  # the same velocity now, other rates
-            s.model.constraint(f"speed{n}", "speed", joint=joint, freedom=k, speed=Sine(float(size), 0.5, 0.0, 0.3))
+            s.model.constraint(f"speed{n}", "speed", joint=joint, dof=k, speed=Sine(float(size), 0.5, 0.0, 0.3))
         else:
             wave = Sine(float(size), 0.5, np.pi / 2, now - float(size))
-            s.model.constraint(f"relative{n}", "relative", joint=joint, freedom=k, position=wave)
+            s.model.constraint(f"relative{n}", "relative", joint=joint, dof=k, position=wave)
 
 
 def nested(s):
@@ -307,7 +307,7 @@ def on_top(s):
         if plain:
             joint, k = plain[int(rng.integers(len(plain)))]
             now = float(np.atleast_1d(s.q[joint])[k])
-            s.model.force("drive", "motion", joint=joint, freedom=k, position=Sine(0.3, 0.7, 0.0, now))
+            s.model.force("drive", "motion", joint=joint, dof=k, position=Sine(0.3, 0.7, 0.0, now))
 
 
 def add_gear(s, name):
@@ -317,7 +317,7 @@ def add_gear(s, name):
     (joint, k), (of, l) = (plain[i] for i in s.rng.choice(len(plain), 2, replace=False))
     ratio = float(s.rng.choice([-1, 1]) * log_uniform(s.rng, -2, 2))
     offset = float(np.atleast_1d(s.q[joint])[k] - ratio * np.atleast_1d(s.q[of])[l])
-    s.model.constraint(name, "gear", joint=joint, freedom=k, of=of, of_freedom=l, ratio=ratio, offset=offset)
+    s.model.constraint(name, "gear", joint=joint, dof=k, of=of, of_dof=l, ratio=ratio, offset=offset)
 
 
 def add_distance(s, name):
@@ -363,7 +363,7 @@ def add_speed(s, name):
     plain = s.tree_coordinates()
     if plain:
         joint, k = plain[int(s.rng.integers(len(plain)))]
-        s.model.constraint(name, "speed", joint=joint, freedom=k, speed=Sine(1.0, 0.5, 0.2, 0.3))
+        s.model.constraint(name, "speed", joint=joint, dof=k, speed=Sine(1.0, 0.5, 0.2, 0.3))
 
 
 def add_relative(s, name):
@@ -372,7 +372,7 @@ def add_relative(s, name):
         (joint, k), (of, l) = (plain[i] for i in s.rng.choice(len(plain), 2, replace=False))
         now = float(np.atleast_1d(s.q[joint])[k] - np.atleast_1d(s.q[of])[l])
         wave = Sine(0.3, 0.7, 0.0, now)
-        s.model.constraint(name, "relative", joint=joint, freedom=k, of=of, of_freedom=l, position=wave)
+        s.model.constraint(name, "relative", joint=joint, dof=k, of=of, of_dof=l, position=wave)
 
 
 ADDED = (add_gear, add_distance, add_point, add_roll, add_blade, add_speed, add_relative)
@@ -484,7 +484,7 @@ def shafts_and_curves(s):
     elif which == 1:
         names = chain(s, int(rng.integers(4, 8)), kinds, base)
         s.close("homokinetic", names[-1], base)
-    elif which == 2:  # shafts in two bearings, bent by little between them
+    elif which == 2:  # shafts in two bearings, deformed by little between them
         near = s.carry("revolute", base, at=(0, 0, 0), axis=Z)
         for _ in range(int(rng.integers(1, 4))):
             bend = tiny(rng) * rng.normal(size=2) + (np.pi - 1e-3 if rng.random() < 0.1 else 0.0)

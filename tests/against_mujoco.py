@@ -35,14 +35,14 @@ class Peer:
         """
         m = self.m
         qpos, T, rest = m.qpos0.copy(), np.zeros((m.nv, m.nv)), np.zeros(m.nv)
-        for name, kind, rows, columns, mine, speeds in self._parts():
-            T[columns, speeds] = np.eye(columns.stop - columns.start)
+        for name, kind, rows, columns, mine, velocities in self._parts():
+            T[columns, velocities] = np.eye(columns.stop - columns.start)
             if kind == "free":
                 at = self.system.model.joints[name].at
                 R = at.rotation() @ Pose(quaternion=tuple(q[mine][3:])).rotation()
                 qpos[rows] = *(at.position + at.rotation() @ q[mine][:3]), *quaternion_from_matrix(R)
-                T[columns, speeds] = np.block([[np.zeros((3, 3)), R], [np.eye(3), np.zeros((3, 3))]])
-                rest[columns][:3] = R @ np.cross(u[speeds][:3], u[speeds][3:])
+                T[columns, velocities] = np.block([[np.zeros((3, 3)), R], [np.eye(3), np.zeros((3, 3))]])
+                rest[columns][:3] = R @ np.cross(u[velocities][:3], u[velocities][3:])
             else:
                 qpos[rows] = q[mine] if kind == "spherical" else m.qpos0[rows] + q[mine]
         return qpos, T, rest

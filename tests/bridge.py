@@ -19,7 +19,7 @@ def coordinates(system, q, u):
 
 
 def columns(system, reference):
-    """For every freedom of the System its column in the reference."""
+    """For every DOF of the System its column in the reference."""
     out = np.empty(system.nu, int)
     for name in system.joints:
         out[system.u_index(name)] = np.arange(reference.nu)[reference.columns[name]]

@@ -46,8 +46,8 @@ def close(model, q, name, kind, parent, child, rng):
     return own
 
 
-def consistent_speeds(system, q, rng, t=0.0):
-    """Random speeds that all constraints allow."""
+def consistent_velocities(system, q, rng, t=0.0):
+    """Random velocities that all constraints allow."""
     from whippletree.dynamics.constraints.jacobian import rows_of
 
     u = rng.normal(size=system.nu)
@@ -67,4 +67,4 @@ def closed_chain(kind, rng, length=8, reverse=False, base=None, kinds=None):
     close(model, q, "cut", kind, *ends, rng)
     system = model.compile()
     q = np.concatenate([q[tree.q_index(name)] for name in system.joints])  # a weld makes another joint the cut
-    return system, q, consistent_speeds(system, q, rng)
+    return system, q, consistent_velocities(system, q, rng)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 SMOOTH, EVENTS = 1.05, 2.0  # times the evaluations
-# of each model the joints whose speeds it starts with, and its time (s)
+# of each model the joints whose velocities it starts with, and its time (s)
 RUNS = {
     "andrews": ({}, 0.03),
     "arm7": ({"joint1": 1.0}, 3.0),
@@ -47,19 +47,19 @@ def cases(models):
     """Names, systems, and options of runs."""
     import whippletree as wt
 
-    for name, (speeds, until) in RUNS.items():
+    for name, (velocities, until) in RUNS.items():
         system = wt.load(models / f"{name}.toml").compile()
         first = next(edge.joint.name for edge in system.topology.edges if edge.joint.kind != "fixed")
         state = wt.assemble(system) if system.constraints.count else None
-        speeds = {joint: v for joint, v in speeds.items() if joint in system.model.joints}
-        start = {"u": speeds or None} | ({"q": state.q} if state else {})
+        velocities = {joint: v for joint, v in velocities.items() if joint in system.model.joints}
+        start = {"u": velocities or None} | ({"q": state.q} if state else {})
         yield name, system, until, start
         if name in ("pendulum", "double_pendulum", "four_bar"):
             event = wt.Event("through", f"{first}.q", 0.1)
             yield f"{name}, event", system, until, start | {"events": [event]}
     for name, until in TEMPORARY.items():
-        speeds = {"motor_shaft": 60.0} if name == "clutch" else None
-        yield f"{name}, event", wt.load(models / f"{name}.toml").compile(), until, {"u": speeds}
+        velocities = {"motor_shaft": 60.0} if name == "clutch" else None
+        yield f"{name}, event", wt.load(models / f"{name}.toml").compile(), until, {"u": velocities}
 
 
 def measure(models, rounds):
@@ -99,8 +99,8 @@ def main():
             for place in (other, HERE, other, HERE):
                 environment = os.environ | {"PYTHONPATH": str(place / "src"), "OPENBLAS_NUM_THREADS": "1"}
                 call = [sys.executable, __file__, asked.revision, "--measure", "--rounds", str(asked.rounds)]
-                told = subprocess.run(call, env=environment, check=True, stdout=subprocess.PIPE).stdout
-                found[place].append(json.loads(told))
+                reported = subprocess.run(call, env=environment, check=True, stdout=subprocess.PIPE).stdout
+                found[place].append(json.loads(reported))
         finally:
             subprocess.run(["git", "-C", HERE, "worktree", "remove", "--force", other], check=True)
     return report(*([*times] for times in found.values()))

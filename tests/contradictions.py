@@ -65,7 +65,7 @@ def four_bar(crank=0.2, coupler=0.6, rocker=0.5, base=0.7):
 # ---------------------------------------------------------------- contradictions
 
 
-def two_speeds(rng):
+def two_velocities(rng):
     m, t = arm(rng), drawn_time(rng)
     m.constraint("one", "speed", joint="j0", speed=0.0)
     m.constraint("other", "speed", joint="j0", speed=faster(rng, t))
@@ -128,7 +128,7 @@ def motion_against_constraint(rng):
     return Case(m, ("hold", "drive"), t)
 
 
-def gear_against_speeds(rng):
+def gear_against_velocities(rng):
     m, t = arm(rng), drawn_time(rng)
     m.constraint("mesh", "gear", joint="j1", of="j0", ratio=float(rng.uniform(-3, -0.5)))
     m.constraint("one", "speed", joint="j0", speed=0.0)
@@ -153,7 +153,7 @@ def temporary_lock_against_motion(rng):
     m, t = arm(rng), drawn_time(rng)
     m.force("drive", "motion", joint="j0", position=later(rng, t))
     m.constraint("lock", "speed", joint="j0", speed=0.0)
-    m.temporary("lock", make_at=0.5 * t)
+    m.temporary("lock", activate_at=0.5 * t)
     return Case(m, ("lock", "drive"), t)
 
 
@@ -178,7 +178,7 @@ def blade_against_speed(rng):
     m.joint("ice", "planar", m.ground, "sleigh", axis="z")
     m.constraint("blade", "knife_edge", body="sleigh")
     for n, name in enumerate(("ahead", "aside", "turn")):
-        m.constraint(name, "speed", joint="ice", freedom=n, speed=faster(rng, t) if name == "aside" else 0.0)
+        m.constraint(name, "speed", joint="ice", dof=n, speed=faster(rng, t) if name == "aside" else 0.0)
     return Case(m, ("blade", "aside"), t)
 
 
@@ -205,14 +205,14 @@ def rack_against_relative(rng):
 
 
 KINDS = (
-    two_speeds,
+    two_velocities,
     two_relatives,
     overdriven_loop,
     prescribed_beyond_reach,
     relative_beyond_reach,
     rod_too_short,
     motion_against_constraint,
-    gear_against_speeds,
+    gear_against_velocities,
     rolling_against_a_lock,
     temporary_lock_against_motion,
     slider_beyond_reach,

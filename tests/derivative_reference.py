@@ -58,6 +58,6 @@ def on_constraints(system, q, u, seed):
     def state(s):
         here, velocities = chart.displaced(s * z[None])[0], u.copy()
         velocities[chart.moving] += s * w
-        return here, chart.speeds(here, velocities)
+        return here, chart.velocities(here, velocities)
 
     return chart, np.concatenate([z, w]), state

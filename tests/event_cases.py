@@ -21,7 +21,7 @@ class Case(NamedTuple):
     u: dict
     moment: float | None  # when it is met (s), or None
     curved: bool = False
-    what: tuple[str, ...] = ("made", "bounced")
+    what: tuple[str, ...] = ("activated", "bounced")
     events: tuple[wt.Event, ...] = ()
     approach: float = np.inf  # m/s: how fast it is met, slowly where it grazes
 
@@ -68,7 +68,7 @@ def balls(draw):
     r = 10.0 ** draw.uniform(-3, 0, 2)
     flying(m, "a", draw.uniform(0.1, 10)), flying(m, "b")
     m.constraint("hit", "roll", body="a", to="b", radius=r[0], on="sphere", to_radius=r[1], slip="all")
-    m.temporary("hit", one_sided=True, restitution=float(draw.choice([0.0, 0.5, 1.0])))
+    m.temporary("hit", unilateral=True, restitution=float(draw.choice([0.0, 0.5, 1.0])))
     reach, v, (t, until), share = r.sum(), speed(draw), moment_of(draw), share_of(draw)
     half = reach * np.sqrt(max(1.0 - share * share, 0.0))
     away, drift = half + v * t, draw.uniform(-1, 1)
@@ -85,7 +85,10 @@ def berth(draw):
     fast = draw.random() < 0.2
     m.constraint("latch", "latch", body="ship", at=(-0.5, 0, 0), to="station", to_at=(0.5, 0, 0))
     m.temporary(
-        "latch", make_within=within, make_below=v * (0.9 if fast else 1.1), here=within > 0.05 or bool(draw.integers(2))
+        "latch",
+        activate_within=within,
+        activate_below=v * (0.9 if fast else 1.1),
+        here=within > 0.05 or bool(draw.integers(2)),
     )
     away = within * np.sqrt(max(1.0 - share * share, 0.0)) + v * t
     q = {"station_flight": at(0, 0, 0), "ship_flight": at(1.0 + away, share * within, 0)}
@@ -99,7 +102,7 @@ def plate(draw):
     flying(m, "point")
     within, v, (t, until) = 10.0 ** draw.uniform(-6, -1), speed(draw), moment_of(draw)
     m.constraint("plate", "point_on_plane", body="point")
-    m.temporary("plate", make_within=within)
+    m.temporary("plate", activate_within=within)
     up = draw.choice([-1.0, 1.0])
     z, across = up * (within + v * t), draw.uniform(-1, 1)
     q, u = {"point_flight": at(0, 0, z)}, {"point_flight": (0, 0, 0, across, 0, -up * v)}
@@ -111,7 +114,7 @@ def rope(draw):
     flying(m, "stone")
     length, v, (t, until) = 10.0 ** draw.uniform(-2, 1), speed(draw), moment_of(draw)
     m.constraint("rope", "distance", body="stone", length=length)
-    m.temporary("rope", one_sided=True, restitution=float(draw.choice([0.0, 0.5])))
+    m.temporary("rope", unilateral=True, restitution=float(draw.choice([0.0, 0.5])))
     off = length * draw.uniform(0.0, 0.999)
     half = np.sqrt(length**2 - off**2)
     t = min(t, draw.uniform(0.01, 1.99) * half / v)  # it begins within reach
@@ -125,7 +128,7 @@ def ceiling(draw):
     m = wt.Model("ceiling", gravity=(0, 0, -G))
     flying(m, "point")
     m.constraint("ceiling", "point_on_plane", body="point", to_at=wt.pose((0, 0, 0), quaternion=(0.0, 1.0, 0.0, 0.0)))
-    m.temporary("ceiling", one_sided=True, restitution=float(draw.choice([0.0, 0.5])))
+    m.temporary("ceiling", unilateral=True, restitution=float(draw.choice([0.0, 0.5])))
     depth, rise = draw.choice([-1.0, 1.0, 1.0]) * 10.0 ** draw.uniform(-8, -1), draw.uniform(0.05, 1.0)
     up = G * rise
     z = depth - 0.5 * up * rise
@@ -143,7 +146,7 @@ def wheel(draw):
     m.body("wheel", mass=1.0, inertia=(0.1, 0.1, 0.1))
     m.joint("axle", "revolute", m.ground, "wheel", axis="y")
     m.constraint("dip", "point_on_plane", body="wheel", at=(1.0, 0, 0), to_at=(0, 0, -draw.uniform(0.5, 0.9999)))
-    m.temporary("dip", one_sided=True)
+    m.temporary("dip", unilateral=True)
     low = -m.constraints["dip"].to_at.position[2]
     w, angle = 10.0 ** draw.uniform(-1, 2.5), draw.uniform(-np.pi, 0.0)
     t = (np.arcsin(low) - angle) / w  # z = -sin(angle + w t)

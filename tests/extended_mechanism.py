@@ -14,8 +14,8 @@ from extended_poses import (
     ONE,
     SIZES,
     ZERO,
-    Meeting,
     Path,
+    RelativeMotion,
     along,
     apply,
     closing_rows,
@@ -246,7 +246,7 @@ class Mechanism:
     def meet(self, to, to_at, body, at):
         (a, F), (b, G) = self.frame(to, to_at), self.frame(body, at)
         seen = [parts(T) for T in (F.inverse() * G).T]
-        return Meeting(a, b, parts(F.T[0])[0], parts(G.T[0])[1], [s[0] for s in seen], [s[1] for s in seen])
+        return RelativeMotion(a, b, parts(F.T[0])[0], parts(G.T[0])[1], [s[0] for s in seen], [s[1] for s in seen])
 
     def rows(self):
         """Every Equation of the mechanism but those of prescribed motions."""
@@ -265,40 +265,40 @@ class Mechanism:
         w, (value, rate, second) = row
         return Equation(name, m.a, m.b, w, {}, value, rate, second)
 
-    def _coordinate(self, joint, freedom):
+    def _coordinate(self, joint, dof):
         """Row of u of a coordinate of the tree, its value and rate."""
         if joint in self.system.cut_joints:
             raise NotImplementedError("constraints on coordinates of closing joints")
-        row = self.system.u_index(joint).start + freedom
-        return row, arb(float(self.q[self.system.q_index(joint)][freedom])), arb(float(self.u[row]))
+        row = self.system.u_index(joint).start + dof
+        return row, arb(float(self.q[self.system.q_index(joint)][dof])), arb(float(self.u[row]))
 
-    def _tied(self, name, joint, freedom, of, of_freedom, ratio, offset):
-        i, q, u = self._coordinate(joint, freedom)
-        k, other, rate = self._coordinate(of, of_freedom)
+    def _tied(self, name, joint, dof, of, of_dof, ratio, offset):
+        i, q, u = self._coordinate(joint, dof)
+        k, other, rate = self._coordinate(of, of_dof)
         r = arb(ratio)
         return Equation(name, columns=summed((i, ONE), (k, -r)), value=q - r * other - arb(offset), rate=u - r * rate)
 
     def _gear(self, c):
-        return [self._tied(c.name, c.joint, c.freedom, c.of, c.of_freedom, c.ratio, c.offset)]
+        return [self._tied(c.name, c.joint, c.dof, c.of, c.of_dof, c.ratio, c.offset)]
 
     def _rack(self, c):
         return [self._tied(c.name, c.joint, 0, c.of, 0, c.radius, c.offset)]
 
     def _relative(self, c):
         value, rate, second = function_of_time(c.position, self.t)
-        i, q, u = self._coordinate(c.joint, c.freedom)
+        i, q, u = self._coordinate(c.joint, c.dof)
         terms = [(i, ONE)]
         if c.of is not None:
-            k, other, moves = self._coordinate(c.of, c.of_freedom)
+            k, other, moves = self._coordinate(c.of, c.of_dof)
             terms, q, u = [*terms, (k, -ONE)], q - other, u - moves
         return [Equation(c.name, columns=summed(*terms), value=q - value, rate=u - rate, second=-second)]
 
     def _speed(self, c):
         value, rate, _ = function_of_time(c.speed, self.t)
-        i = self.system.u_index(c.joint).start + c.freedom
+        i = self.system.u_index(c.joint).start + c.dof
         terms, moves = [(i, ONE)], arb(float(self.u[i]))
         if c.of:
-            k = self.system.u_index(c.of).start + c.of_freedom
+            k = self.system.u_index(c.of).start + c.of_dof
             terms, moves = [*terms, (k, -arb(c.ratio))], moves - arb(c.ratio) * arb(float(self.u[k]))
         return [Equation(c.name, columns=summed(*terms), rate=moves - value, second=-rate)]
 
@@ -384,7 +384,7 @@ class Mechanism:
         for f in self.model.forces.values():
             if type(f).__name__ != "Motion":
                 raise NotImplementedError(f"a force of kind {type(f).__name__}")
-            row = self._coordinate(f.joint, f.freedom)[0]
+            row = self._coordinate(f.joint, f.dof)[0]
             found[row] = function_of_time(f.position, self.t)[derivative]
         return found
 

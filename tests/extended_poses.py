@@ -191,8 +191,8 @@ def joint_path(joint, q, u):
         return Path(pose_matrix((0, 0, 0), (1, 0, 0, 0))), []
     if joint.kind in ("spherical", "free"):
         X = pose_matrix(q[:3] if joint.kind == "free" else (0, 0, 0), q[-4:])
-        speeds = vector(u) + [ZERO] * (6 - len(u))
-        K = twist_matrix(speeds[:3], speeds[3:])
+        velocities = vector(u) + [ZERO] * (6 - len(u))
+        K = twist_matrix(velocities[:3], velocities[3:])
         R, p = parts(X)
         e = [[arb(int(i == k)) for i in range(6)] for k in range(len(u))]
         return Path(X, X * K, X * K * K), [moved(R, p, x[:3], x[3:]) for x in e]
@@ -234,7 +234,7 @@ def product(twists, q, u):
 
 
 @dataclass
-class Meeting:
+class RelativeMotion:
     """The frame G of body b seen from the frame F of body a, with derivatives, and where both are in the world."""
 
     a: str

@@ -29,7 +29,7 @@ STILL = 120.0  # s of waiting for something; who waits for a core only has busy 
 LARGEST = 2**30  # bytes that one case may add to the process
 WEIGHED = 64  # cases between two looks at the memory, which take as long as a case
 SLICE = 10_000  # cases between two notes of how far it has come
-MOST_TOLD = 100  # findings of one worker: a pipe does not hold more
+MOST_REPORTED = 100  # findings of one worker: a pipe does not hold more
 KEPT = Path(__file__).parent.parent / ".cache" / "fuzz"
 NOW = struct.Struct("<qdd")  # the case at work, and since when, by the clock and in its own time
 
@@ -56,8 +56,8 @@ def campaign(name: str, begin: int, end: int, until: float = float("inf")) -> tu
             _work(name, at, end, until, shared, send)
         os.close(send)
         ended = _watch(pid, shared)
-        with os.fdopen(receive, "rb") as told:
-            findings += [Finding(name, *json.loads(line)) for line in told]
+        with os.fdopen(receive, "rb") as reported:
+            findings += [Finding(name, *json.loads(line)) for line in reported]
         at = NOW.unpack_from(shared)[0]
         if ended:
             findings.append(Finding(name, at, ended))
@@ -108,14 +108,14 @@ def _work(name: str, at: int, end: int, until: float, shared: mmap.mmap, send: i
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + 4 * LARGEST,) * 2)  # so that the machine survives
-        reader, told, held = READERS[name], 0, heaviest()
+        reader, reported, held = READERS[name], 0, heaviest()
         while at < end and time.monotonic() < until:
             NOW.pack_into(shared, 0, at, time.monotonic(), time.process_time())
             what = trial(reader.read, reader.case(at))
             if at % WEIGHED == 0 and (grown := heaviest() - held) > LARGEST:
                 what, held = f"{grown / 1e9:.2f} GB of memory, here or in the {WEIGHED} cases before", heaviest()
-            if what and told < MOST_TOLD:
-                told += 1
+            if what and reported < MOST_REPORTED:
+                reported += 1
                 os.write(send, json.dumps([at, what]).encode() + b"\n")
             at += 1
         NOW.pack_into(shared, 0, at, time.monotonic(), time.process_time())
@@ -160,8 +160,8 @@ def covered(name: str, cases: int, until: float) -> tuple[int, list[Finding]]:
             os.close(receive)
             _led(name, cases - made, until, corpus, send)
         os.close(send)
-        with os.fdopen(receive, "rb") as told:
-            for line in told:
+        with os.fdopen(receive, "rb") as reported:
+            for line in reported:
                 number, what = json.loads(line)
                 made = made + number if what is None else made
                 findings += [] if what is None else [Finding(name, number, what)]

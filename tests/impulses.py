@@ -1,4 +1,5 @@
-"""Moments at which speeds jump: random mechanisms that meet, and what the slow references say of them before and after.
+"""Moments at which velocities jump: random mechanisms that meet, and what the slow references say of them before and
+after.
 
 Momentum and energy are summed body by body from the fields of the model; nothing here asks the library for them.
 """
@@ -12,7 +13,7 @@ import reference_flexible
 import whippletree as wt
 from closing import quaternion
 from whippletree.integrate.contacts.activation import make
-from whippletree.integrate.contacts.constraint_state import Bonds
+from whippletree.integrate.contacts.constraint_state import ConstraintState
 from whippletree.model import Pose
 from zoo import random_model, random_solid, random_state, unit
 
@@ -81,12 +82,12 @@ def _flexible(model, system, q, u):
 
 def happen(system, q, u, *names, settle=False):
     """These are made, one after the other; then whatever follows."""
-    b = Bonds(system, lambda t, q, u: np.zeros(system.nu), "auto", lambda s: s)
+    b = ConstraintState(system, lambda t, q, u: np.zeros(system.nu), "auto", lambda s: s)
     y = np.concatenate([q, u, [0.0]])
     before = account(system, q, u)
     b.now = y
     for name in names:
-        if not b.temporaries[name].one_sided or b._reached(name, 0.0, *b.split(y)):
+        if not b.temporaries[name].unilateral or b._reached(name, 0.0, *b.split(y)):
             make(b, name, 0.0, y)
     if settle:
         b.settle(0.0, y)
@@ -151,7 +152,7 @@ def turn_to(n, rng):
 
 
 def touching(model, rng, kind, restitution=0.0, friction=None, to=None):
-    """``meet``, one-sided, which is reached just now by two bodies of a tree: system, q, u."""
+    """``meet``, unilateral, which is reached just now by two bodies of a tree: system, q, u."""
     tree = model.compile()
     q, u, _ = random_state(tree, rng)
     k = wt.kinematics(tree, q)
@@ -175,9 +176,9 @@ def touching(model, rng, kind, restitution=0.0, friction=None, to=None):
         r, slip = rng.uniform(0.05, 0.4), "none" if friction or rng.random() < 0.5 else "all"
         to_at = pose_in(k, b, turn_to(n, rng), p - r * n)
         model.constraint("meet", "roll", **options, radius=r, to_at=to_at, slip=slip)
-    model.temporary("meet", one_sided=True, restitution=restitution, friction=friction)
+    model.temporary("meet", unilateral=True, restitution=restitution, friction=friction)
     system = model.compile()
-    b = Bonds(system, lambda t, q, u: np.zeros(system.nu), "auto", lambda s: s)
+    b = ConstraintState(system, lambda t, q, u: np.zeros(system.nu), "auto", lambda s: s)
     gap, rate = b.approach("meet", 0.0, q, u)
     assert abs(gap) < 1e-9
     return system, q, u if rate < 0.0 else -u

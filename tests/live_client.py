@@ -47,21 +47,21 @@ class Client:
 @contextlib.contextmanager
 def going(system, folder, **options):
     """A run with a window and both kinds of ports; paced slowly, since many tests run beside it."""
-    told, ended = queue.Queue(), queue.Queue()
+    reported, ended = queue.Queue(), queue.Queue()
 
     def go():
         try:
-            serving = {"port": 0, "websocket": 0, "viewer": True, "folder": folder, "ready": told.put}
+            serving = {"port": 0, "websocket": 0, "viewer": True, "folder": folder, "ready": reported.put}
             # not before others: they work here too
             with mock.patch("whippletree.realtime.priority._in_real_time", contextlib.nullcontext):
                 ended.put(wt.live(system, **{"rate": 200.0, "integrator": "rk4"} | serving | options))
         except BaseException as e:
-            told.put(e)
+            reported.put(e)
             raise
 
     thread = threading.Thread(target=go)
     thread.start()
-    about = told.get(timeout=120)
+    about = reported.get(timeout=120)
     if isinstance(about, BaseException):
         raise about
     yield about | {"folder": folder, "ended": ended}

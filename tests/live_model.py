@@ -1,4 +1,4 @@
-"""Two carts that a hook couples, one driven by a motor, and a wheel whose motion is given."""
+"""Two carts that a hook couples, one driven by a motor, and a wheel whose motion is prescribed."""
 
 import whippletree as wt
 
@@ -15,6 +15,6 @@ def carts():
     m.force("turn", "motion", joint="axle", position=0.0)
     m.constraint("hook", "latch", body="wagon", to="engine")
     m.constraint("clamp", "latch", body="wagon", to="engine", at=(0.5, 0, 0))
-    m.temporary("hook", make_within=0.2, make_below=1.0, here=True, begins="open")
+    m.temporary("hook", activate_within=0.2, activate_below=1.0, here=True, begins="open")
     m.temporary("clamp", begins="open")
     return m.compile()

@@ -3,7 +3,7 @@
 It reads the plain fields of a Model, and from a System only which joints are cut and which rows belong to a joint.
 No derivative is written down by hand for any constraint: whatever moves is a Series,
 
-    x(t) = x + x' t + x'' t^2 / 2,     x' for every unit speed and for the given speeds,     x'' at u' = 0
+    x(t) = x + x' t + x'' t^2 / 2,     x' for every unit speed and for the given velocities,     x'' at u' = 0
 
 and products and functions of Series differentiate exactly. A cut joint's rows are what its kind says of the two
 frames' relative pose; with C' and c'' of a row's Series, Kane's equations (tests/reference.py has the words) give
@@ -95,7 +95,9 @@ def by_mpmath(f, *x):
 
 
 class Series:
-    """x; d: its rate for every unit speed and, last, for the given speeds; dd: its second rate for the given speeds."""
+    """x; d: its rate for every unit speed and, last, for the given velocities; dd: its second rate for the given
+    velocities.
+    """
 
     __slots__ = ("d", "dd", "x")
 
@@ -190,7 +192,7 @@ def angle_of(y, x):
 
 
 def function_series(f, t, like):
-    """A function of time and its two rates; only the given speeds go with time."""
+    """A function of time and its two rates; only the given velocities go with time."""
     kind = type(f).__name__
     if kind == "Sine":
         w = by_mpmath(lambda v: 2 * mpmath.pi * v, Decimal(f.frequency))
@@ -220,8 +222,8 @@ def function_series(f, t, like):
 def joint_pose(joint, q):
     """E, p of a tree joint's child frame in its parent frame, from the Series of its coordinates.
 
-    q of spherical and free joints is (quaternion, place, rows of the unit speeds, u): their speeds are rates in the
-    child's axes, E' = E [w x] and p' = E v.
+    q of spherical and free joints is (quaternion, place, rows of the unit velocities, u): their velocities are rates in
+    the child's axes, E' = E [w x] and p' = E v.
     """
     if joint.kind in ("spherical", "free"):
         quaternion, place, columns, u, like = q
@@ -300,12 +302,12 @@ def turned_by(E, a):
     return angle_of((E @ n[0]).dot(n[1]), (E @ n[0]).dot(n[0]))
 
 
-def joint_coordinate(joint, freedom, E, p):
+def joint_coordinate(joint, dof, E, p):
     """A coordinate of a cut joint, from the pose of its frames."""
     a = unit(joint.axis)
     if joint.kind == "universal":
         b = second_axis(joint)
-        if freedom == 0:  # E b = turn(a, q0) b
+        if dof == 0:  # E b = turn(a, q0) b
             return angle_of((E @ b).dot(skew(a) @ b), (E @ b).dot(b))
         return angle_of((E.T @ a).dot(skew(a) @ b), (E.T @ a).dot(a))  # E' a = turn(b, -q1) a
     e1, e2 = in_plane(a)
@@ -316,7 +318,7 @@ def joint_coordinate(joint, freedom, E, p):
         "cylindrical": [lambda: turned_by(E, a), lambda: p.dot(a)],
         "planar": [lambda: p.dot(e1), lambda: p.dot(e2), lambda: turned_by(E, a)],
     }
-    return of[joint.kind][freedom]()
+    return of[joint.kind][dof]()
 
 
 class LoopReference:
@@ -377,11 +379,11 @@ class LoopReference:
         (RF, rF), (RG, rG) = self.frame(to, to_at), self.frame(body, at)
         return RF.T @ RG, RF.T @ (rG - rF)
 
-    def coordinate(self, joint, freedom):
+    def coordinate(self, joint, dof):
         if joint in self.coordinates:
-            return self.coordinates[joint][freedom]
+            return self.coordinates[joint][dof]
         j = self.model.joints[joint]
-        return joint_coordinate(j, freedom, *self.relative(j.child, j.child_at, j.parent, j.at))
+        return joint_coordinate(j, dof, *self.relative(j.child, j.child_at, j.parent, j.at))
 
     def rows(self):
         """Every row that must be zero: (name of the joint, coupling, constraint or motion; its Series)."""
@@ -395,22 +397,22 @@ class LoopReference:
                 yield c.name, row
         for f in self.model.forces.values():
             if type(f).__name__ == "Motion":
-                yield f.name, self.coordinate(f.joint, f.freedom) - function_series(f.position, self.t, self.like)
+                yield f.name, self.coordinate(f.joint, f.dof) - function_series(f.position, self.t, self.like)
 
-    def _tied(self, c, ratio, freedom, of_freedom):
-        of, k = self.coordinate(c.of, of_freedom), Decimal(ratio)
+    def _tied(self, c, ratio, dof, of_dof):
+        of, k = self.coordinate(c.of, of_dof), Decimal(ratio)
         follows = Series(of.x * k + Decimal(c.offset), of.d * k, of.dd * k)
-        return self.coordinate(c.joint, freedom) - follows
+        return self.coordinate(c.joint, dof) - follows
 
     def _constraint(self, c):
         match type(c).__name__:
             case "Gear":
-                return [self._tied(c, c.ratio, c.freedom, c.of_freedom)]
+                return [self._tied(c, c.ratio, c.dof, c.of_dof)]
             case "Rack":
                 return [self._tied(c, c.radius, 0, 0)]
             case "Relative":
-                row = self.coordinate(c.joint, c.freedom) - function_series(c.position, self.t, self.like)
-                return [row if c.of is None else row - self.coordinate(c.of, c.of_freedom)]
+                row = self.coordinate(c.joint, c.dof) - function_series(c.position, self.t, self.like)
+                return [row if c.of is None else row - self.coordinate(c.of, c.of_dof)]
             case "Speed":
                 return [self._speed(c)]
             case "Roll" | "KnifeEdge":
@@ -426,11 +428,11 @@ class LoopReference:
         return [p.dot(ONE[2])]
 
     def _speed(self, c):
-        """A row on speeds: its d are factors of u, and dd the rate of what is given."""
+        """A row on velocities: its d are factors of u, and dd the rate of what is given."""
         given, d = function_series(c.speed, self.t, self.like), zeros(self.nu + 1)
-        d[self.system.u_index(c.joint).start + c.freedom] += 1
+        d[self.system.u_index(c.joint).start + c.dof] += 1
         if c.of:
-            d[self.system.u_index(c.of).start + c.of_freedom] -= Decimal(c.ratio)
+            d[self.system.u_index(c.of).start + c.of_dof] -= Decimal(c.ratio)
         d[-1] = d[:-1] @ self.u - given.x
         return Series(Decimal(0), d, -given.d[-1])
 
@@ -490,7 +492,7 @@ class Answer:
     force: np.ndarray  # of the constraints, on the rows of u
     rank: int
     names: list  # of the rows
-    gap: np.ndarray  # of each row, m or rad
+    violation: np.ndarray  # of each row, m or rad
     speed: np.ndarray  # of each row, m/s or rad/s
     misfit: float  # what is left of C u' = gamma, against the largest gamma; not small: rows contradict each other
     conditioning: float  # of [M C'; C 0] with the independent rows, scaled to unit diagonal and rows
@@ -534,8 +536,8 @@ def constraint_rows(model, system, q, u, t=0.0):
     with localcontext(prec=DIGITS):
         rows = list(LoopReference(model, system, q, u, t).rows())
         C = floats([row.d[:-1] for _, row in rows]).reshape(len(rows), system.nu)
-        gap, speed = (floats([f(row) for _, row in rows]) for f in (lambda r: r.x, lambda r: r.d[-1]))
-        return [name for name, _ in rows], C, gap, speed
+        violation, speed = (floats([f(row) for _, row in rows]) for f in (lambda r: r.x, lambda r: r.d[-1]))
+        return [name for name, _ in rows], C, violation, speed
 
 
 def cholesky(M):

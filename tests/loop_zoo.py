@@ -1,7 +1,7 @@
 """Mechanisms with loops for the tests: those of the papers, with a start that closes, and seeded random ones.
 
-Every function returns ``system, q, u`` with loops closed and speeds that keep them closed. Which joint of a loop is cut
-is the topology's choice, so a start is given for all joints and a System takes what it needs (``start``).
+Every function returns ``system, q, u`` with loops closed and velocities that keep them closed. Which joint of a loop is
+cut is the topology's choice, so a start is given for all joints and a System takes what it needs (``start``).
 """
 
 import numpy as np
@@ -61,7 +61,7 @@ def four_bar(angle=1.0, speed=3.0):
     coupler, rocker = four_bar_angles(0.2, 0.6, 0.5, 0.7, angle)
     q = {"shaft": angle, "pin": coupler - angle, "wrist": rocker - coupler, "pivot": rocker}
     full, _ = start(system, q)
-    return system, full, with_speeds(system, full, {"shaft": speed})
+    return system, full, with_velocities(system, full, {"shaft": speed})
 
 
 STEWART_HEIGHT = 0.9
@@ -95,11 +95,11 @@ def stewart_model():
 
 
 def stewart(seed=3):
-    """At the level pose, moving in all six freedoms."""
+    """At the level pose, moving in all six DOF."""
     system = stewart_model().compile()
     q, _ = start(system, {})
-    speeds = np.random.default_rng(seed).normal(size=system.nu)
-    return system, q, onto_rows(system, q, speeds)
+    velocities = np.random.default_rng(seed).normal(size=system.nu)
+    return system, q, onto_rows(system, q, velocities)
 
 
 def leg_model():
@@ -146,17 +146,17 @@ MECHANISMS = {
 }
 
 
-# ---- speeds that keep loops closed
+# ---- velocities that keep loops closed
 
 
 def onto_rows(system, q, u, t=0.0):
-    """The speeds nearest to u that keep every row where it is."""
+    """The velocities nearest to u that keep every row where it is."""
     _, C, _, speed = constraint_rows(system.model, system, q, u, t)
     return u - np.linalg.pinv(C, rcond=1e-9) @ speed
 
 
-def with_speeds(system, q, given):
-    """Speeds that keep loops closed, some of them given by joint."""
+def with_velocities(system, q, given):
+    """Velocities that keep loops closed, some of them given by joint."""
     _, C, _, _ = constraint_rows(system.model, system, q, np.zeros(system.nu))
     pick = np.array([np.eye(system.nu)[system.u_index(name).start] for name in given])
     target = np.concatenate([np.zeros(len(C)), list(given.values())])
@@ -177,7 +177,7 @@ def random_loops(rng, family=None, bodies=None, loops=None):
     Made by joining bodies of a random tree once more where they are. Spatial families take every joint kind in turn;
     planar ones have redundant rows, exactly (planar) or to rounding (turned, on ground or on a body that moves);
     spherical loops turn about one point; doubled ones have two hinges on one axis; welded ones close by a weld;
-    constrained ones by what is not a joint. At least one freedom is left, and the rank is clear.
+    constrained ones by what is not a joint. At least one DOF is left, and the rank is clear.
     """
     family = family or str(rng.choice(FAMILIES))
     while True:
@@ -195,8 +195,8 @@ def random_loops(rng, family=None, bodies=None, loops=None):
             model.joints[name].armature = 0.0  # which would not act
         system = model.compile()
         full, _ = start(system, q)
-        speeds = rng.normal(size=system.nu)
-        _, C, gap, _ = constraint_rows(model, system, full, speeds)
+        velocities = rng.normal(size=system.nu)
+        _, C, violation, _ = constraint_rows(model, system, full, velocities)
         if not len(C):
             continue
         scale = np.linalg.norm(C, axis=1)
@@ -204,8 +204,8 @@ def random_loops(rng, family=None, bodies=None, loops=None):
         values = values[values > SMALLEST * max(values[0], 1e-9)]
         if len(values) in (0, system.nu) or values[-1] < CLEAR * values[0]:
             continue
-        assert np.abs(gap).max() < 1e-12, "closed by construction"
-        return system, full, onto_rows(system, full, speeds), 10 * rng.normal(size=system.nu)
+        assert np.abs(violation).max() < 1e-12, "closed by construction"
+        return system, full, onto_rows(system, full, velocities), 10 * rng.normal(size=system.nu)
 
 
 def _coordinates(model, rng):
@@ -301,7 +301,7 @@ def _close(rng, family, model, q, motions, name):
     welds = [j for j in model.joints.values() if j.kind == "fixed"]
     if family == "welded" and welds and rng.random() < 0.4:
         a, b = welds[0].parent, welds[0].child  # once more
-    elif path_freedoms(model, a, b) + JOINT_KINDS[kind][1] < (4 if flat or family == "spherical" else 7):
+    elif path_dofs(model, a, b) + JOINT_KINDS[kind][1] < (4 if flat or family == "spherical" else 7):
         return False
     axes = random_axes(kind, rng)
     if flat:
@@ -325,8 +325,8 @@ def _shut(joint, q, motions):
     joint.child_at = Pose(tuple(map(float, B.R.T @ (rG - B.r))), quaternion_from_matrix(B.R.T @ RG))
 
 
-def path_freedoms(model, a, b):
-    """Freedoms of the tree's joints between two bodies."""
+def path_dofs(model, a, b):
+    """DOF of the tree's joints between two bodies."""
     towards, waiting = {a: 0}, [a]
     while waiting:
         body = waiting.pop()
@@ -365,9 +365,9 @@ def _constrain(rng, model, q, motions, name):
         if len(plain) < 2:
             return False
         i, k = rng.choice(len(plain), 2, replace=False)
-        (joint, freedom), (of, of_freedom) = plain[i], plain[k]
-        given = {"joint": joint, "freedom": freedom, "of": of, "of_freedom": of_freedom}
-        now, other = np.atleast_1d(q[joint])[freedom], np.atleast_1d(q[of])[of_freedom]
+        (joint, dof), (of, of_dof) = plain[i], plain[k]
+        given = {"joint": joint, "dof": dof, "of": of, "of_dof": of_dof}
+        now, other = np.atleast_1d(q[joint])[dof], np.atleast_1d(q[of])[of_dof]
         if kind == "gear":
             ratio = rng.uniform(0.5, 2.0)
             model.constraint(name, kind, **given, ratio=ratio, offset=now - ratio * other)
@@ -375,7 +375,7 @@ def _constrain(rng, model, q, motions, name):
             model.constraint(name, kind, **given, position=Sine(0.7, 0.4, 0.0, now - other))
         return True
     a, b = (str(n) for n in rng.choice(list(motions), 2, replace=False))
-    if path_freedoms(model, a, b) < 3:
+    if path_dofs(model, a, b) < 3:
         return False
     at = tuple(rng.uniform(-0.5, 0.5, 3))
     point = motions[a].r + motions[a].R @ at

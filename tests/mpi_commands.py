@@ -15,7 +15,7 @@ from whippletree.cli import app as cli
 
 
 def main(commands):
-    told = []
+    reported = []
     for arguments in commands:
         sys.argv = ["whippletree", *arguments[MPI.COMM_WORLD.rank]]
         with redirect_stderr(io.StringIO()) as written:
@@ -24,9 +24,9 @@ def main(commands):
                 code = 0
             except SystemExit as stop:
                 code = stop.code or 0
-        told.append(MPI.COMM_WORLD.gather((code, written.getvalue())))
+        reported.append(MPI.COMM_WORLD.gather((code, written.getvalue())))
     if MPI.COMM_WORLD.rank == 0:
-        print(json.dumps([list(zip(*ranks, strict=True)) for ranks in told]))
+        print(json.dumps([list(zip(*ranks, strict=True)) for ranks in reported]))
 
 
 if __name__ == "__main__":

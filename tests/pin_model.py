@@ -1,7 +1,7 @@
 """A Model of the tests built in Pinocchio, by hand and joint by joint.
 
 Pinocchio knows no reversed joints, and its spherical and free joints turn quaternions [x, y, z, w] and list linear
-before angular. ``T`` relates the speeds, v = T u; a joint written towards ground has the inverse motion:
+before angular. ``T`` relates the velocities, v = T u; a joint written towards ground has the inverse motion:
 
     revolute, prismatic, screw, cylindrical   the same joint about the opposite axis
     universal, planar                         the simple joints it is made of, opposite and in opposite order

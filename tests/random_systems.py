@@ -66,7 +66,7 @@ def _temporary(rng):
     model.joint("flight", "free", "ground", "guest")
     joint = str(rng.choice(("fixed", "revolute", "spherical")))
     model.constraint("hold", "latch", body="guest", to=str(rng.choice(list(model.bodies)[:-1])), joint=joint)
-    model.temporary("hold", begins="made")
+    model.temporary("hold", begins="active")
     whole = model.compile()
     system = whole if rng.random() < 0.8 else whole.holding({})
     q, u, tau = random_state(system, rng)
@@ -75,7 +75,9 @@ def _temporary(rng):
 
 
 def _flexible_loops(rng):
-    """Bent a little, out of the plane too; not so little that rows hardly differ, which conditioning does not tell."""
+    """Deformed a little, out of the plane too; not so little that rows hardly differ, which conditioning does not
+    tell.
+    """
     while True:
         system = flexible_loop(rng).compile()
         Q, U = random_states(system, 2, rng)

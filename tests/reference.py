@@ -15,7 +15,7 @@ For every body, with u_r the generalized speed number r (Kane and Levinson, Dyna
     generalized inertia force   F*_r = sum_bodies -v_r . m a - omega_r . (I alpha + omega x I omega) - A_r udot_r
     Kane's equations            F_r + F*_r = 0         so  M udot + b = tau
 
-with the velocities v of mass centres, and A_r the armature of the freedom.
+with the velocities v of mass centres, and A_r the armature of the DOF.
 """
 
 from dataclasses import dataclass
@@ -319,7 +319,7 @@ class Reference:
         return np.concatenate([angular, linear])
 
     def advance(self, q, u, h):
-        """q after a time h of constant joint speeds u, exactly: the joint frame turns and moves steadily."""
+        """q after a time h of constant joint velocities u, exactly: the joint frame turns and moves steadily."""
         out = {}
         for joint in self.model.joints.values():
             if not SIZES[joint.kind][0]:

@@ -2,7 +2,7 @@
 body is deformed, and their rates by complex steps. Plain NumPy; shares no line with the library.
 
 Of every body in its own axes, p = dT/dv, F = p' + v x* p; of its modes d/dt dT/deta' - dT/deta + K eta + D eta'. Then
-tau = J' F, with the columns of J from unit speeds.
+tau = J' F, with the columns of J from unit velocities.
 """
 
 import numpy as np
@@ -227,7 +227,7 @@ class Reference:
     # ------------------------------------------------------------ all of them
 
     def columns(self, q):
-        """(6 + n, nu) of every body, and (6, nu) of every frame, from unit speeds"""
+        """(6 + n, nu) of every body, and (6, nu) of every frame, from unit velocities"""
         nu = self.system.nu
         moved = [self.motion(q, e) for e in np.eye(nu)]
         names = [*self.model.bodies, *self.model.flexibles]

@@ -57,11 +57,11 @@ def energy_of(force, system, q):
         return 0.5 * force.stiffness * (np.linalg.norm(a.position - b.position) - force.length) ** 2
     d = b.R.T @ (a.position - b.position)
     e = 2 * Rotation.from_matrix(b.R.T @ a.R).as_quat()[:3]
-    return 0.5 * (np.array(force.stiffness) @ d**2 + np.array(force.turning_stiffness) @ e**2)
+    return 0.5 * (np.array(force.stiffness) @ d**2 + np.array(force.rotational_stiffness) @ e**2)
 
 
 def gradient(V, system, q, h=2e-5):
-    """dV along each freedom, by differences of fourth order."""
+    """dV along each DOF, by differences of fourth order."""
     g = np.zeros(system.nu)
     for j in range(system.nu):
         d = np.zeros(system.nu)
@@ -72,7 +72,7 @@ def gradient(V, system, q, h=2e-5):
 
 
 def joint_force(system, force, q, u, t):
-    row, at = system.u_index(force.joint).start + force.freedom, system.q_index(force.joint).start + force.freedom
+    row, at = system.u_index(force.joint).start + force.dof, system.q_index(force.joint).start + force.dof
     target = 0.0 if force.position is None else value(force.position, t)
     speed = value(force.velocity, t) if force.velocity is not None else 0.0
     if force.velocity is None and force.position is not None:
@@ -90,7 +90,7 @@ def damping_force(force, system, k, u):
         return -force.damping * (J @ u) * J
     there = Place(system, k, force.to, Pose(tuple(k.rotation(force.to).T @ (a.position - k.position(force.to)))))
     J = np.vstack([b.R.T @ (a.J[:3] - b.J[:3]), b.R.T @ (a.J[3:] - there.J[3:])])
-    c = np.array([*force.turning_damping, *force.damping])
+    c = np.array([*force.rotational_damping, *force.damping])
     return -J.T @ (c * (J @ u))
 
 
@@ -108,7 +108,7 @@ def wrench_force(force, system, k, u, t):
 
 
 def applied(system, q, u, t):
-    """Generalized force of all forces of a model but given motions."""
+    """Generalized force of all forces of a model but prescribed motions."""
     k, total = wt.kinematics(system, q, u), np.zeros(system.nu)
     for force in system.model.forces.values():
         if isinstance(force, kinds.Motor):
@@ -122,7 +122,7 @@ def applied(system, q, u, t):
 
 
 def passive(system, q, u):
-    """Springs, dampers, friction and stops of joints."""
+    """Springs, dampers, friction and limits of joints."""
     total = np.zeros(system.nu)
     for name in system.joints:
         joint, rows = system.model.joints[name], system.u_index(name)
@@ -146,14 +146,14 @@ def passive(system, q, u):
 
 
 def accelerations(system, q, u, t, tau=0.0):
-    """u' by a dense solve; given motions are rows that are known."""
+    """u' by a dense solve; prescribed motions are rows that are known."""
     M = wt.mass_matrix(system, q)
     bare = wt.inverse_dynamics(system, q, u, np.zeros(system.nu), t=t) + wt.applied_force(system, q, u, t=t)
     rhs = applied(system, q, u, t) + tau - bare
     udot, driven = np.zeros(system.nu), []
     for force in system.model.forces.values():
         if isinstance(force, kinds.Motion):
-            row = system.u_index(force.joint).start + force.freedom
+            row = system.u_index(force.joint).start + force.dof
             h = 1e-4
             f = [value(force.position, t + s * h) for s in (-2, -1, 0, 1, 2)]
             udot[row] = (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h)

@@ -1,7 +1,7 @@
 """Mechanisms drawn body by body at a pose, so that loops close to the last digit wherever they are closed.
 
 Poses are carried in extended doubles (x87) from q, and a closing joint gets the `child_at` that fits. The laws of a
-Sketch say which masses, lengths, angles and speeds are drawn; they are what makes a mechanism hard.
+Sketch say which masses, lengths, angles and velocities are drawn; they are what makes a mechanism hard.
 """
 
 import numpy as np

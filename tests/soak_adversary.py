@@ -22,7 +22,7 @@ from adversary import Drawn, Outcome, Table, Truth, draw, judge, outcome
 from adversary_classes import random_scissors
 
 FORMS = ("divide", "divide(lanes=False)", "divide(pieces=2)", "divide(pieces=4, lanes=False)", "dca", "dcat")
-TOLD = 1000  # systems between two lines that say how far it is
+REPORTED = 1000  # systems between two lines that say how far it is
 JUDGES = ("adversary*.py", "extended_*.py", "sketch.py", "curve_jets.py")
 
 
@@ -76,7 +76,7 @@ def soak(count, seconds, first, say=print, log=None):
         for o in found:
             if count == 1 or o.outcome in ("silent", "crash"):
                 say(f"seed {seed}, {drawn.kind}, {drawn.before}: {o}")
-        if (seed - first) % TOLD == TOLD - 1:
+        if (seed - first) % REPORTED == REPORTED - 1:
             passed = time.monotonic() - begun
             say(f"{table.systems} systems, {table.total('silent')} silent answers, {passed:.0f} s")
     return table, failed

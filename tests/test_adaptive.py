@@ -110,7 +110,7 @@ def test_a_system_at_rest_stays_at_rest():
 
 
 @pytest.mark.parametrize("integrator", wt.INTEGRATORS)
-def test_a_system_without_freedoms_runs(integrator):
+def test_a_system_without_dofs_runs(integrator):
     model = wt.Model("still")
     model.body("block", mass=1.0, inertia=(1, 1, 1))
     model.joint("weld", "fixed", "ground", "block")
@@ -208,7 +208,7 @@ def test_looking_into_a_step_changes_no_bit_of_the_motion(integrator):
 
 
 @pytest.mark.parametrize("integrator", wt.INTEGRATORS)
-def test_a_freedom_without_mass_is_named(integrator):
+def test_a_dof_without_mass_is_named(integrator):
     system = pendulums(mass=1.0, com=(0, 0, 0), inertia=(0, 0, 0))
     with pytest.raises(SimulationError) as caught:
         wt.simulate(system, 1.0, integrator=integrator)
@@ -249,7 +249,7 @@ def test_a_fixed_step_that_blows_up_says_when():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         ({"rtol": 0.0}, "rtol is not a tolerance"),
         ({"rtol": -1e-8}, "rtol is not a tolerance"),
@@ -269,10 +269,10 @@ def test_a_fixed_step_that_blows_up_says_when():
         ({"output_step": 1e-12}, "would not fit in memory"),
     ],
 )
-def test_wrong_settings_are_refused(options, said):
+def test_wrong_settings_are_refused(options, reported):
     with pytest.raises(ModelError) as caught:
         wt.simulate(pendulums(), 1.0, **options)
-    assert said in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize("name", wt.INTEGRATORS)

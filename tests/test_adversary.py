@@ -313,7 +313,7 @@ def test_contradicting_constraints_are_named(kind):
     for n, size in enumerate((0.0, 2.0)):
         wave = wt.Sine(size, 0.5, 0.0, 0.3) if kind == "speed" else wt.Sine(size, 0.5, np.pi / 2, now - size)
         function = {"speed": wave} if kind == "speed" else {"position": wave}
-        s.model.constraint(f"{kind}{n}", kind, joint=joint, freedom=k, **function)
+        s.model.constraint(f"{kind}{n}", kind, joint=joint, dof=k, **function)
     state = s.finish()
     assert solve(*state).contradicting
     unnoticed = []

@@ -119,7 +119,7 @@ def test_solve_mass_equals_reference(case):
 
 
 def related(case):
-    """(nu, nu): True where two freedoms move a body in common, that is, lie on one path from ground."""
+    """(nu, nu): True where two DOF move a body in common, that is, lie on one path from ground."""
     q = {n: case.q[0][case.system.q_index(n)] for n in case.system.joints}
     moves = np.array([np.any(np.vstack([k.Jw, k.Jv]), axis=0) for k in case.reference.motion(q).values()])
     return (moves.T.astype(int) @ moves.astype(int) > 0)[np.ix_(case.columns, case.columns)]

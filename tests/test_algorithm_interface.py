@@ -172,9 +172,9 @@ def literals(text):
     """Strings of a source but docstrings."""
     tree = ast.parse(text)
     bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef))
-    said = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    reported = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in reported:
             yield node.lineno, node.value
 
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import whippletree as wt
-from whippletree.result.pictures.gif import MOST_FRAMES, frame_moments
+from whippletree.result.pictures.gif import MOST_FRAMES, frame_samples
 
 
 @pytest.fixture(scope="module")
@@ -78,17 +78,17 @@ def test_a_single_moment_is_no_motion(run, tmp_path):
 )  # fmt: skip
 def test_a_gif_runs_in_real_time_where_it_can(span, rows, frames, speed):
     t = np.linspace(1.0, 1.0 + span, rows)
-    moments, frame_time, told = frame_moments(t)
-    assert len(moments) == frames <= MOST_FRAMES
-    assert (moments[0], moments[-1]) == (0, rows - 1)
-    assert told == pytest.approx(speed)
-    assert frames * frame_time * told == pytest.approx(span)
+    samples, frame_time, reported = frame_samples(t)
+    assert len(samples) == frames <= MOST_FRAMES
+    assert (samples[0], samples[-1]) == (0, rows - 1)
+    assert reported == pytest.approx(speed)
+    assert frames * frame_time * reported == pytest.approx(span)
 
 
 def test_a_gif_is_spaced_by_time_not_by_rows():
     t = np.concatenate([np.linspace(0, 1, 1000, endpoint=False), np.linspace(1, 3, 201)])
-    moments, _, _ = frame_moments(t)
-    np.testing.assert_allclose(np.diff(t[moments]), 3 / (len(moments) - 1), atol=0.011)  # half a row at each end
+    samples, _, _ = frame_samples(t)
+    np.testing.assert_allclose(np.diff(t[samples]), 3 / (len(samples) - 1), atol=0.011)  # half a row at each end
 
 
 def test_the_gif_moves(run, tmp_path):

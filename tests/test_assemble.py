@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from closing import closed_chain, consistent_speeds
+from closing import closed_chain, consistent_velocities
 from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.integrate.assemble import difference
 from whippletree.integrate.project import project
@@ -14,7 +14,7 @@ from zoo import LOOPS, four_bar, random_state
 KINDS = ("revolute", "prismatic", "screw", "universal", "planar", "spherical", "cylindrical")
 
 
-def gaps(system, state):
+def violations(system, state):
     rows = rows_of(system, state.q, state.u)
     return np.abs(rows.g).max(), np.abs(rows.rate).max()
 
@@ -25,7 +25,7 @@ def test_a_loop_is_closed_from_nearby(kind):
     system, q, _ = closed_chain(kind, rng)
     off = 0.2 * rng.normal(size=system.nu)
     state = wt.assemble(system, wt.advance(system, q, off), rng.normal(size=system.nu))
-    closure, rate = gaps(system, state)
+    closure, rate = violations(system, state)
     assert closure < 1e-12
     assert rate < 1e-12
     assert np.linalg.norm(difference(system, wt.advance(system, q, off), state.q)) <= np.linalg.norm(off) * (1 + 1e-6)
@@ -49,7 +49,7 @@ def test_joints_that_are_named_stay():
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     assert abs(state.q[0] - 0.5) < 1e-14
     assert abs(state.u[0] - 3.0) < 1e-13
-    assert max(gaps(system, state)) < 1e-12
+    assert max(violations(system, state)) < 1e-12
     assert state.t == 0.0
 
 
@@ -58,7 +58,7 @@ def test_a_joint_that_cannot_stay_goes_as_near_as_it_can():
     model = four_bar()
     system = model.compile()
     state = wt.assemble(system, {"wrist": 3.0})
-    assert gaps(system, state)[0] < 1e-12
+    assert violations(system, state)[0] < 1e-12
     angles = [wt.assemble(system, {"shaft": a}).q[2] for a in np.linspace(0, 2 * np.pi, 60)]
     assert abs(state.q[2]) <= max(np.abs(angles)) + 1e-2
 
@@ -91,9 +91,9 @@ def too_long():
 def test_a_loop_that_cannot_close_is_named_with_its_gap():
     with pytest.raises(wt.ModelError) as caught:
         wt.assemble(too_long().compile())
-    said = str(caught.value)
-    assert "the loop that joint 'pivot' closes cannot be closed" in said
-    assert "'pivot' by 3.7 m" in said  # 5 m less 0.2 + 0.6 + 0.5
+    reported = str(caught.value)
+    assert "the loop that joint 'pivot' closes cannot be closed" in reported
+    assert "'pivot' by 3.7 m" in reported  # 5 m less 0.2 + 0.6 + 0.5
 
 
 def test_a_tiny_gap_that_stays_is_named_too():
@@ -112,10 +112,10 @@ def test_constraints_that_contradict_each_other_are_named():
     model.constraint("stay", "distance", body="coupler", at=(0.6, 0, 0), to_at=(0.7, 0, 0), length=0.8)
     with pytest.raises(wt.ModelError) as caught:
         wt.assemble(model.compile())
-    said = str(caught.value)
-    assert "contradict each other" in said
-    assert "'pivot'" in said
-    assert "'stay'" in said
+    reported = str(caught.value)
+    assert "contradict each other" in reported
+    assert "'pivot'" in reported
+    assert "'stay'" in reported
 
 
 def test_a_constraint_that_cannot_be_met_is_named():
@@ -128,7 +128,7 @@ def test_a_constraint_that_cannot_be_met_is_named():
     assert "'rope' by 3 m" in str(caught.value)
 
 
-def test_speeds_that_contradict_are_named():
+def test_velocities_that_contradict_are_named():
     model = four_bar()
     model.force("drive", "motion", joint="shaft", position=wt.Ramp(1.0, value=0.7))
     model.constraint("rock", "relative", joint="wrist", position=wt.assemble(four_bar().compile(), {"shaft": 0.7}).q[2])
@@ -141,17 +141,17 @@ def test_a_start_off_the_constraints_is_refused():
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     with pytest.raises(wt.ModelError) as caught:
         wt.simulate(system, 1.0, q=state.q + 1e-3, u=state.u)
-    said = str(caught.value)
-    assert "is not closed" in said
-    assert "'pivot' by" in said
-    assert "wt.assemble" in said
-    assert "'whippletree assemble'" in said
+    reported = str(caught.value)
+    assert "is not closed" in reported
+    assert "'pivot' by" in reported
+    assert "wt.assemble" in reported
+    assert "'whippletree assemble'" in reported
     with pytest.raises(wt.ModelError, match="opens") as caught:
         wt.simulate(system, 1.0, q=state.q, u=np.array([1.0, 0.0, 0.0]))
     assert "m/s" in str(caught.value)
 
 
-def test_speeds_that_a_dict_leaves_out_follow():
+def test_velocities_that_a_dict_leaves_out_follow():
     system = four_bar().compile()
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     run = wt.simulate(system, 0.1, q=state.q, u={"shaft": 3.0})
@@ -177,13 +177,13 @@ def test_projection_is_idempotent_and_small():
     rng = np.random.default_rng(103)
     system, q, u = closed_chain("screw", rng)
     off = wt.advance(system, q, 1e-4 * rng.normal(size=system.nu))
-    speeds = u + 1e-4 * rng.normal(size=system.nu)
-    assert project(system, off, speeds) < 1e-12
-    again = off.copy(), speeds.copy()
+    velocities = u + 1e-4 * rng.normal(size=system.nu)
+    assert project(system, off, velocities) < 1e-12
+    again = off.copy(), velocities.copy()
     project(system, *again)
     assert np.abs(again[0] - off).max() < 1e-12
-    assert np.abs(again[1] - speeds).max() < 1e-11
-    assert np.abs(rows_of(system, off, speeds).rate).max() < 1e-11
+    assert np.abs(again[1] - velocities).max() < 1e-11
+    assert np.abs(rows_of(system, off, velocities).rate).max() < 1e-11
 
 
 def test_integrators_that_cannot_keep_loops_are_refused():
@@ -197,7 +197,7 @@ def test_integrators_that_cannot_keep_loops_are_refused():
 def test_random_loops_run_closed():
     rng = np.random.default_rng(107)
     system, q, _ = closed_chain("universal", rng)
-    u = 0.3 * consistent_speeds(system, q, rng)
+    u = 0.3 * consistent_velocities(system, q, rng)
     run = wt.simulate(system, 0.5, q=q, u=u, output_step=0.05)
     assert run["closure"].max() < 1e-11
     assert np.abs(run["energy.balance"]).max() < 1e-5 * np.abs(run["energy.kinetic"]).max()

@@ -247,7 +247,7 @@ def test_rigid_integrals_of_a_tapered_beam_are_those_of_the_solid():
 
 
 @pytest.mark.parametrize("theory", ["euler-bernoulli", "timoshenko"])
-def test_second_order_displacement_is_that_of_the_bent_rod(theory):
+def test_second_order_displacement_is_that_of_the_deformed_rod(theory):
     """The rod of the modes' strains, integrated: r' = R (e + strain), R' = R curvature~. The rest is of third order."""
     beam = wt.beam(1.0, section="rectangle", width=0.05, height=0.08, theory=theory, elements=3, axis=(1, 1, 0))
     m = beam.modes("craig-bampton", count=2, fidelity="stiffened")
@@ -362,8 +362,8 @@ def test_a_single_mode_takes_its_coordinate_over_time_as_results_have_it():
 def test_strain_of_modes_is_that_of_the_outer_fibre():
     m = wt.beam(1.0, **ROUND, deforms=["bending_y"]).modes(count=3)
     s = np.linspace(0, 1, 2001)
-    bent = abs(m.beam.strain(s)[:, 5]) * 0.02
-    np.testing.assert_allclose(m.strain, bent.max(axis=0), rtol=1e-3)
+    deformed = abs(m.beam.strain(s)[:, 5]) * 0.02
+    np.testing.assert_allclose(m.strain, deformed.max(axis=0), rtol=1e-3)
     eta = np.array([[0.1, 0.0, 0.0], [0.1, -0.05, 0.02]])
     want = abs(m.beam.strain(s)[:, 5] @ eta.T).max(axis=0) * 0.02
     np.testing.assert_allclose(m.largest_strain(eta), want, rtol=1e-3)

@@ -157,7 +157,7 @@ def test_a_peer_with_another_model_is_not_timed(monkeypatch):
     assert result.rows == []
 
 
-def test_what_cannot_be_measured_is_told():
+def test_what_cannot_be_measured_is_reported():
     assert flexible.mode_numbers("1:3,8") == (1, 2, 3, 8)
     assert flexible.mode_numbers(None) == tuple(range(1, 21))
     for bad in ("0", "5:2", "many", "1:1000"):

@@ -46,15 +46,15 @@ def rows_of(every, joints):
 def test_mechanisms_are_closed_and_stay_so(family):
     it = posed(family)
     system = it.model.compile()
-    _, _, gap, speed = constraint_rows(it.model, system, *start(system, it.q, it.u))
-    assert np.abs(gap).max() < 1e-15 * 10  # rounding of lengths of some metres
+    _, _, violation, speed = constraint_rows(it.model, system, *start(system, it.q, it.u))
+    assert np.abs(violation).max() < 1e-15 * 10  # rounding of lengths of some metres
     assert np.abs(speed).max() < 1e-15 * 10
 
 
 @pytest.mark.parametrize(
     ("family", "size", "counted"), [("ladder", 7, 7), ("tower", 5, 5), ("lattice", 3, 9), ("stewart", 2, 10)]
 )
-def test_mechanisms_have_as_many_loops_as_said(family, size, counted):
+def test_mechanisms_have_as_many_loops_as_reported(family, size, counted):
     it = LOOPS[family](size)
     assert len(it.model.compile().cut_joints) == counted
     for deep in (False, True) if planar(it.model) else (False,):

@@ -29,7 +29,7 @@ def test_ranks_are_timed_beside_one_and_agree(result):
     assert two.operations["VIII: messages"] == two.operations["VIII: messages, table 3"] == 3
 
 
-def test_latencies_are_told(result):
+def test_latencies_are_reported(result):
     _, row = (r for r in result.rows if r.question == "latency")
     assert set(row.seconds) == {"allreduce of 6", "exchange of 70"}
     assert min(row.seconds.values()) > 0.0
@@ -43,12 +43,12 @@ def test_numbers_and_picture_are_written(result, tmp_path):
     assert all(p.stat().st_size > 0 for p in report.plot(again, tmp_path / "mpi.svg"))
 
 
-def test_ranks_that_fail_are_told(monkeypatch):
+def test_ranks_that_fail_are_reported(monkeypatch):
     failed = subprocess.CompletedProcess([], 1, stdout="", stderr="no such rank\nmore")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-    with pytest.raises(SimulationError, match="the bench on 1 ranks failed") as told:
+    with pytest.raises(SimulationError, match="the bench on 1 ranks failed") as reported:
         bench.run("mpi", sizes="40", rounds=1)
-    assert told.value.got == "no such rank"
+    assert reported.value.got == "no such rank"
 
 
 def test_without_mpiexec_it_says_what_to_install(monkeypatch, tmp_path):

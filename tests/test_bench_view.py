@@ -37,7 +37,7 @@ def test_outside_a_clone_there_is_no_model(monkeypatch, tmp_path):
         bench.run("view", rounds=1)
 
 
-def test_a_command_that_ends_at_once_is_told(tmp_path):
+def test_a_command_that_ends_at_once_is_reported(tmp_path):
     class Page:
         def add_init_script(self, text):
             pass

@@ -35,7 +35,7 @@ def test_poles_at_5_m_per_s(system):
         assert np.abs(poles - expected).min() < 1e-12 * abs(AT_5[0])
 
 
-def test_weave_and_capsize_speeds(system):
+def test_weave_and_capsize_velocities(system):
     def weave(speed):
         poles = np.linalg.eigvals(block(system, speed))
         return poles[np.abs(poles.imag) > 0.1].real.max()

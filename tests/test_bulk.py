@@ -66,7 +66,7 @@ def test_a_point_on_the_axis_of_a_cylinder(tmp_path):
     np.testing.assert_array_equal(turns[0], np.eye(6))
 
 
-def test_what_grid_points_leave_out_is_told_once(tmp_path):
+def test_what_grid_points_leave_out_is_reported_once(tmp_path):
     text = "GRDSET,,7,,,,7\nCORD2R,7,0,1.,0.,0.,1.,0.,1.\n,1.,1.,0.\nGRID,1,,1.,0.,0.\nGRID,2,0,1.,0.,0.,0\n"
     _, r, turns = grid(written(tmp_path, text))
     np.testing.assert_allclose(r, [[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-16)
@@ -120,6 +120,6 @@ HEAD = "DMIG,KAAX,0,6,2\nDMIG,MAAX,0,6,2\n"
 )
 def test_wrong_cards_are_refused_with_their_line(tmp_path, text, message, line):
     path = written(tmp_path, text)
-    with pytest.raises(ModelError, match=f"nastran: {message}") as told:
+    with pytest.raises(ModelError, match=f"nastran: {message}") as reported:
         wt.nastran(path)
-    assert told.value.where == (f"{path}, line {line}" if line else str(path))
+    assert reported.value.where == (f"{path}, line {line}" if line else str(path))

@@ -253,10 +253,10 @@ def test_a_terminal_sees_one_line_that_goes_away(monkeypatch, capsys):
     monkeypatch.setattr(notice, "_shown", lambda: True)
     notice.begin("torques")
     notice.end()
-    said = capsys.readouterr().err
-    assert "compiling kernel" in said
-    assert "torques" in said
-    assert said.endswith("\r\x1b[K")
+    reported = capsys.readouterr().err
+    assert "compiling kernel" in reported
+    assert "torques" in reported
+    assert reported.endswith("\r\x1b[K")
 
 
 def test_the_benchmark_of_calls_agrees_with_pinocchio():

@@ -265,7 +265,7 @@ def test_composite_keeps_the_sizes_of_its_terms_apart():
 
 def contradicting(kind):
     m = two()
-    if kind == "speeds":
+    if kind == "velocities":
         m.constraint("s1", "speed", joint="j1", speed=wt.Sine(0.1, 1.0))
         m.constraint("s2", "speed", joint="j1", speed=wt.Sine(0.2, 0.5))
         return m.compile(), STILL, 0.5
@@ -275,12 +275,12 @@ def contradicting(kind):
 
 
 @pytest.mark.parametrize("after_another", [False, True])
-@pytest.mark.parametrize("kind", ["speeds", "motion"])
+@pytest.mark.parametrize("kind", ["velocities", "motion"])
 def test_contradicting_constraints_are_named_by_every_algorithm(kind, after_another):
     """Also behind a state in which they agree: a plan leaves out rows that are redundant, and looks at them."""
     for name in ("auto", *able_to_solve(contradicting(kind)[0])):
         system, q, t = contradicting(kind)
-        if after_another and kind == "speeds":
+        if after_another and kind == "velocities":
             wt.forward_dynamics(system, STILL, STILL, t=0.0, algorithm=name)
         for more in ({}, {"certificate": True}):
             with pytest.raises(SimulationError, match="contradict each other") as caught:

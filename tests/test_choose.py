@@ -93,7 +93,7 @@ def test_long_chains_are_divided(bodies, taken, rates):
         assert "times as fast as articulated on this host" in decision.why
 
 
-def test_a_tree_without_equal_strands_is_swept(no_rates):
+def test_a_tree_without_equal_subchains_is_swept(no_rates):
     decision = decide(families.tree(300).compile())
     assert decision.algorithm == "articulated"
     assert decision.why == "no other promises to be 1.25 times as fast"
@@ -150,7 +150,7 @@ def test_batches_fill_lanes_with_states(rates):
 
 
 def test_a_body_without_inertia_about_an_axis_is_no_tip_for_auto(no_rates):
-    """Rods without thickness: a strand that ends in one may have a motion without inertia in some pose."""
+    """Rods without thickness: a subchain that ends in one may have a motion without inertia in some pose."""
     system = chain(300).compile()
     divided = of_divide(system, Division())
     assert divided is not None
@@ -187,22 +187,22 @@ def test_what_is_not_counted_is_not_predicted():
 # ---------------------------------------------------------------- our own counts
 
 
-def test_trees_take_the_operations_that_are_said():
+def test_trees_take_the_operations_that_are_reported():
     """Of branched trees of many kinds; what a body adds to a parent that has others is rounded: 2 percent."""
     kinds = ("revolute", "spherical", "universal", "free", "planar")
-    for algorithm, said in (("articulated", of_articulated), ("composite", of_composite)):
+    for algorithm, words in (("articulated", of_articulated), ("composite", of_composite)):
         done = interpreted("count_operations.py", algorithm, 20, 40)
         systems = [random_model(np.random.default_rng(n), n, kinds).compile() for n in (20, 40)]
-        np.testing.assert_allclose([said(s) for s in systems], done, rtol=0.02)
+        np.testing.assert_allclose([words(s) for s in systems], done, rtol=0.02)
 
 
-def test_strands_in_lanes_are_counted_once():
+def test_subchains_in_lanes_are_counted_once():
     system = families.chain(400).compile()
     whole, divided = of_divide(system, Division(lanes=False)), of_divide(system, Division())
     assert whole.registers == 0.0
     assert whole.floats > of_articulated(system)
     if wt.LANES > 1:
-        assert divided.strands == wt.LANES
+        assert divided.subchains == wt.LANES
         assert divided.registers < 2.0 * of_articulated(system) / wt.LANES
     assert of_divide(MECHANISMS["four_bar"]()[0], Division()) is None
 
@@ -228,8 +228,8 @@ def test_rates_are_measured_once_and_kept(file):
     assert calibrate.known()["articulated"] == (1e-6, 2e-10)
     assert calibrate.measured(["articulated"])["articulated"] == (1e-6, 2e-10)
     assert calibrate.is_measured("articulated")
-    bent, typical = calibrate.known()[BENDING], predict.TYPICAL[BENDING]
-    assert bent[1] / typical[1] == pytest.approx(2e-10 / predict.TYPICAL["articulated"][1])
+    deformed, typical = calibrate.known()[BENDING], predict.TYPICAL[BENDING]
+    assert deformed[1] / typical[1] == pytest.approx(2e-10 / predict.TYPICAL["articulated"][1])
     assert len(made) == 1
     assert json.loads(path.read_text())["host"] == calibrate.host()
 
@@ -281,7 +281,7 @@ def test_explain_lists_who_can_and_who_cannot(no_rates, monkeypatch):
     monkeypatch.setattr(calibrate, "_read", lambda: None)
     lines = MECHANISMS["four_bar"]()[0].explain().splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("algorithm"))
-    assert lines[start].startswith("algorithm  reduction: O(n + m): 3 freedoms and 5 rows")
+    assert lines[start].startswith("algorithm  reduction: O(n + m): 3 degrees of freedom and 5 rows")
     assert lines[start + 1] == "           by rule: nothing is faster below 64 bodies and rows of constraints"
     assert lines[start + 2].split() == ["costs", "of", "one", "state", "operations", "predicted"]
     assert [line.split()[0] for line in lines[start + 3 : start + 6]] == ["reduction", "multipliers", "nullspace"]
@@ -291,20 +291,20 @@ def test_explain_lists_who_can_and_who_cannot(no_rates, monkeypatch):
 
 
 def test_explain_measures_when_asked(rates):
-    told = as_dict(chain(3).compile(), measure=True)
-    assert (told["algorithm"], told["why"][:7]) == ("articulated", "by rule")
+    reported = as_dict(chain(3).compile(), measure=True)
+    assert (reported["algorithm"], reported["why"][:7]) == ("articulated", "by rule")
     for name in ("articulated", "composite", "divide"):
-        assert told["algorithms"][name]["able"]
-        assert 0.0 < told["algorithms"][name]["measured"] < 1.0
-        assert told["algorithms"][name]["operations"] > 1000
+        assert reported["algorithms"][name]["able"]
+        assert 0.0 < reported["algorithms"][name]["measured"] < 1.0
+        assert reported["algorithms"][name]["operations"] > 1000
     assert set(rates[0]) >= {"articulated", "composite"}
 
 
 def test_explain_says_what_keeps_an_algorithm_from_it(no_rates):
-    told = as_dict(MECHANISMS["four_bar"]()[0])
-    assert told["algorithms"]["articulated"] == {"able": False, "reason": "closed loops"}
-    assert told["algorithms"]["reduction"]["measured"] is None
-    assert told["algorithm"] == "reduction"
+    reported = as_dict(MECHANISMS["four_bar"]()[0])
+    assert reported["algorithms"]["articulated"] == {"able": False, "reason": "closed loops"}
+    assert reported["algorithms"]["reduction"]["measured"] is None
+    assert reported["algorithm"] == "reduction"
 
 
 def test_the_command_measures(command, tmp_path, monkeypatch, rates):
@@ -312,8 +312,8 @@ def test_the_command_measures(command, tmp_path, monkeypatch, rates):
     code, out, _ = command("explain", "two.toml", "--measure")
     assert code == 0
     assert "operations   predicted    measured" in out
-    told = json.loads(command("explain", "two.toml", "--measure", "--json")[1])
-    assert told["algorithms"]["articulated"]["measured"] > 0.0
+    reported = json.loads(command("explain", "two.toml", "--measure", "--json")[1])
+    assert reported["algorithms"]["articulated"]["measured"] > 0.0
 
 
 def test_times_are_written_short():

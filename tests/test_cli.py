@@ -69,13 +69,13 @@ def test_every_command_has_help(command, name):
 
 
 def test_check(command):
-    assert command("check", PENDULUM) == (0, "ok: pendulum: 1 bodies, 1 joints, 1 freedoms\n", "")
+    assert command("check", PENDULUM) == (0, "ok: pendulum: 1 bodies, 1 joints, 1 degrees of freedom\n", "")
 
 
 def test_check_counts_loops(command):
     code, out, _ = command("check", ROOT / "models" / "four_bar.toml")
     assert code == 0
-    assert "(1 of them closing a loop), 3 freedoms, of which 1 is left" in out
+    assert "(1 of them closing a loop), 3 degrees of freedom, of which 1 is left" in out
 
 
 LOCKED = """
@@ -91,7 +91,7 @@ joints.right = {kind = "revolute", parent = "b", child = "ground", axis = "y", a
 def test_check_says_what_is_locked(command, tmp_path):
     (tmp_path / "truss.toml").write_text(LOCKED, "utf-8")
     code, out, _ = command("check", "truss.toml")
-    assert (code, out.endswith("2 freedoms, of which none are left: locked\n")) == (0, True)
+    assert (code, out.endswith("2 degrees of freedom, of which none are left: locked\n")) == (0, True)
     assert json.loads(command("check", "truss.toml", "--json")[1])["mobility"] == 0
 
 
@@ -111,7 +111,7 @@ def test_check_does_not_close_what_is_large(command, tmp_path, monkeypatch):
     monkeypatch.setattr(mobility, "MOST_OPEN", 4)
     (tmp_path / "truss.toml").write_text(LOCKED, "utf-8")
     code, out, err = command("check", "truss.toml")
-    assert (code, out.endswith("2 freedoms\n")) == (0, True)
+    assert (code, out.endswith("2 degrees of freedom\n")) == (0, True)
     assert "note: 'truss' is not closed at this pose" in err
 
 
@@ -225,7 +225,7 @@ child = "arm"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         (["check", "missing.toml"], "there is no file 'missing.toml'"),
         (["check", "."], "is a folder"),
@@ -268,14 +268,14 @@ child = "arm"
         (["bench", "chain", "--against", "bullet"], "bullet"),
     ],
 )
-def test_wrong_input_is_one_message_and_exit_code_2(command, tmp_path, arguments, said):
+def test_wrong_input_is_one_message_and_exit_code_2(command, tmp_path, arguments, words):
     (tmp_path / "bad.toml").write_text(BAD_MODEL)
     (tmp_path / "notes.txt").write_text("not a model")
     (tmp_path / "old.nc").write_text("not a result")
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
     assert "error: " in err
-    assert said in err
+    assert words in err
     assert {p.name for p in tmp_path.iterdir()} == {"bad.toml", "notes.txt", "old.nc"}
 
 
@@ -309,19 +309,19 @@ def stop_early(monkeypatch, error):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "words"),
     [
         (SimulationError("the motion ceased to be finite"), 1, "error: the motion ceased to be finite\n  kept: a.nc, "),
         (KeyboardInterrupt(), 130, "stopped; kept: a.nc, which ends at t = "),
         (cli_progress.Terminated(), 143, "stopped; kept: a.nc, which ends at t = "),
     ],
 )
-def test_what_was_computed_before_the_end_is_kept_and_gone_on_with(command, monkeypatch, tmp_path, error, code, said):
+def test_what_was_computed_before_the_end_is_kept_and_gone_on_with(command, monkeypatch, tmp_path, error, code, words):
     with monkeypatch.context() as patch:
         stop_early(patch, error)
         got, out, err = command(*LONG)
     assert (got, out) == (code, "")
-    assert err.startswith(said)
+    assert err.startswith(words)
     assert err.endswith(" s; resume goes on from there\n")
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
     before = (tmp_path / "a.nc").read_bytes()
@@ -367,29 +367,31 @@ def test_a_full_disk_is_exit_code_1(command, monkeypatch, tmp_path):
 def test_json_of_a_run(command):
     code, out, err = command("run", PENDULUM, "--until", 0.1, "--q", "hinge=0.5", "-o", "a.nc", "--json")
     assert (code, err) == (0, "wrote a.nc\n")
-    told = json.loads(out)
+    reported = json.loads(out)
     run = load_result("a.nc")
-    assert told["time"] == 0.1
-    assert told["complete"] is True
-    assert told["q"] == {"hinge": [run.q[-1, 0]]}
-    assert told["u"] == {"hinge": [run.u[-1, 0]]}
-    assert told["steps"] == run.attrs["accepted"]
-    assert told["files"] == ["a.nc"]
-    assert told["energy"]["largest_error"] < 1e-7 * abs(told["energy"]["start"])  # ten times rtol
+    assert reported["time"] == 0.1
+    assert reported["complete"] is True
+    assert reported["q"] == {"hinge": [run.q[-1, 0]]}
+    assert reported["u"] == {"hinge": [run.u[-1, 0]]}
+    assert reported["steps"] == run.attrs["accepted"]
+    assert reported["files"] == ["a.nc"]
+    assert reported["energy"]["largest_error"] < 1e-7 * abs(reported["energy"]["start"])  # ten times rtol
     fixed = json.loads(command("run", PENDULUM, "--until", 0.1, "--integrator", "rk4", "--step", 0.01, "--json")[1])
     assert (fixed["steps"], fixed["files"]) == (10, [])
 
 
 def test_json_of_a_model(command):
-    told = json.loads(command("check", ROOT / "models" / "four_bar.toml", "--json")[1])
-    assert told.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1, "mobility": 1}.items()
-    told = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
-    assert len(told["cut_joints"]) == 1
-    assert told["mobility"]["loops"]["rock"]["rank"] == 2
-    assert told["algorithm"] == "reduction"
-    told = json.loads(command("explain", PENDULUM, "--json")[1])
-    assert (told["algorithm"], told["mobility"]) == ("articulated", None)
-    assert told["tree"] == {"hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}}
+    reported = json.loads(command("check", ROOT / "models" / "four_bar.toml", "--json")[1])
+    assert reported.items() >= {"ok": True, "bodies": 3, "joints": 4, "loops": 1, "mobility": 1}.items()
+    reported = json.loads(command("explain", ROOT / "models" / "four_bar.toml", "--json")[1])
+    assert len(reported["cut_joints"]) == 1
+    assert reported["mobility"]["loops"]["rock"]["rank"] == 2
+    assert reported["algorithm"] == "reduction"
+    reported = json.loads(command("explain", PENDULUM, "--json")[1])
+    assert (reported["algorithm"], reported["mobility"]) == ("articulated", None)
+    assert reported["tree"] == {
+        "hinge": {"kind": "revolute", "parent": "ground", "child": "rod", "q": [0, 1], "u": [0, 1]}
+    }
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (MemoryError(), 1), (OSError(5, "I/O"), 1)])
@@ -449,8 +451,8 @@ def test_the_first_run_says_that_it_compiles(command, monkeypatch):
         return simulate(*args, **options)
 
     monkeypatch.setattr(wt, "simulate", compiling_anew)
-    said = command("run", PENDULUM, "--until", 0.01)[2]
-    assert said.count("the first run by dopri5 compiles its kernels: once") == 1
+    words = command("run", PENDULUM, "--until", 0.01)[2]
+    assert words.count("the first run by dopri5 compiles its kernels: once") == 1
 
 
 def test_a_run_stops_where_a_condition_says(command):

@@ -46,18 +46,18 @@ def test_assemble_prints_a_state_that_run_takes(command):
     rows = table(out)
     assert rows["shaft.q"] == ["0.5", "rad"]
     assert rows["shaft.u"] == ["3", "rad/s"]
-    assert rows["freedoms"] == ["1"]
+    assert rows["dof"] == ["1"]
     options = shlex.split(out.splitlines()[-1].removeprefix("run with"))
     code, out, err = command("run", FOUR_BAR, "--until", "0.01", "--json", *options)
     assert (code, err) == (0, "")
     both = command("run", FOUR_BAR, "--until", "0.01", "--json", "--assemble", "--q", "shaft=0.5", "--u", "shaft=3")
-    told = json.loads(out)
-    assert told["stabilization"] == "projection"
-    assert told["closure"] < 1e-12
+    reported = json.loads(out)
+    assert reported["stabilization"] == "projection"
+    assert reported["closure"] < 1e-12
     ends = [json.loads(text)["q"] for text in (both[1], out)]
     assert ends[0]["pin"] == pytest.approx(ends[1]["pin"], abs=1e-10)  # options have 12 digits
     read = json.loads(command("assemble", FOUR_BAR, "--q", "shaft=0.5", "--json")[1])
-    assert (read["q"]["shaft"], read["freedoms"]) == ([0.5], 1)
+    assert (read["q"]["shaft"], read["dof"]) == ([0.5], 1)
 
 
 def test_a_run_that_starts_open_says_what_to_type(command):
@@ -82,8 +82,8 @@ def test_a_locked_mechanism_is_noted(command, tmp_path):
     wt.save(truss(), tmp_path / "truss.toml")
     code, _, err = command("run", "truss.toml", "--until", "0.1", "--assemble", "--q", "left=-1")
     assert code == 0
-    assert "note: 'truss' is locked: its loops and constraints ('right') leave no freedom" in err
-    assert "freedoms  0: it is locked, and nothing can move" in command("assemble", "truss.toml", "--q", "left=-1")[1]
+    assert "note: 'truss' is locked: its loops and constraints ('right') leave no degree of freedom" in err
+    assert "DOF       0: it is locked, and nothing can move" in command("assemble", "truss.toml", "--q", "left=-1")[1]
 
 
 def test_linearize_prints_matrices_and_poles(command):
@@ -124,7 +124,7 @@ def test_every_command_has_help(command, name):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "words"),
     [
         (["equilibrium", "missing.toml"], 2, "there is no file 'missing.toml'"),
         (["equilibrium", PENDULUM, "--q", "hing=1"], 2, "joint 'hing' is not known"),
@@ -144,9 +144,9 @@ def test_every_command_has_help(command, name):
         (["modes", PENDULUM, "--q", "hinge=nan"], 2, "q is not finite"),
     ],
 )
-def test_wrong_input_is_one_message(command, tmp_path, arguments, code, said):
+def test_wrong_input_is_one_message(command, tmp_path, arguments, code, words):
     got, out, err = command(*arguments)
     assert (got, out) == (code, "")
     assert err.startswith("error: ")
-    assert said in err
+    assert words in err
     assert not list(tmp_path.iterdir())

@@ -41,8 +41,8 @@ def test_files_are_written_and_gone_on_with(command, tmp_path):
     code, out, err = command(*options, *settings, "--plot", "s.png", "--json")
     assert code == 0
     assert err == "wrote s.nc, s.png\n"
-    told = json.loads(out)
-    assert told == {
+    reported = json.loads(out)
+    assert reported == {
         "model": "pendulum", "runs": 8, "done": 8, "complete": True, "failures": [], "files": ["s.nc", "s.png"],
     }  # fmt: skip
     data = wt.Sweep.load(tmp_path / "s.nc")["hinge.q.path"]
@@ -55,7 +55,7 @@ def test_files_are_written_and_gone_on_with(command, tmp_path):
     assert "it is of another sweep: start, settings differ" in err
 
 
-def test_failures_are_told_and_make_the_exit_code(command):
+def test_failures_are_reported_and_make_the_exit_code(command):
     code, out, err = command(
         "sweep",
         MODELS / "four_bar.toml",
@@ -74,7 +74,7 @@ def test_failures_are_told_and_make_the_exit_code(command):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("--set", "bodies.rod.mas=1"), "'mas' is no number of bodies.rod"),
         (("--set", "q.hinge"), "--set 'q.hinge' cannot be read\n  expected: path=values"),
@@ -86,10 +86,10 @@ def test_failures_are_told_and_make_the_exit_code(command):
         (("--set", "q.hinge=1", "--on", "somewhere"), "there is no such place to sweep on"),
     ],
 )
-def test_wrong_input(command, arguments, told):
+def test_wrong_input(command, arguments, reported):
     code, out, err = command("sweep", PENDULUM, "--until", 1, *arguments)
     assert (code, out) == (2, "")
-    assert told in err
+    assert reported in err
 
 
 def test_a_bar_shows_runs_and_failures():

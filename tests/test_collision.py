@@ -19,7 +19,7 @@ def table(order, restitution, **more):
     m.joint("flight", "free", m.ground, "top")
     for name in order:
         m.constraint(name, "point_on_plane", body="top", at=FEET[name])
-        m.temporary(name, one_sided=True, restitution=restitution.get(name, 0.4), **more)
+        m.temporary(name, unilateral=True, restitution=restitution.get(name, 0.4), **more)
     start = {"flight": (0, 0, 0.6, 1, 0, 0, 0)}, {"flight": (0, 0, 0.8, 1.0, 0.3, 0)}
     return wt.simulate(m.compile(), 0.5, q=start[0], u=start[1])
 
@@ -54,7 +54,7 @@ def groove(restitution, tilts=(0.6, -0.6), order=(0, 1)):
     for n in order:
         turn = (math.cos(tilts[n] / 2), 0, math.sin(tilts[n] / 2), 0)
         m.constraint(f"side{n}", "point_on_plane", body="ball", to_at={"position": (0, 0, 0), "quaternion": turn})
-        m.temporary(f"side{n}", one_sided=True, restitution=restitution)
+        m.temporary(f"side{n}", unilateral=True, restitution=restitution)
     return wt.simulate(m.compile(), 1.0, q={"z": 0.5}, u={"z": -1.0})
 
 
@@ -76,7 +76,7 @@ def test_contacts_that_do_not_move_each_other_are_struck_as_if_alone():
             m.body(f"ball{n}", **wt.sphere(mass=0.1 + n, radius=0.05))
             m.joint(f"flight{n}", "free", m.ground, f"ball{n}")
             m.constraint(f"floor{n}", "roll", body=f"ball{n}", radius=0.05)
-            m.temporary(f"floor{n}", one_sided=True, restitution=0.6, friction=0.2)
+            m.temporary(f"floor{n}", unilateral=True, restitution=0.6, friction=0.2)
             q[f"flight{n}"] = (0, n, 0.35, 1, 0, 0, 0)
             u[f"flight{n}"] = (0, 9.0, 0, 1.0, 0.5, 0)
         return wt.simulate(m.compile(), 0.3, q=q, u=u)
@@ -96,7 +96,7 @@ def test_a_cradle_is_struck_from_both_ends():
         m.constraint(
             f"hit{n}", "roll", body=f"ball{n + 1}", radius=0.05, on="sphere", to=f"ball{n}", to_radius=0.05, slip="all"
         )
-        m.temporary(f"hit{n}", one_sided=True, restitution=1.0)
+        m.temporary(f"hit{n}", unilateral=True, restitution=1.0)
     q = {f"x{n}": 0.1 * n + {0: -0.2, 4: 0.2}.get(n, 0.0) for n in range(5)}
     run = wt.simulate(m.compile(), 0.5, q=q, u={"x0": 1.0, "x4": -1.0})
     np.testing.assert_allclose(run.u[-1], [-1, 0, 0, 0, 1], atol=1e-9)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from closing import closed_chain, consistent_speeds
+from closing import closed_chain, consistent_velocities
 from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.model import JOINT_KINDS, Model
 from whippletree.system.joint_frames import joint_frame
 from zoo import random_model, random_pose, random_solid, random_state
 
-COUNT = {kind: 6 - speeds for kind, (_, speeds) in JOINT_KINDS.items()}
+COUNT = {kind: 6 - velocities for kind, (_, velocities) in JOINT_KINDS.items()}
 
 
 def residual(system, q, t=0.0):
@@ -30,7 +30,7 @@ def matrix_by_differences(system, q, h=1e-5):
 
 
 def second_derivative(system, q, u, a, t=0.0, h=3e-4):
-    """Of g along a motion with speeds u and accelerations a."""
+    """Of g along a motion with velocities u and accelerations a."""
     after = residual(system, wt.advance(system, q, h * u + h * h / 2 * a), t + h)
     before = residual(system, wt.advance(system, q, -h * u + h * h / 2 * a), t - h)
     return (after - 2 * residual(system, q, t) + before) / h**2
@@ -141,10 +141,10 @@ def test_rows_of_constraints_that_are_not_joints():
     del model.couplings[sliding]  # with it the gears leave no motion that the function of time asks for
     del model.constraints["rack"]
     system = model.compile()
-    check_rows(system, q, consistent_speeds(system, q, rng), rng)
+    check_rows(system, q, consistent_velocities(system, q, rng), rng)
 
 
-def own_coordinate(system, q, freedom):
+def own_coordinate(system, q, dof):
     """Of the joint "cut", by its definition."""
     k, joint = wt.kinematics(system, q), system.model.joints["cut"]
     F = joint_frame(joint, False)
@@ -156,18 +156,18 @@ def own_coordinate(system, q, freedom):
     along, Q = (A.T @ (b - a))[2], A.T @ B
     if joint.kind == "screw":
         return along / joint.pitch
-    return along if joint.kind == "prismatic" or freedom else np.arctan2(Q[1, 0], Q[0, 0])
+    return along if joint.kind == "prismatic" or dof else np.arctan2(Q[1, 0], Q[0, 0])
 
 
-@pytest.mark.parametrize(("kind", "freedom"), [("revolute", 0), ("prismatic", 0), ("screw", 0), ("cylindrical", 1)])
-def test_a_motion_given_to_a_joint_that_closes_a_loop_is_a_row(kind, freedom):
+@pytest.mark.parametrize(("kind", "dof"), [("revolute", 0), ("prismatic", 0), ("screw", 0), ("cylindrical", 1)])
+def test_a_motion_given_to_a_joint_that_closes_a_loop_is_a_row(kind, dof):
     rng = np.random.default_rng(59)
     system, q, _ = closed_chain(kind, rng)
     model, own = system.model, rows_of(system, q, np.zeros(system.nu))
     assert np.abs(own.g).max() < 1e-12
-    value = own_coordinate(system, q, freedom)
+    value = own_coordinate(system, q, dof)
     f = wt.Sine(amplitude=0.2, frequency=0.5, phase=0.3, offset=value - 0.2 * np.sin(0.3))
-    model.force("drive", "motion", joint="cut", freedom=freedom, position=f)
+    model.force("drive", "motion", joint="cut", dof=dof, position=f)
     driven = model.compile()
     assert driven.constraints.count == COUNT[kind] + 1
-    check_rows(driven, q, consistent_speeds(driven, q, rng), rng)
+    check_rows(driven, q, consistent_velocities(driven, q, rng), rng)

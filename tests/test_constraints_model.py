@@ -97,16 +97,16 @@ def test_parts_stand_for_their_names_and_may_come_later():
     second = m.joint("second", "planar", a, b)
     m.frame("tip", b)
     m.constraint("rod", "distance", body=b, to=m.ground, at=np.array([1, 2, 3]), length=np.float32(2))
-    m.constraint("gear", "gear", joint=first, of=second, ratio=2, of_freedom=np.int64(2))
+    m.constraint("gear", "gear", joint=first, of=second, ratio=2, of_dof=np.int64(2))
     check.whole(m)
     assert m.constraints["rod"] == Distance("rod", "b", 2.0, "ground", (1.0, 2.0, 3.0), (0.0, 0.0, 0.0))
-    assert m.constraints["gear"] == Gear("gear", "first", "second", 2.0, of_freedom=2)
-    assert type(m.constraints["gear"].of_freedom) is int
+    assert m.constraints["gear"] == Gear("gear", "first", "second", 2.0, of_dof=2)
+    assert type(m.constraints["gear"].of_dof) is int
 
 
-def test_two_freedoms_of_one_joint_may_be_tied():
-    whole("gear", joint="tube_joint", of="tube_joint", freedom=1, ratio=0.01)
-    whole("relative", joint="table", of="table", of_freedom=1, position=wt.Sine(1, 2))
+def test_two_dofs_of_one_joint_may_be_tied():
+    whole("gear", joint="tube_joint", of="tube_joint", dof=1, ratio=0.01)
+    whole("relative", joint="table", of="table", of_dof=1, position=wt.Sine(1, 2))
 
 
 def test_a_loop_joint_may_be_driven_and_tied():
@@ -157,7 +157,7 @@ MESSAGES = [
     (
         lambda: constraint("gear", joint="hinge", of="x"),
         "constraint 'c': parameter 'ratio' is missing",
-        "expected: joint, of, ratio, offset, freedom, of_freedom",
+        "expected: joint, of, ratio, offset, dof, of_dof",
     ),
     (
         lambda: constraint("distance", body=3, length=1),
@@ -212,13 +212,13 @@ MESSAGES = [
         "got: 'x'",
     ),
     (
-        lambda: constraint("gear", joint="hinge", of="wheel_joint", ratio=1, of_freedom=-1),
-        "constraint 'c': of_freedom is not a count",
+        lambda: constraint("gear", joint="hinge", of="wheel_joint", ratio=1, of_dof=-1),
+        "constraint 'c': of_dof is not a count",
         "expected: 0, 1, 2 ...",
         "got: -1",
     ),
     (
-        lambda: constraint("gear", joint="tube_joint", of="tube_joint", ratio=1, freedom=1, of_freedom=1),
+        lambda: constraint("gear", joint="tube_joint", of="tube_joint", ratio=1, dof=1, of_dof=1),
         "constraint 'c' ties joint 'tube_joint' to itself",
         "hint: joint and of are two joints",
     ),
@@ -233,8 +233,8 @@ MESSAGES = [
         "hint: joint and of are two joints",
     ),
     (
-        lambda: constraint("relative", joint="hinge", of_freedom=1),
-        "constraint 'c': of_freedom needs a joint 'of'",
+        lambda: constraint("relative", joint="hinge", of_dof=1),
+        "constraint 'c': of_dof needs a joint 'of'",
         "got: 1",
     ),
     (
@@ -278,20 +278,20 @@ MESSAGES = [
         "hint: did you mean 'wheel_joint'?",
     ),
     (
-        lambda: whole("gear", joint="hinge", of="table", ratio=1, of_freedom=3),
-        "constraint 'tie': of_freedom 3 is not one of joint 'table' (planar)",
+        lambda: whole("gear", joint="hinge", of="table", ratio=1, of_dof=3),
+        "constraint 'tie': of_dof 3 is not one of joint 'table' (planar)",
         "expected: 0 to 2",
         "got: 3",
     ),
     (
-        lambda: whole("relative", joint="hinge", freedom=1),
-        "constraint 'tie': freedom 1 is not one of joint 'hinge' (revolute)",
+        lambda: whole("relative", joint="hinge", dof=1),
+        "constraint 'tie': dof 1 is not one of joint 'hinge' (revolute)",
         "expected: 0",
         "got: 1",
     ),
     (
         lambda: whole("relative", joint="block_joint"),
-        "constraint 'tie': freedom 0 is not one of joint 'block_joint' (fixed)",
+        "constraint 'tie': dof 0 is not one of joint 'block_joint' (fixed)",
         "expected: a joint that moves",
         "got: 0",
     ),
@@ -300,21 +300,21 @@ MESSAGES = [
         "constraint 'tie': of is not for a spherical joint, whose coordinates are not angles",
         PLAIN,
         "got: joint 'ball' (spherical)",
-        "hint: use joints of one freedom each",
+        "hint: use joints of one degree of freedom each",
     ),
     (
         lambda: whole("rack", joint="hinge", of="wheel_joint", radius=1),
         "constraint 'tie': joint 'hinge' is not a prismatic joint",
         "expected: a prismatic joint",
         "got: revolute",
-        "hint: a gear ties freedoms of other joints",
+        "hint: a gear ties degrees of freedom of other joints",
     ),
     (
         lambda: whole("rack", joint="slide_joint", of="tube_joint", radius=1),
         "constraint 'tie': of 'tube_joint' is not a revolute joint",
         "expected: a revolute joint",
         "got: cylindrical",
-        "hint: a gear ties freedoms of other joints",
+        "hint: a gear ties degrees of freedom of other joints",
     ),
     (
         lambda: whole("rack", joint="slyde_joint", of="wheel_joint", radius=1),
@@ -359,14 +359,14 @@ PARAMETERS = {
     "point_on_plane": st.fixed_dictionaries({"body": bodies}, optional=LINK | {"to_at": places | vector}),
     "gear": st.fixed_dictionaries(
         {"joint": joints, "of": st.just("wheel_joint"), "ratio": positive},
-        optional={"offset": number, "freedom": counts, "of_freedom": counts},
+        optional={"offset": number, "dof": counts, "of_dof": counts},
     ),
     "rack": st.fixed_dictionaries(
         {"joint": joints, "of": st.just("wheel_joint"), "radius": positive.map(lambda x: -x)},
         optional={"offset": number},
     ),
     "relative": st.fixed_dictionaries(
-        {"joint": joints}, optional={"position": smooth, "freedom": counts, "of": st.just("wheel_joint")}
+        {"joint": joints}, optional={"position": smooth, "dof": counts, "of": st.just("wheel_joint")}
     ),
 }
 names = st.text(min_size=1, max_size=12).filter(lambda s: s.isprintable() and s.strip())

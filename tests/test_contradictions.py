@@ -31,10 +31,10 @@ def test_contradictions_are_named_within_a_step(kind):
 
 def is_named_within_a_step(case, integrator, algorithm):
     error = end_of(case, integrator=integrator, algorithm=algorithm)
-    said = str(error)
-    assert [name for name in case.names if f"'{name}'" not in said] == [], said
-    assert "contradict each other" in said or "cannot be met" in said
-    t = float(said.split("t = ")[1].split(" s")[0])
+    reported = str(error)
+    assert [name for name in case.names if f"'{name}'" not in reported] == [], reported
+    assert "contradict each other" in reported or "cannot be met" in reported
+    t = float(reported.split("t = ")[1].split(" s")[0])
     assert case.time - LATE < t < case.time + LATE, (t, case.time)
     partial = error.partial
     assert not partial.attrs["complete"]
@@ -60,7 +60,7 @@ def test_a_release_ends_a_contradiction_before_it_begins():
         m.joint("hinge", "revolute", m.ground, "arm", axis="y")
         m.constraint("lock", "relative", joint="hinge", position=0.0)
         m.constraint("turn", "relative", joint="hinge", position=wt.Step(1.0, 0.25, rise=0.5))
-        m.temporary("lock", begins="made", break_at=0.25)
+        m.temporary("lock", begins="active", release_at=0.25)
         run = wt.simulate(m.compile(), 1.0, integrator=integrator)
         assert run["hinge.q"][-1] == pytest.approx(1.0, abs=1e-9)
 
@@ -70,7 +70,7 @@ def test_a_run_names_all_algorithms_that_solved_it():
     m.body("wheel", **wt.cylinder(mass=1.0, radius=0.1, length=0.05, axis="y"))
     m.joint("axle", "revolute", m.ground, "wheel", axis="y")
     m.constraint("brake", "speed", joint="axle", speed=0.0)
-    m.temporary("brake", make_at=0.2)
+    m.temporary("brake", activate_at=0.2)
     run = wt.simulate(m.compile(), 0.5, u={"axle": 1.0})
     assert run.attrs["algorithm"].split(", ")[0] == "articulated"
     assert len(run.attrs["algorithm"].split(", ")) == 2
@@ -107,9 +107,9 @@ def test_a_contradiction_leaves_its_file_and_exit_code(command, tmp_path):
     assert not wt.load_result(tmp_path / "reach.nc").attrs["complete"]
 
 
-def test_check_refuses_speeds_that_contradict(command, tmp_path):
-    arm_file(tmp_path / "speeds.toml", 'kind = "speed"\nspeed = 1.0', 'kind = "speed"\nspeed = 2.0')
-    code, _, err = command("check", "speeds.toml")
+def test_check_refuses_velocities_that_contradict(command, tmp_path):
+    arm_file(tmp_path / "velocities.toml", 'kind = "speed"\nspeed = 1.0', 'kind = "speed"\nspeed = 2.0')
+    code, _, err = command("check", "velocities.toml")
     assert code == 2
     assert "contradict each other in speed" in err
     assert "'one'" in err

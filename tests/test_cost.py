@@ -33,11 +33,11 @@ def test_operations_grow_as_promised(algorithm):
     assert abs(slope - GROWTH[algorithm]) < 0.05
 
 
-def test_reduction_takes_the_operations_that_are_said():
+def test_reduction_takes_the_operations_that_are_reported():
     """A body's and a joint's are rounded, and tests of health are left out: half a percent."""
     names = ("four_bar", "andrews", "n_four_bar_5", "stewart", "leg", "bricard")
-    done, said = interpreted("count_loop_operations.py", *names).reshape(-1, 2).T
-    np.testing.assert_allclose(said, done, rtol=0.02)
+    done, reported = interpreted("count_loop_operations.py", *names).reshape(-1, 2).T
+    np.testing.assert_allclose(reported, done, rtol=0.02)
 
 
 def test_multipliers_cost_the_cube_of_the_loops_and_reduction_does_not():

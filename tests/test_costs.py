@@ -36,7 +36,7 @@ def test_counts_that_are_quoted():
         assert serial(N, 1) == costs.linear(N)
 
 
-def test_ratios_that_are_told():
+def test_ratios_that_are_reported():
     """Two to one anticipated for load balancing; a sequential DCA would give about four to one."""
     assert costs.DCAE_BODY.total / costs.BODY.total == pytest.approx(2, rel=0.05)
     assert costs.DCA_BODY.total / costs.BODY.total == pytest.approx(4, rel=0.11)

@@ -29,7 +29,7 @@ def quietly(*args, **options):
 )
 def test_trees_are_checked(algorithm, by):
     run = quietly(chain(3).compile(), 1.0, algorithm=algorithm, check=10)
-    assert (run.attrs["checked"], run.attrs["checked_by"], run.attrs["check_amiss"]) == (51, by, 0)
+    assert (run.attrs["checked"], run.attrs["checked_by"], run.attrs["check_disagreed"]) == (51, by, 0)
     assert 0.0 < run.attrs["check_worst"] < 1e-13
 
 
@@ -53,19 +53,19 @@ def test_rest_is_no_disagreement():
     model.joint("pivot", "revolute", "ground", "beam", axis="y")
     model.joint("hook", "revolute", "beam", "bob", axis="y", at=(0, 0, 0.1))
     run = quietly(model.compile(), 1.0, tau={"pivot": 1e-17}, check=1)
-    assert run.attrs["check_amiss"] == 0
+    assert run.attrs["check_disagreed"] == 0
 
 
-def test_constraints_that_come_and_go_are_checked():
+def test_constraints_that_be_temporary_are_checked():
     system = wt.load(MODELS / "docking.toml").compile()
     run = quietly(system, 12.0, u={"to_b": (0.02, 0, 0.01, -0.1, 0, 0)}, check=50)
     assert len(run.changes) == 2
-    assert (run.attrs["checked"], run.attrs["check_amiss"]) == (11, 0)
+    assert (run.attrs["checked"], run.attrs["check_disagreed"]) == (11, 0)
 
 
 @pytest.fixture
 def wrong(monkeypatch):
-    """An algorithm that loses a little of the third freedom from the fourth call on."""
+    """An algorithm that loses a little of the third DOF from the fourth call on."""
     calls = []
 
     def forward(system, q, u, *args, algorithm, **options):
@@ -80,14 +80,14 @@ def wrong(monkeypatch):
 
 
 def test_a_wrong_algorithm_is_named_once(wrong):
-    with pytest.warns(ModelWarning) as said:
+    with pytest.warns(ModelWarning) as words:
         run = wt.simulate(chain(3).compile(), 1.0, check=50)
-    assert len(said) == 1
-    text = str(said[0].message)
+    assert len(words) == 1
+    text = str(words[0].message)
     assert "algorithms 'articulated' and 'composite' disagree" in text
     assert "at t = 0.3 s" in text
     assert f"'{run.system.joints[2]}'" in text
-    assert (run.attrs["checked"], run.attrs["check_amiss"]) == (11, 8)
+    assert (run.attrs["checked"], run.attrs["check_disagreed"]) == (11, 8)
     assert run.attrs["check_worst"] > 1e-9
 
 
@@ -98,7 +98,7 @@ def test_a_wrong_algorithm_stops_a_run(wrong):
 
 
 def test_a_wrong_kernel_is_found(monkeypatch):
-    """Not only in a copy of the call: the compiled sweep itself."""
+    """Not only in a copy of the call: the compiled recursion itself."""
     right = articulated.accelerations
 
     def shifted(*args):
@@ -111,11 +111,11 @@ def test_a_wrong_kernel_is_found(monkeypatch):
     monkeypatch.setattr(functions, "_accelerations", shifted)  # its way for one state
     with pytest.warns(ModelWarning, match="disagree"):
         run = wt.simulate(system, 0.5, u=np.ones(system.nu), check=100)
-    assert run.attrs["check_amiss"] == run.attrs["checked"]
+    assert run.attrs["check_disagreed"] == run.attrs["checked"]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "words"),
     [
         ({"check": -1}, "check is not a count of rows"),
         ({"check": 2.5}, "check is not a count of rows"),
@@ -123,13 +123,13 @@ def test_a_wrong_kernel_is_found(monkeypatch):
         ({"check": 5, "check_action": "shout"}, "check_action 'shout' is not known"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options, said):
-    with pytest.raises(ModelError, match=said):
+def test_what_makes_no_sense_is_refused(options, words):
+    with pytest.raises(ModelError, match=words):
         wt.simulate(chain(2).compile(), 1.0, **options)
 
 
 def test_from_the_command_line(command):
     code, out, _ = command("run", MODELS / "pendulum.toml", "--until", "0.5", "--check", "10", "--json")
     assert code == 0
-    told = json.loads(out)
-    assert (told["checked"], told["checked_by"], told["check_amiss"]) == (51, "composite", 0)
+    reported = json.loads(out)
+    assert (reported["checked"], reported["checked_by"], reported["check_disagreed"]) == (51, "composite", 0)

@@ -1,4 +1,4 @@
-"""Motors, springs, dampers, friction and stops of joints that close loops: the same as of any other joint.
+"""Motors, springs, dampers, friction and limits of joints that close loops: the same as of any other joint.
 
 Which joint of a loop is cut depends on the order in which they are written, and nothing else may depend on it.
 """
@@ -11,7 +11,7 @@ import pytest
 import whippletree as wt
 from closing import closed_chain
 from loop_zoo import four_bar as four_bar_state
-from whippletree.dynamics.constraints.cut_joints import cut_coordinates, cut_speeds
+from whippletree.dynamics.constraints.cut_joints import cut_coordinates, cut_velocities
 from whippletree.dynamics.loads.applied import loads
 from whippletree.errors import ModelWarning
 from whippletree.model import JOINT_KINDS
@@ -26,15 +26,15 @@ SAME = 1e-9
 def load_joint(model, name, rng):
     """All that may act in a joint."""
     joint = model.joints[name]
-    freedoms = JOINT_KINDS[joint.kind][1]
-    joint.damping, joint.friction, joint.friction_speed = tuple(rng.uniform(0.1, 1, freedoms)), 0.5, 0.1
+    dofs = JOINT_KINDS[joint.kind][1]
+    joint.damping, joint.friction, joint.friction_speed = tuple(rng.uniform(0.1, 1, dofs)), 0.5, 0.1
     if joint.kind != "free":
         joint.stiffness = 5.0
     if joint.kind not in ("free", "spherical"):
         joint.rest, joint.limits = 0.1, LIMITS
-    for n in range(freedoms):
+    for n in range(dofs):
         servo = {"position": wt.Sine(0.4, 0.5), "kp": 3.0} if joint.kind not in ("free", "spherical") else {}
-        model.force(f"{name}_motor{n}", "motor", joint=name, freedom=n, torque=wt.Ramp(2.0), kd=0.4, **servo)
+        model.force(f"{name}_motor{n}", "motor", joint=name, dof=n, torque=wt.Ramp(2.0), kd=0.4, **servo)
 
 
 def loop_of(kind):
@@ -64,7 +64,7 @@ def carried_over(system, q, u, other):
             Q[other.q_index(name)], U[other.u_index(name)] = q[system.q_index(name)], u[system.u_index(name)]
         else:
             joint = system.model.joints[name]
-            Q[other.q_index(name)], U[other.u_index(name)] = cut_coordinates(k, joint), cut_speeds(k, joint)
+            Q[other.q_index(name)], U[other.u_index(name)] = cut_coordinates(k, joint), cut_velocities(k, joint)
     return Q, U
 
 

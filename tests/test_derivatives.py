@@ -173,11 +173,16 @@ def pushed(user=False):
         near = f"b{i}"
     m.force("spring", "spring", body="b1", to="b4", stiffness=40.0, damping=3.0, length=0.2, at=(0.1, 0, 0))
     m.force(
-        "bushing", "bushing", body="b3", stiffness=(9, 8, 7), turning_stiffness=(1, 2, 3), turning_damping=(1, 1, 1)
+        "bushing",
+        "bushing",
+        body="b3",
+        stiffness=(9, 8, 7),
+        rotational_stiffness=(1, 2, 3),
+        rotational_damping=(1, 1, 1),
     )
     m.force("wind", "drag", body="b4", linear=0.5, quadratic=0.2, at=(0, 0.1, 0))
     m.force("push", "wrench", body="b2", force=(1, 2, 3), torque=(0.1, 0, 0.2), axes="body", factor=wt.Sine(1.0, 2.0))
-    m.force("servo", "motor", joint="j1", freedom=1, kp=7.0, kd=1.0, position=wt.Sine(0.5, 1.0), limit=20.0)
+    m.force("servo", "motor", joint="j1", dof=1, kp=7.0, kd=1.0, position=wt.Sine(0.5, 1.0), limit=20.0)
     m.force("crank", "motion", joint="j0", position=wt.Sine(0.5, 3.0))
     if user:
         m.force("wall", "function", body="b4", function=hard, at=(0.1, 0, 0))

@@ -36,26 +36,26 @@ def symmetric(x):
     return np.block([[J.reshape(3, 3), H.reshape(3, 3)], [H.reshape(3, 3).T, M.reshape(3, 3)]])
 
 
-def afloat(system, strand):
-    """The strand's bodies as a model of its own; its carrier floats, and the System's frame of it is the origin."""
+def floating(system, subchain):
+    """The subchain's bodies as a model of its own; its carrier floats, and the System's frame of it is the origin."""
     edges, source = system.topology.edges, system.model
-    names = [edges[b - 1].joint.child for b in (strand.carrier, *strand.bodies)]
-    model = Model("afloat", gravity=source.gravity)
+    names = [edges[b - 1].joint.child for b in (subchain.carrier, *subchain.bodies)]
+    model = Model("floating", gravity=source.gravity)
     for name in names:
         body = source.bodies[name]
         model.body(name, mass=body.mass, com=body.com, inertia=body.inertia)
     _, R, p = system.place(names[0])
     model.joint("flight", "free", "ground", names[0])
-    for b in strand.bodies:
+    for b in subchain.bodies:
         model.joints[edges[b - 1].joint.name] = edges[b - 1].joint
     return model, names, R, p
 
 
-def dense_handles(system, strand, following, q, tau, points):
-    """I, E, L, p, l of a strand at rest by Schur complements of the dense equations of the floating subchain."""
-    model, names, R, p = afloat(system, strand)
+def dense_handles(system, subchain, following, q, tau, points):
+    """I, E, L, p, l of a subchain at rest by Schur complements of the dense equations of the floating subchain."""
+    model, names, R, p = floating(system, subchain)
     there = wt.kinematics(system, q)
-    frame = there.rotation(names[0]) @ R.T  # axes of the System's body that carries the strand
+    frame = there.rotation(names[0]) @ R.T  # axes of the System's body that carries the subchain
     model.gravity = tuple(frame.T @ np.array(system.model.gravity))
     pose = {j: q[system.q_index(j)] for j in model.joints if j != "flight"} | {
         "flight": np.r_[p, Rotation.from_matrix(R).as_quat(scalar_first=True)]
@@ -82,7 +82,7 @@ def dense_handles(system, strand, following, q, tau, points):
     p1 = J.T @ (pa + Mau @ np.linalg.solve(Muu, left))
     if following is None:
         return inertia, None, None, p1, None
-    tip = edges_child(system, strand.path[-1])
+    tip = edges_child(system, subchain.path[-1])
     _, Rt, pt = system.place(tip)
     tip_R = ref.motion(pose)[tip].R @ Rt.T  # of the System's body
     T = ref.jacobian(pose, tip, Rt.T @ (points[1] - pt))
@@ -106,15 +106,15 @@ def test_two_handles_equal_a_dense_solve(name, lanes):
     udot = np.empty(system.nu)
     assert planned.solve(q, np.zeros(system.nu), tau, udot) == 0.0
     plan, seen = planned.plan, 0
-    for strand in plan.strands[1:]:
-        at, step = plan._own(strand)
+    for subchain in plan.subchains[1:]:
+        at, step = plan._own(subchain)
         row = lambda n, count, at=at, step=step: plan.memory[at + np.arange(n, n + count) * step]  # noqa: E731
-        following = next((s for s in plan.strands if s.carried_by is strand and s.goes_on), None)
+        following = next((s for s in plan.subchains if s.carried_by is subchain and s.goes_on), None)
         points = [row(POINT, 3)]
         if following is not None:
             there, apart = plan._own(following)
             points.append(plan.memory[there + (POINT + np.arange(3)) * apart])
-        inertia, E, L, p, l = dense_handles(system, strand, following, q, tau, points)
+        inertia, E, L, p, l = dense_handles(system, subchain, following, q, tau, points)
         assert error(symmetric(row(HANDLES + I_, 21)), inertia) < 1e-10
         assert error(row(HANDLES + P_, 6), p) < 1e-10
         if following is not None:
@@ -205,17 +205,17 @@ def test_branches_are_divided_too(name, form):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_strands_hold_every_body_once_and_nest_no_deeper_than_the_logarithm(name):
+def test_subchains_hold_every_body_once_and_nest_no_deeper_than_the_logarithm(name):
     system = TREES[name]().compile()
     parent = system.arrays["parent"]
     for choice in (Division(), Division(leaves="bodies"), Division(pieces=9)):
         found = partition(system, choice, choice.pieces or 4, 1.0)
-        bodies = [b for f in found for s in f.strands for b in s.bodies]
+        bodies = [b for f in found for s in f.subchains for b in s.bodies]
         assert sorted(bodies) == list(range(1, system.nb))
         assert max(f.level for f in found) <= np.log2(system.nb)
-        for strand in (s for f in found for s in f.strands):
-            assert all(parent[b] == a for a, b in zip(strand.path, strand.path[1:], strict=False))
-            assert parent[strand.path[0]] == strand.carrier
+        for subchain in (s for f in found for s in f.subchains):
+            assert all(parent[b] == a for a, b in zip(subchain.path, subchain.path[1:], strict=False))
+            assert parent[subchain.path[0]] == subchain.carrier
 
 
 def test_equal_subchains_fill_the_lanes_and_uneven_ones_are_padded():
@@ -227,9 +227,9 @@ def test_equal_subchains_fill_the_lanes_and_uneven_ones_are_padded():
 
 def test_the_terminal_share_is_what_is_asked_for():
     plan = Planned(chain(100).compile(), division("divide(pieces=2, lanes=False, terminal=0.7)")).plan
-    assert [len(s.path) for s in plan.strands] == [30, 70]
+    assert [len(s.path) for s in plan.subchains] == [30, 70]
     plan = Planned(chain(100).compile(), division("dcat(terminal=0.6)")).plan
-    assert [len(s.path) for s in plan.strands] == [1] * 40 + [60]
+    assert [len(s.path) for s in plan.subchains] == [1] * 40 + [60]
 
 
 def test_a_batch_equals_its_states():
@@ -251,7 +251,7 @@ def test_a_model_in_which_nothing_moves():
 
 
 @pytest.mark.parametrize("form", ["dcae", "dcat", "dca"])
-def test_long_chains_are_as_exact_as_by_the_articulated_sweep(form):
+def test_long_chains_are_as_exact_as_by_the_articulated_recursion(form):
     """Within 10 times its error at 1024 bodies (the issue), against accelerations refined in extended precision."""
     model = families.chain(1024)
     system = model.compile()
@@ -283,7 +283,7 @@ def test_papers_chains_of_1024_bodies(form):
 # ---------------------------------------------------------------- threads
 
 
-def test_the_crew_stays_and_threads_change_no_bit():
+def test_the_thread_pool_stays_and_threads_change_no_bit():
     system = chain(64).compile()
     q, u, tau = random_state(system, np.random.default_rng(6))
     form = "divide(pieces=8)"
@@ -328,7 +328,7 @@ def test_jobs_of_different_shapes_follow_each_other():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_process_has_its_own_crew():
+def test_a_forked_process_has_its_own_thread_pool():
     system = chain(40).compile()
     q, u, tau = random_state(system, np.random.default_rng(8))
     expected = wt.forward_dynamics(system, q, u, tau, algorithm="divide", threads=2)
@@ -374,10 +374,10 @@ def refused(form, model=None, threads=None):
 
 
 def test_more_subchains_than_bodies_are_refused():
-    told = refused("divide(pieces=7)")
-    assert "cannot be cut into so many subchains" in told
-    assert "at most 6" in told
-    assert "got: 7" in told
+    reported = refused("divide(pieces=7)")
+    assert "cannot be cut into so many subchains" in reported
+    assert "at most 6" in reported
+    assert "got: 7" in reported
 
 
 @pytest.mark.parametrize(
@@ -396,8 +396,8 @@ def test_more_subchains_than_bodies_are_refused():
     ],
 )
 def test_options_that_cannot_be_are_refused(form, words):
-    told = refused(form)
-    assert all(word in told for word in words)
+    reported = refused(form)
+    assert all(word in reported for word in words)
 
 
 @pytest.mark.parametrize("threads", [-1, 1.5])
@@ -407,25 +407,25 @@ def test_threads_below_one_are_refused(threads):
 
 @pytest.mark.parametrize("form", ["divide", "dca"])
 def test_flexible_bodies_are_refused_and_the_others_named(form):
-    told = refused(form, hub_and_beam(1))
-    assert "algorithm 'divide' cannot solve" in told
-    assert "articulated" in told
+    reported = refused(form, hub_and_beam(1))
+    assert "algorithm 'divide' cannot solve" in reported
+    assert "articulated" in reported
 
 
 def test_threads_are_given_once():
-    told = refused("divide(threads=2)", threads=2)
-    assert "threads are given twice" in told
-    assert "'divide(threads=2)' and threads = 2" in told
+    reported = refused("divide(threads=2)", threads=2)
+    assert "threads are given twice" in reported
+    assert "'divide(threads=2)' and threads = 2" in reported
 
 
 def test_leaves_without_mass_are_refused_by_name():
-    told = refused("dca", ZOO["puma560"]())
-    assert "cannot be divided into single bodies: one has no mass" in told
-    assert "link1" in told
+    reported = refused("dca", ZOO["puma560"]())
+    assert "cannot be divided into single bodies: one has no mass" in reported
+    assert "link1" in reported
 
 
 def test_a_subchain_without_inertia_of_its_own_is_explained():
-    """A point mass on the axis of its hinge: what is beyond holds it, but the strand that ends there has nothing."""
+    """A point mass on the axis of its hinge: what is beyond holds it, but the subchain that ends there has nothing."""
     model = Model("axle")
     for k in range(4):
         model.body(
@@ -435,13 +435,13 @@ def test_a_subchain_without_inertia_of_its_own_is_explained():
     system = model.compile()
     zero = np.zeros(4)
     wt.forward_dynamics(system, zero, zero)
-    with pytest.raises(wt.SimulationError, match="has a motion without inertia") as told:
+    with pytest.raises(wt.SimulationError, match="has a motion without inertia") as reported:
         wt.forward_dynamics(system, zero, zero, algorithm="dca")
-    assert "joint 'j1'" in str(told.value)
-    assert "articulated" in str(told.value)
+    assert "joint 'j1'" in str(reported.value)
+    assert "articulated" in str(reported.value)
 
 
-def test_states_that_are_not_finite_are_told_as_for_others():
+def test_states_that_are_not_finite_are_reported_as_for_others():
     system = chain(6).compile()
     with pytest.raises(wt.ModelError, match="q is not finite"):
         wt.forward_dynamics(system, np.full(6, np.nan), np.zeros(6), np.zeros(6), algorithm="divide(pieces=2)")

@@ -227,7 +227,7 @@ def test_wrenches_and_prescribed_motions_are_refined_too():
 def test_subchains_end_in_heavy_bodies():
     system = alternating(101, 1e9).compile()
     for family in partition(system, division("divide(pieces=6)"), 6, 1.0):
-        assert all(system.arrays["mass"][s.path[-1]] == 1e9 for s in family.strands[:-1])
+        assert all(system.arrays["mass"][s.path[-1]] == 1e9 for s in family.subchains[:-1])
 
 
 def test_joins_report_their_growth():

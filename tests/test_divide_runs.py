@@ -35,7 +35,7 @@ def tree():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_run_equals_that_of_the_articulated_sweep(tree, form):
+def test_a_run_equals_that_of_the_articulated_recursion(tree, form):
     start = {"u": np.linspace(-1, 1, tree.nu), "tau": np.linspace(0.1, 0, tree.nu)}
     usual = wt.simulate(tree, 0.5, algorithm="articulated", output_step=0.05, **start, **FINE)
     run = wt.simulate(tree, 0.5, algorithm=form, output_step=0.05, **start, **FINE)
@@ -62,7 +62,7 @@ def loaded():
 
 
 @pytest.mark.parametrize("form", ["divide(pieces=3)", "dca", "divide(pieces=4, threads=2)"])
-def test_forces_and_given_motions_act_in_divided_runs(form):
+def test_forces_and_prescribed_motions_act_in_divided_runs(form):
     system = loaded().compile()
     usual = wt.simulate(system, 0.3, algorithm="articulated", output_step=0.03, **FINE)
     run = wt.simulate(system, 0.3, algorithm=form, output_step=0.03, **FINE)
@@ -162,7 +162,7 @@ BRACED = {
 
 
 @pytest.mark.parametrize("name", BRACED)
-def test_loops_inside_strands_and_across_them(name):
+def test_loops_inside_subchains_and_across_them(name):
     """1e-9 as the issue asks; seen are errors of 1e-14."""
     system, q, u, tau = braced(*BRACED[name])
     usual = wt.forward_dynamics(system, q, u, tau, algorithm="multipliers")
@@ -174,12 +174,12 @@ def test_loops_inside_strands_and_across_them(name):
         assert error(got, pushed) < 1e-9, form
 
 
-def test_loops_that_stay_inside_a_strand_are_nobody_elses_affair():
+def test_loops_that_stay_inside_a_subchain_are_nobody_elses_affair():
     system, *_ = braced(*BRACED["apart"])
     plan = planned_run(system, "divide(pieces=5)").plan
     assert len(plan.inside) == system.constraints.count
     assert not plan.shared  # cuts are made where no loop is
-    assert [len(s.knots) > 0 for s in plan.strands] == [True] * 5
+    assert [len(s.clusters) > 0 for s in plan.subchains] == [True] * 5
     plan = planned_run(braced(*BRACED["around"])[0], "divide(pieces=5)").plan
     assert len(plan.shared) == 3  # of the ball joint that closes the whole
     assert len(planned_run(system, "dca").plan.shared) == system.constraints.count
@@ -198,7 +198,7 @@ def test_braced_chains_move_as_by_multipliers(name):
 
 @pytest.mark.parametrize("drive", ["a joint of the tree", "the joint that is cut", "a constraint"])
 def test_a_driven_loop_is_in_the_account(drive):
-    """What holds the loop is inside a strand, or shared; the work of the drive is that by multipliers."""
+    """What holds the loop is inside a subchain, or shared; the work of the drive is that by multipliers."""
     model, (system, q, _) = four_bar_model(), four_bar()
     joint = "shaft" if drive != "the joint that is cut" else system.cut_joints[0]
     angle = 1.0 if joint == "shaft" else four_bar_angles(0.2, 0.6, 0.5, 0.7, 1.0)[1]

@@ -216,7 +216,7 @@ def test_a_quaternion_that_is_not_unit_is_named(arm, state):
     )
 
 
-def test_numbers_too_large_to_multiply_are_said_to_be(arm, state):
+def test_numbers_too_large_to_multiply_are_reported_to_be(arm, state):
     q, u, tau = state
     assert message(lambda: wt.forward_dynamics(arm, q, 1e200 * u, tau)).startswith("the motion of 'arm' is too large")
 
@@ -263,14 +263,14 @@ def test_wrenches_threads_and_points_are_checked(arm, state):
     )
 
 
-def test_a_freedom_that_moves_no_mass_is_named():
+def test_a_dof_that_moves_no_mass_is_named():
     model = wt.Model("pencil")
     model.joint("spin", "revolute", model.ground, model.body("pencil", **wt.rod(mass=1.0, length=1.0)), axis="x")
     system = model.compile()
     assert message(lambda: wt.forward_dynamics(system, [0.0], [0.0], [1.0])) == (
         "the mass matrix of 'pencil' is singular\n"
         "  where: joint 'spin' (revolute) of body 'pencil'\n"
-        "  hint: a freedom moves no mass: give the outermost bodies mass and inertia about that axis, or armature"
+        "  hint: a DOF moves no mass: give the outermost bodies mass and inertia about that axis, or armature"
     )
     assert "in state 0 of the batch" in message(lambda: wt.forward_dynamics(system, [[0.0]], [[0.0]], [[1.0]]))
 

@@ -100,7 +100,7 @@ def test_conditions_are_read_from_text():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "reported"),
     [
         ({"output": "ball.position"}, "ball.position.z"),
         ({"output": "bal.position.z"}, "ball.position"),
@@ -111,10 +111,10 @@ def test_conditions_are_read_from_text():
         ({"name": ""}, "name"),
     ],
 )
-def test_what_is_wrong_with_an_event_is_said(wrong, said):
+def test_what_is_wrong_with_an_event_is_reported(wrong, reported):
     with pytest.raises(ModelError) as caught:
         wt.simulate(ball(), 1.0, events=[wt.Event(**({"name": "e", "output": "flight.q"} | wrong))])
-    assert said in str(caught.value)
+    assert reported in str(caught.value)
 
 
 def test_a_function_that_breaks_the_state_is_refused():

@@ -86,7 +86,7 @@ def test_agrees_with_series_in_decimals(family):
 
 
 @pytest.mark.parametrize("seed", [0, 3, 9, 12])
-def test_agrees_on_wheels_balls_blades_and_speeds(seed):
+def test_agrees_on_wheels_balls_blades_and_velocities(seed):
     system, rng = rolling_zoo(seed)  # of these seeds all surfaces are planes
     q, u = on_surface(system, rng)
     tau = rng.normal(size=system.nu)
@@ -209,8 +209,8 @@ def test_agrees_with_maximal_coordinates_on_loops(family):
 # ---- what it says besides
 
 
-def test_rank_and_contradictions_are_told():
-    model = wt.Model("two speeds")
+def test_rank_and_contradictions_are_reported():
+    model = wt.Model("two velocities")
     model.body("rotor", mass=1.0, inertia=(1, 1, 1))
     model.joint("axle", "revolute", "ground", "rotor", axis="z")
     model.constraint("one", "speed", joint="axle", speed=1.0)

@@ -41,7 +41,7 @@ def call(function, system, **more):
 
 @pytest.mark.parametrize("function", [*taking_a_system()])
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reported"),
     [
         (str(PENDULUM), f"got: str '.*\n  hint: load and compile the file: wt.load\\('{PENDULUM}'\\).compile\\(\\)"),
         (
@@ -54,8 +54,8 @@ def call(function, system, **more):
     ],
     ids=["str", "Path", "Model", "None", "list"],
 )
-def test_what_is_no_system_is_refused_by_name(function, given, said):
-    with pytest.raises(ModelError, match=said):
+def test_what_is_no_system_is_refused_by_name(function, given, reported):
+    with pytest.raises(ModelError, match=reported):
         call(function, given)
     if function is wt.forward_dynamics:  # which has three ways to its System
         for more in ({"tau": [0.0]}, {"tau": [0.0], "threads": 1}, {"tau": [0.0], "certificate": True}):
@@ -236,7 +236,7 @@ def fails_late(t, *args):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         (
             {"events": [wt.Event("down", "hinge.q", 0.5, then=fails)]},
@@ -249,8 +249,8 @@ def fails_late(t, *args):
     ids=["then", "output", "tau", "checked"],
 )
 @pytest.mark.parametrize("integrator", ["dopri5", "rk4"])
-def test_an_error_of_a_function_says_where_and_when(pendulum, options, said, integrator):
-    with pytest.raises(SimulationError, match=said) as caught:
+def test_an_error_of_a_function_says_where_and_when(pendulum, options, reported, integrator):
+    with pytest.raises(SimulationError, match=reported) as caught:
         wt.simulate(pendulum, 1.0, q=[1.0], integrator=integrator, **options)
     assert isinstance(caught.value.__cause__, LookupError)
     assert caught.value.got == "LookupError: not in my table"
@@ -271,7 +271,7 @@ def test_a_function_of_an_event_that_leaves_no_state_is_named(pendulum):
 def test_tau_in_a_run_with_temporary_constraints_is_named():
     m = wt.load(PENDULUM)
     m.constraint("lock", "relative", joint="hinge")
-    m.temporary("lock", here=True, make_at=0.5, break_torque=1.0)
+    m.temporary("lock", here=True, activate_at=0.5, release_torque=1.0)
     with pytest.raises(SimulationError, match="the function tau, 'fails_late' raised an error") as caught:
         wt.simulate(m.compile(), 1.0, q=[1.0], tau=fails_late)
     assert isinstance(caught.value.__cause__, LookupError)
@@ -304,11 +304,11 @@ def test_a_constraint_that_cannot_be_activated_names_its_opponents():
     m.joint("flight", "free", m.ground, "a")
     m.constraint("rod", "distance", body="a", length=1.0)
     m.constraint("hook", "latch", body="a", to_at=(1.5, 0, 0))
-    m.temporary("hook", make_at=0.5)
-    said = "it stays violated by 0.25 m at best: it contradicts 'rod'"
-    with pytest.warns(ModelWarning, match=f"temporary 'hook' is not made at t = 0.5 s: {said}"):
+    m.temporary("hook", activate_at=0.5)
+    reported = "it stays violated by 0.25 m at best: it contradicts 'rod'"
+    with pytest.warns(ModelWarning, match=f"temporary 'hook' is not made at t = 0.5 s: {reported}"):
         run = wt.simulate(m.compile(), 1.0, q={"flight": (1, 0, 0, 1, 0, 0, 0)})
-    assert [(c.what, c.why) for c in run.changes] == [("refused", said)]
+    assert [(c.what, c.why) for c in run.changes] == [("refused", reported)]
 
 
 def test_a_constraint_that_a_prescribed_motion_opposes_names_it():
@@ -317,13 +317,13 @@ def test_a_constraint_that_a_prescribed_motion_opposes_names_it():
     m.joint("rail", "prismatic", m.ground, "a", axis="x")
     m.force("drive", "motion", joint="rail", position=wt.Ramp(1.0))
     m.constraint("hook", "latch", body="a", to_at=(1.5, 0, 0))
-    m.temporary("hook", make_at=0.5)
+    m.temporary("hook", activate_at=0.5)
     m.constraint("stop", "relative", joint="rail")
-    m.temporary("stop", here=True, make_at=0.7)
-    with pytest.warns(ModelWarning) as said:
+    m.temporary("stop", here=True, activate_at=0.7)
+    with pytest.warns(ModelWarning) as reported:
         wt.simulate(m.compile(), 1.0)
-    assert "violated by 1 m at best: it contradicts prescribed motion 'drive'" in str(said[0].message)
-    assert "it contradicts prescribed motion 'drive'" in str(said[1].message)
+    assert "violated by 1 m at best: it contradicts prescribed motion 'drive'" in str(reported[0].message)
+    assert "it contradicts prescribed motion 'drive'" in str(reported[1].message)
 
 
 # ---------------------------------------------------------------- the command line
@@ -369,7 +369,7 @@ def test_commands_that_want_a_result_say_so(command, name):
     assert "whippletree run" in err
 
 
-def test_a_longer_run_is_told_from_a_stopped_one(pendulum, tmp_path):
+def test_a_longer_run_is_reported_from_a_stopped_one(pendulum, tmp_path):
     path = tmp_path / "run.nc"
     wt.simulate(pendulum, 0.1, output=path)
     for more in ({}, {"integrator": "rk4"}):

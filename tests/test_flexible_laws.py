@@ -165,9 +165,9 @@ def four_bar(fidelity, count=3):
 def test_loops_of_flexible_bodies(fidelity):
     system = four_bar(fidelity)
     rng = np.random.default_rng(4)
-    bent = {"a": 0.8, "coupler": 2e-3 * rng.normal(size=3), "rocker": 2e-3 * rng.normal(size=3)}
-    state = wt.assemble(system, q=bent, u={"a": 1.0, "coupler": rng.normal(size=3)})
-    np.testing.assert_allclose(state.q[system.q_index("coupler")], bent["coupler"], atol=1e-12)
+    deformed = {"a": 0.8, "coupler": 2e-3 * rng.normal(size=3), "rocker": 2e-3 * rng.normal(size=3)}
+    state = wt.assemble(system, q=deformed, u={"a": 1.0, "coupler": rng.normal(size=3)})
+    np.testing.assert_allclose(state.q[system.q_index("coupler")], deformed["coupler"], atol=1e-12)
     tau = rng.normal(size=system.nu)
     found = {a: wt.forward_dynamics(system, state.q, state.u, tau, algorithm=a) for a in LOOPS}
     assert relative(found["reduction"], found["nullspace"]) < CLOSE
@@ -191,7 +191,7 @@ def test_a_loop_of_flexible_bodies_moves():
 
 
 def test_loads_of_joints_hold_what_flexible_bodies_need():
-    """Along its freedom a joint carries the force that drives it, whatever flexible bodies are beyond it."""
+    """Along its DOF a joint carries the force that drives it, whatever flexible bodies are beyond it."""
     rng = np.random.default_rng(8)
     model = wt.Model("arm")
     model.flexible("arm", random_modes(rng, 3, "stiffened"))

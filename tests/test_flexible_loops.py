@@ -40,8 +40,8 @@ def arch(links, **kind):
 
 
 @pytest.mark.parametrize("kind", [{"kind": "craig-bampton", "outboard": "tip", "count": 0}, {"count": 4}])
-@pytest.mark.parametrize("bent", [0.0, 1e-5])
-def test_fronts_of_long_loops_stay_narrow(kind, bent):
+@pytest.mark.parametrize("deformed", [0.0, 1e-5])
+def test_fronts_of_long_loops_stay_narrow(kind, deformed):
     """Modes depend on the rows as soon as they feel all: kept to the end of the loop they made the cost cubic."""
     plans = []
     for links in (8, 32):
@@ -49,7 +49,7 @@ def test_fronts_of_long_loops_stay_narrow(kind, bent):
         q = system.q0.copy()
         for name in system.model.flexibles:
             rows = system.q_index(name)
-            q[rows] = bent * rng.normal(size=rows.stop - rows.start)
+            q[rows] = deformed * rng.normal(size=rows.stop - rows.start)
         plans.append(plan_at(system, q, np.zeros(1)))
     short, long = (max(plan.steps[:, 3]) for plan in plans)  # variables of the widest front
     assert max(short, long) <= 10  # six and ten: coordinates wait where the loop has better ones farther in

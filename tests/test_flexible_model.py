@@ -291,7 +291,7 @@ def test_our_loops_are_closed_where_nothing_is_deformed(name):
     np.testing.assert_allclose(gap, 0.0, atol=1e-9)
 
 
-def test_a_strain_that_is_not_small_is_told_once(modes):
+def test_a_strain_that_is_not_small_is_reported_once(modes):
     """With body, time and strain, as rows come."""
     system = arm(modes).compile()
     t, q = np.linspace(0, 2, 5), np.zeros((5, 3))
@@ -301,13 +301,13 @@ def test_a_strain_that_is_not_small_is_told_once(modes):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         watch.look(3)
-    with pytest.warns(ModelWarning) as told:
+    with pytest.warns(ModelWarning) as reported:
         watch.look(4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         watch.look(5)
-    assert len(told) == 1
-    assert str(told[0].message) == (
+    assert len(reported) == 1
+    assert str(reported[0].message) == (
         "flexible body 'arm' is strained by 0.012 at t = 1.5 s, by more than 0.01: "
         "its modes are linear, and hold for small strain"
     )

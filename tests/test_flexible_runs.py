@@ -24,7 +24,7 @@ def swung():
 
 
 def tumbling(fidelity):
-    """A body with a panel on either side, afloat"""
+    """A body with a panel on either side, floating"""
     m = wt.Model("tumbling", gravity=(0, 0, 0))
     m.body("hull", mass=2.0, inertia=(0.3, 0.4, 0.5), com=(0.05, 0.0, 0.02))
     m.joint("base", "free", m.ground, "hull")
@@ -37,7 +37,7 @@ def tumbling(fidelity):
 
 
 @pytest.mark.parametrize("fidelity", ["full", "stiffened"])
-def test_a_flexible_system_afloat_keeps_energy_and_momentum(fidelity):
+def test_a_flexible_system_floating_keeps_energy_and_momentum(fidelity):
     system = tumbling(fidelity)
     spin = {"base": [0.4, 0.9, -0.6, 0.1, 0.2, -0.3], "left": [0.3, -0.2], "right hinge": 0.5}
     run = wt.simulate(system, 10.0, u=spin, rtol=1e-11, atol=1e-13, output_step=0.1)
@@ -96,7 +96,9 @@ def test_quasi_static_modes_follow_their_loads():
     still = wt.simulate(system, 1.0, tau={"pivot": 100.0}, quasi_static=0.0, output_step=0.1)
     # a hub and a bar: nothing swings, and the modes hold the beam against its acceleration: K eta = -Cr theta''
     angle = 0.5 * 100.0 / 450.0 * still.t**2
-    np.testing.assert_allclose(still["pivot.q"], angle, atol=1e-4)  # the bent beam's inertia differs by 1e-4 of itself
+    np.testing.assert_allclose(
+        still["pivot.q"], angle, atol=1e-4
+    )  # the deformed beam's inertia differs by 1e-4 of itself
     modes = p10(3)
     static = -modes.Cr0[2] * still["pivot.udot"][:, None] / np.diag(modes.K)
     # and against the turn, at which a mode of K is one of K - speed^2
@@ -118,7 +120,7 @@ def test_slow_modes_stay_as_they_are_beside_quasi_static_ones(swung):
     assert run.attrs["evaluations"] < 0.7 * swung.attrs["evaluations"]
 
 
-def test_quasi_static_modes_of_a_body_whose_motion_is_given():
+def test_quasi_static_modes_of_a_body_whose_motion_is_prescribed():
     """Slow against the first mode, a beam that is spun up lags almost as if it never swung"""
     system = spun_beam("stiffened").compile()
     swinging = lag(wt.simulate(system, 8.0, output_step=0.1))
@@ -166,7 +168,7 @@ def test_stress_of_a_beam_at_rest_is_that_of_its_weight():
     beam = np.pi * (0.02**2 - 0.018**2) * 2700.0  # kg
     moment = run.stresses("arm", at=[0.5])["bending_y"][0, 0]
     assert abs(moment) == pytest.approx(9.81 * (0.5 + beam / 8), rel=0.02)  # modes tell the beam's own weight in part
-    assert rest.tau[0] == pytest.approx(-9.81 * (1.0 + beam / 2), rel=1e-3)  # the weight of what is bent down
+    assert rest.tau[0] == pytest.approx(-9.81 * (1.0 + beam / 2), rel=1e-3)  # the weight of what is deformed down
 
 
 def test_accelerations_that_joints_cannot_make_are_refused(swung):
@@ -193,7 +195,7 @@ def test_a_run_is_saved_with_its_modes(swung, tmp_path):
 # ---- pictures
 
 
-def test_drawings_show_the_beam_bent_by_a_factor(swung, tmp_path):
+def test_drawings_show_the_beam_deformed_by_a_factor(swung, tmp_path):
     from whippletree.result.deformation import exaggerated
 
     more = exaggerated(swung, 5.0)
@@ -230,33 +232,33 @@ def test_the_command_line_takes_what_runs_and_drawings_take(tmp_path, monkeypatc
 # ---- complaints
 
 
-def test_strains_past_the_small_are_told_once():
+def test_strains_past_the_small_are_reported_once():
     system = hub_and_beam(3).compile()
-    with pytest.warns(ModelWarning) as told:
+    with pytest.warns(ModelWarning) as reported:
         wt.simulate(system, 0.3, tau={"pivot": 20000.0}, output_step=0.01)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert re.fullmatch(
         r"flexible body 'arm' is strained by 0\.0\d+ at t = 0\.\d+ s, by more than 0\.01: .*",
-        str(told[0].message),
+        str(reported[0].message),
     )
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
 
 
-def test_a_strain_is_told_before_a_run_ends_in_failure():
+def test_a_strain_is_reported_before_a_run_ends_in_failure():
     """When it comes there, so whoever interrupts the run or sees it fail knows."""
     system = hub_and_beam(3).compile()
-    told = []
+    reported = []
 
     def stop(reached):
-        told.append(len(seen))
+        reported.append(len(seen))
         raise KeyboardInterrupt
 
     with pytest.warns(ModelWarning, match="is strained by") as seen, pytest.raises(KeyboardInterrupt):
         wt.simulate(system, 0.3, tau={"pivot": 20000.0}, output_step=0.01, progress=lambda t: t > 0.2 and stop(t))
-    assert told == [1]
+    assert reported == [1]
 
 
-def test_what_cannot_be_quasi_static_is_told(swung):
+def test_what_cannot_be_quasi_static_is_reported(swung):
     def run(**options):
         return wt.simulate(swung.system, 0.1, **options)
 
@@ -281,7 +283,7 @@ def test_what_cannot_be_quasi_static_is_told(swung):
         wt.simulate(rigid.compile(), 0.1, quasi_static=1.0)
 
 
-def test_what_is_no_flexible_body_is_told(swung):
+def test_what_is_no_flexible_body_is_reported(swung):
     with pytest.raises(wt.ModelError, match="'hub' is no flexible body of 'hub and beam'"):
         swung.displacements("hub")
     with pytest.raises(wt.ModelError, match="scale of the deformation"):

@@ -71,12 +71,12 @@ def test_auto_takes_what_is_fastest_or_near(name, forces):
 def test_predictions_with_forces_rank_as_calls_do(name):
     """Where they predict a difference that noise does not hide."""
     system = with_forces(MAKERS[name](), "motor")
-    told = {n: predict.seconds(system, n, predict.Use(), predict.TYPICAL) for n in able_to_solve(system)}
-    told = {n: s for n, s in told.items() if s is not None}
-    took = timed(system, list(told))
-    for a in told:
-        for b in told:
-            if told[a] * 1.5 < told[b]:
+    reported = {n: predict.seconds(system, n, predict.Use(), predict.TYPICAL) for n in able_to_solve(system)}
+    reported = {n: s for n, s in reported.items() if s is not None}
+    took = timed(system, list(reported))
+    for a in reported:
+        for b in reported:
+            if reported[a] * 1.5 < reported[b]:
                 assert took[a] < took[b], (a, b)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import reference_forces as reference
 import whippletree as wt
-from whippletree.dynamics.loads.applied import given_motion
+from whippletree.dynamics.loads.applied import prescribed_motion
 from whippletree.dynamics.registry import stepping
 from whippletree.errors import ModelError, SimulationError
 from whippletree.model import JOINT_KINDS, Limits
@@ -28,7 +28,7 @@ SMOOTH = (wt.Ramp(0.7, start=-1.0, value=0.2), wt.Sine(0.5, 0.9, 0.3), wt.Step(1
 
 
 def gust(t, position, rotation, velocity, wrench):
-    """A force that uses all it is told."""
+    """A force that uses all it is reported."""
     wrench[3:] = np.sin(t) * position - 0.3 * velocity[3:]
     wrench[:3] = rotation[:, 2] * 0.7 - 0.2 * velocity[:3]
 
@@ -71,7 +71,8 @@ def with_forces(model, rng, motions=True, custom=True):
     model.force("strut", "spring", body=a, to=b, at=point(), to_at=point(), stiffness=30.0, damping=0.7, length=0.4)
     a, b = two()
     six = {
-        name: tuple(rng.uniform(0, 9, 3)) for name in ("stiffness", "damping", "turning_stiffness", "turning_damping")
+        name: tuple(rng.uniform(0, 9, 3))
+        for name in ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
     }
     model.force("mount", "bushing", body=a, to=b, at=random_pose(rng), to_at=random_pose(rng), **six)
     for axes in ("world", "body"):
@@ -82,15 +83,15 @@ def with_forces(model, rng, motions=True, custom=True):
         model.force("gust", "function", body=str(rng.choice(places)), at=point(), function=compiled_gust)
     moving = [j for j in model.joints.values() if j.kind not in ("fixed", "free", "spherical")]
     for n, joint in enumerate(moving[:4]):
-        freedom = int(rng.integers(JOINT_KINDS[joint.kind][1]))
+        dof = int(rng.integers(JOINT_KINDS[joint.kind][1]))
         if n == 0:
             gains = {"kp": 20.0, "kd": 2.0, "position": wave(), "limit": 6.0}
-            model.force("servo", "motor", joint=joint.name, freedom=freedom, torque=wave(), **gains)
+            model.force("servo", "motor", joint=joint.name, dof=dof, torque=wave(), **gains)
         elif n == 1:
-            model.force("drive", "motor", joint=joint.name, freedom=freedom, torque=wave(), velocity=wave(), kd=0.5)
+            model.force("drive", "motor", joint=joint.name, dof=dof, torque=wave(), velocity=wave(), kd=0.5)
         elif motions:
             position = SMOOTH[int(rng.integers(len(SMOOTH)))]
-            model.force(f"crank{n}", "motion", joint=joint.name, freedom=freedom, position=position)
+            model.force(f"crank{n}", "motion", joint=joint.name, dof=dof, position=position)
     return model
 
 
@@ -201,20 +202,20 @@ def test_springs_alone_conserve_energy_of_the_floating_tree():
     assert np.abs(run["energy.work"]).max() == 0.0
 
 
-# ---------------------------------------------------------------- given motions
+# ---------------------------------------------------------------- prescribed motions
 
 
 @pytest.mark.parametrize("algorithm", [*stepping()])
 @pytest.mark.parametrize("seed", range(3))
-def test_given_motions_are_followed_and_their_force_is_an_output(seed, algorithm):
+def test_prescribed_motions_are_followed_and_their_force_is_an_output(seed, algorithm):
     system, _ = loaded(seed + 40, bodies=6)
     motions = [f for f in system.model.forces.values() if type(f).__name__ == "Motion"]
     run = wt.simulate(system, 1.0, algorithm=algorithm, rtol=1e-10, atol=1e-12)
     for force in motions:
-        q = run.q[:, system.q_index(force.joint).start + force.freedom]
+        q = run.q[:, system.q_index(force.joint).start + force.dof]
         expected = np.array([reference.value(force.position, t) for t in run.t])
         assert np.abs(q - expected).max() < 1e-8
-        row = system.u_index(force.joint).start + force.freedom
+        row = system.u_index(force.joint).start + force.dof
         load = np.zeros((len(run), system.nu))
         load[:, row] = run[f"{force.name}.force"]
         if len(motions) == 1:  # the same motion without the motion: its force as a joint force
@@ -252,7 +253,7 @@ def test_rollouts_feel_the_same_forces_as_simulate(integrator):
     q, u, _ = random_state(system, rng, 5)
     u *= 0.2
     for n in range(5):
-        given_motion(system, 0.0, q[n], u[n])
+        prescribed_motion(system, 0.0, q[n], u[n])
     Q, U = wt.rollout(system, q, u, None, 1e-3, 50, integrator)
     for n in range(5):
         run = wt.simulate(system, 0.05, q=q[n], u=u[n], integrator=integrator, step=1e-3, output_step=1e-3)

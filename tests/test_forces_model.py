@@ -80,13 +80,13 @@ def test_every_kind_with_its_defaults():
     zero, identity = (0.0, 0.0, 0.0), Pose()
     made = [
         (m.force("motor", "motor", joint="hinge"), Motor("motor", "hinge", 0, 0.0, None, None, 0.0, 0.0, None)),
-        (m.force("motion", "motion", joint="table", freedom=2), Motion("motion", "table", 2, 0.0)),
+        (m.force("motion", "motion", joint="table", dof=2), Motion("motion", "table", 2, 0.0)),
         (
             m.force("spring", "spring", body="a", stiffness=1),
             Spring("spring", "a", "ground", zero, zero, 1.0, 0.0, 0.0),
         ),
         (
-            m.force("bushing", "bushing", body="a", stiffness=2, turning_damping=(1, 2, 3)),
+            m.force("bushing", "bushing", body="a", stiffness=2, rotational_damping=(1, 2, 3)),
             Bushing("bushing", "a", "ground", identity, identity, (2.0,) * 3, zero, zero, (1.0, 2.0, 3.0)),
         ),
         (m.force("wrench", "wrench", body="a"), Wrench("wrench", "a", zero, zero, zero, "world", 1.0)),
@@ -108,12 +108,12 @@ def test_parts_stand_for_their_names_and_may_come_later():
     a = m.body("a", mass=1.0, inertia=UNIT)
     hinge = m.joint("hinge", "revolute", m.ground, a)
     tool = m.frame("tool", a)
-    m.force("more", "motor", joint=hinge, freedom=np.int64(0), torque=np.float64(1))
+    m.force("more", "motor", joint=hinge, dof=np.int64(0), torque=np.float64(1))
     m.force("pull", "wrench", body=tool, force=np.array([1, 2, 3]))
     m.compile()
     assert (m.forces["more"].joint, m.forces["pull"].body, m.forces["strut"].to) == ("hinge", "tool", "ground")
     assert m.forces["pull"].force == (1.0, 2.0, 3.0)
-    assert type(m.forces["more"].freedom) is int
+    assert type(m.forces["more"].dof) is int
 
 
 def test_functions_of_time_are_plain_numbers_and_tuples():
@@ -142,7 +142,7 @@ def test_a_function_from_a_number_or_a_mapping(text, made):
     assert check_forces.function(text, "torque") == made
 
 
-def test_forces_of_joints_for_every_freedom_or_for_each():
+def test_forces_of_joints_for_every_dof_or_for_each():
     j = joint("cylindrical", stiffness=[1, 2], rest=np.array([0.1, -0.2]), damping=3, friction=(0, 1))
     assert (j.stiffness, j.rest, j.damping, j.friction) == ((1.0, 2.0), (0.1, -0.2), 3.0, (0.0, 1.0))
     assert j.friction_speed == 0.01
@@ -259,20 +259,20 @@ MESSAGES = [
     ),
     # motors and motions
     (
-        lambda: force("motor", joint="hinge", freedom=-1),
-        "force 'f': freedom is not a count",
+        lambda: force("motor", joint="hinge", dof=-1),
+        "force 'f': dof is not a count",
         "expected: 0, 1, 2 ...",
         "got: -1",
     ),
     (
-        lambda: force("motor", joint="hinge", freedom=1.0),
-        "force 'f': freedom is not a count",
+        lambda: force("motor", joint="hinge", dof=1.0),
+        "force 'f': dof is not a count",
         "expected: 0, 1, 2 ...",
         "got: 1.0",
     ),
     (
-        lambda: force("motor", joint="hinge", freedom=True),
-        "force 'f': freedom is not a count",
+        lambda: force("motor", joint="hinge", dof=True),
+        "force 'f': dof is not a count",
         "expected: 0, 1, 2 ...",
         "got: True",
     ),
@@ -345,7 +345,7 @@ MESSAGES = [
     (
         lambda: force("bushing", body="a"),
         "force 'f' does nothing",
-        "expected: stiffness or damping or turning_stiffness or turning_damping above 0",
+        "expected: stiffness or damping or rotational_stiffness or rotational_damping above 0",
         "got: 0",
     ),
     (
@@ -395,14 +395,14 @@ MESSAGES = [
         TWO,
     ),
     (
-        lambda: whole(("motor", {"joint": "table", "freedom": 3})),
-        "force 'f0': freedom 3 is not one of joint 'table' (planar)",
+        lambda: whole(("motor", {"joint": "table", "dof": 3})),
+        "force 'f0': dof 3 is not one of joint 'table' (planar)",
         "expected: 0 to 2",
         "got: 3",
     ),
     (
-        lambda: whole(("motion", {"joint": "hinge", "freedom": 1})),
-        "force 'f0': freedom 1 is not one of joint 'hinge' (revolute)",
+        lambda: whole(("motion", {"joint": "hinge", "dof": 1})),
+        "force 'f0': dof 1 is not one of joint 'hinge' (revolute)",
         "expected: 0",
         "got: 1",
     ),
@@ -418,17 +418,17 @@ MESSAGES = [
         "force 'f0': position is not for a spherical joint, whose coordinates are not angles",
         "expected: a revolute, prismatic, screw, cylindrical, universal, planar, homokinetic or curve joint",
         "got: joint 'ball' (spherical)",
-        "hint: use joints of one freedom each",
+        "hint: use joints of one degree of freedom each",
     ),
     (
         lambda: whole(("motion", {"joint": "hinge"}), ("motion", {"joint": "hinge"})),
-        "force 'f1': freedom 0 of joint 'hinge' is driven by 'f0' already",
+        "force 'f1': dof 0 of joint 'hinge' is driven by 'f0' already",
         "expected: a motion alone, or motors",
         "got: a motion and a motion",
     ),
     (
         lambda: whole(("motor", {"joint": "hinge"}), ("motor", {"joint": "hinge"}), ("motion", {"joint": "hinge"})),
-        "force 'f2': freedom 0 of joint 'hinge' is driven by 'f0' already",
+        "force 'f2': dof 0 of joint 'hinge' is driven by 'f0' already",
         "expected: a motion alone, or motors",
         "got: a motor and a motion",
     ),
@@ -436,7 +436,7 @@ MESSAGES = [
     (
         lambda: joint("planar", damping=[1, 2]),
         "joint 'j': damping has the wrong length",
-        "expected: a number, or 3 of them for the freedoms of a planar joint",
+        "expected: a number, or 3 of them for the degrees of freedom of a planar joint",
         "got: 2 numbers",
     ),
     (
@@ -521,23 +521,21 @@ def test_a_force_has_a_name_of_its_own(name, whose):
         m.force(name, "drag", body="b", linear=1)
 
 
-def test_a_fixed_joint_has_no_freedom_to_drive():
+def test_a_fixed_joint_has_no_dof_to_drive():
     m = arm()
     m.body("d", mass=1.0, inertia=UNIT)
     m.joint("weld", "fixed", "c", "d")
     m.force("drive", "motor", joint="weld")
-    with pytest.raises(
-        ModelError, match=r"freedom 0 is not one of joint 'weld' \(fixed\)\n  expected: a joint that moves"
-    ):
+    with pytest.raises(ModelError, match=r"dof 0 is not one of joint 'weld' \(fixed\)\n  expected: a joint that moves"):
         m.compile()
 
 
 def test_motors_on_one_joint_add_up():
-    whole(("motor", {"joint": "hinge"}), ("motor", {"joint": "hinge"}), ("motion", {"joint": "table", "freedom": 1}))
+    whole(("motor", {"joint": "hinge"}), ("motor", {"joint": "hinge"}), ("motion", {"joint": "table", "dof": 1}))
 
 
 def test_a_speed_may_be_held_where_a_position_may_not():
-    whole(("motor", {"joint": "ball", "freedom": 2, "velocity": 1, "kd": 3}))
+    whole(("motor", {"joint": "ball", "dof": 2, "velocity": 1, "kd": 3}))
 
 
 # ---- files
@@ -568,7 +566,7 @@ PARAMETERS = {
     "motor": st.fixed_dictionaries(
         {"joint": st.sampled_from(["hinge", "ball", "é.x"])},
         optional={
-            "freedom": st.integers(0, 5),
+            "dof": st.integers(0, 5),
             "torque": functions,
             "velocity": functions,
             "kd": positive,
@@ -577,15 +575,15 @@ PARAMETERS = {
     )
     | st.fixed_dictionaries({"joint": st.just("hinge"), "position": functions, "kp": positive}),
     "motion": st.fixed_dictionaries(
-        {"joint": st.just("table")}, optional={"freedom": st.integers(0, 2), "position": smooth}
+        {"joint": st.just("table")}, optional={"dof": st.integers(0, 2), "position": smooth}
     ),
     "spring": st.fixed_dictionaries(
         {"body": bodies, "stiffness": positive},
         optional={"to": st.just("tool"), "at": vector, "to_at": vector, "damping": positive, "length": positive},
     ),
     "bushing": st.fixed_dictionaries(
-        {"body": bodies, "turning_stiffness": three | positive},
-        optional={"at": places, "to_at": vector, "stiffness": three, "damping": three, "turning_damping": positive},
+        {"body": bodies, "rotational_stiffness": three | positive},
+        optional={"at": places, "to_at": vector, "stiffness": three, "damping": three, "rotational_damping": positive},
     ),
     "wrench": st.fixed_dictionaries(
         {"body": bodies},
@@ -771,18 +769,18 @@ def test_explain_says_what_acts(tmp_path):
     ]
 
 
-def test_nothing_is_said_of_what_is_not_there():
+def test_nothing_is_reported_of_what_is_not_there():
     assert lines_about_forces(arm().compile()) == []
 
 
 def test_commands_let_the_forces_of_joints_act(tmp_path, capsys, monkeypatch):
     path = tmp_path / "r.urdf"
     path.write_text(URDF)
-    for options, said in (([], "does not act: load with passive=True (--passive)"), (["--passive"], "acts")):
+    for options, reported in (([], "does not act: load with passive=True (--passive)"), (["--passive"], "acts")):
         monkeypatch.setattr("sys.argv", ["whippletree", "explain", str(path), *options])
         with pytest.raises(SystemExit):
             main()
-        assert f"passive    damping of 1 joint (j) {said}\n" in capsys.readouterr().out
+        assert f"passive    damping of 1 joint (j) {reported}\n" in capsys.readouterr().out
 
 
 # ---- the model that shows them
@@ -803,7 +801,7 @@ def test_the_suspension_is_at_rest_until_the_bump_and_settles_under_the_passenge
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "reported"),
     [
         (
             lambda m: m.force("b", "bushing", body="a", to="ground", stiffness=[1, [2, 3], 1]),
@@ -813,8 +811,8 @@ def test_the_suspension_is_at_rest_until_the_bump_and_settles_under_the_passenge
         (lambda m: wt.beam(length=[1, [2]], radius=0.1, E=1e9, rho=1000.0), "not numbers"),
     ],
 )
-def test_lists_of_uneven_nesting_are_refused(make, said):
+def test_lists_of_uneven_nesting_are_refused(make, reported):
     m = Model("m")
     m.body("a", mass=1.0, inertia=UNIT)
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError, match=reported):
         make(m)

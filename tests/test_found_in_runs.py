@@ -14,7 +14,7 @@ def falling(acceleration, restitution):
     m.body("ball", **wt.point(mass=1.0))
     m.joint("fall", "prismatic", m.ground, "ball", axis="z")
     m.constraint("floor", "point_on_plane", body="ball")
-    m.temporary("floor", one_sided=True, restitution=restitution)
+    m.temporary("floor", unilateral=True, restitution=restitution)
     return m.compile()
 
 
@@ -26,7 +26,7 @@ def test_hops_below_rounding_end_on_the_floor(acceleration, integrator):
     step = {"step": fall / 50} if integrator == "rk4" else {}
     run = wt.simulate(falling(acceleration, 0.5), 4.5 * fall, q={"fall": 0.1}, integrator=integrator, **step)
     assert run["fall.q"].min() > -1e-9
-    assert run.changes[-1].what == "made"
+    assert run.changes[-1].what == "activated"
     assert abs(run["fall.q"][-1]) < 1e-9
 
 
@@ -36,7 +36,7 @@ def test_a_rope_does_not_let_go_after_many_bounces(speed):
     m.body("body", **wt.sphere(mass=1.0, radius=0.05))
     m.joint("flight", "free", m.ground, "body")
     m.constraint("rope", "distance", body="body", length=1.0)
-    m.temporary("rope", one_sided=True, restitution=0.5)
+    m.temporary("rope", unilateral=True, restitution=0.5)
     start = {"q": {"flight": (0.3, 0, 0, 1, 0, 0, 0)}, "u": {"flight": (0, 0, 0, 0, speed, 0)}}
     run = wt.simulate(m.compile(), 20.0 / speed, **start)
     assert np.linalg.norm(run["flight.q"][:, :3], axis=1).max() < 1.0 + 1e-8

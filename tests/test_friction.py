@@ -17,7 +17,7 @@ def ball(mu=0.2, gravity=(0.0, 0.0, -G), **options):
     m.body("ball", **wt.sphere(mass=3.0, radius=0.1))
     m.joint("flight", "free", "ground", "ball")
     m.constraint("lane", "roll", body="ball", radius=0.1)
-    m.temporary("lane", one_sided=True, friction=mu, **options)
+    m.temporary("lane", unilateral=True, friction=mu, **options)
     return m.compile()
 
 
@@ -32,7 +32,7 @@ def block(mu=0.3, slope=0.0, **options):
     m.joint("flight", "free", "ground", "block")
     for n, (x, y) in enumerate([(0.2, 0.15), (0.2, -0.15), (-0.2, -0.15), (-0.2, 0.15)]):
         m.constraint(f"foot{n}", "point_on_plane", body="block", at=(x, y, -0.1))
-        m.temporary(f"foot{n}", one_sided=True, friction=mu, begins="made", **options)
+        m.temporary(f"foot{n}", unilateral=True, friction=mu, begins="active", **options)
     return m.compile()
 
 
@@ -43,7 +43,7 @@ def test_a_bowling_ball_slides_and_then_rolls():
     """It rolls from t = 2 v / (7 mu g) on, at 5/7 v."""
     run = thrown(ball(), (0, 0, 0, 6.0, 0, 0), 1.2)
     made, sticks = run.changes
-    assert (made.what, made.toward, sticks.what) == ("made", (1.0, 0.0, 0.0), "sticks")
+    assert (made.what, made.toward, sticks.what) == ("activated", (1.0, 0.0, 0.0), "sticks")
     assert abs(sticks.t - 2 * 6.0 / (7 * 0.2 * G)) < 1e-10
     speed = np.linalg.norm(run["ball.velocity"][-1, 3:])
     assert abs(speed - 5 / 7 * 6.0) < 1e-10
@@ -65,7 +65,7 @@ def test_a_ball_thrown_across_its_spin_slips_straight():
     run = thrown(ball(), (40.0, 0, 0, 2.0, 0, 0), 2.0)
     slip = np.array([2.0, 0.1 * 40.0])
     end = np.linalg.norm(slip) / (3.5 * 0.2 * G)
-    assert [c.what for c in run.changes] == ["made", "sticks"]
+    assert [c.what for c in run.changes] == ["activated", "sticks"]
     assert abs(run.changes[1].t - end) < 1e-10
     row = np.searchsorted(run.t, end) - 1
     t = run.t[row]
@@ -121,7 +121,7 @@ def test_static_friction_holds_longer():
     m.body("block", mass=2.0, inertia=(0.1, 0.1, 0.1))
     m.joint("floor", "free", "ground", "block")
     m.constraint("foot", "point_on_plane", body="block")
-    m.temporary("foot", one_sided=True, friction=0.2, static_friction=0.5, begins="made")
+    m.temporary("foot", unilateral=True, friction=0.2, static_friction=0.5, begins="active")
     m.force("push", "wrench", body="block", force=(1.0, 0.0, 0.0), factor=wt.Ramp(rate=4.0))
     run = wt.simulate(m.compile(), 4.0, **FINE)
     (slips,) = run.changes
@@ -170,11 +170,11 @@ def test_a_box_that_is_hit_slides():
     m.body("box", mass=2.0, inertia=(0.1, 0.1, 0.1))
     m.joint("box_flight", "free", "ground", "box")
     m.constraint("foot", "point_on_plane", body="box")
-    m.temporary("foot", one_sided=True, friction=0.3, begins="made")
+    m.temporary("foot", unilateral=True, friction=0.3, begins="active")
     m.body("ball", mass=1.0, inertia=(0.01, 0.01, 0.01))
     m.joint("rail", "prismatic", "ground", "ball", axis="x", at=(-1.0, 0.0, 0.0))
     m.constraint("blow", "roll", body="box", to="ball", radius=0.2, on="sphere", to_radius=0.1, slip="all")
-    m.temporary("blow", one_sided=True, restitution=0.5)
+    m.temporary("blow", unilateral=True, restitution=0.5)
     run = wt.simulate(m.compile(), 1.5, u={"rail": 2.0}, **FINE)
     assert [c.what for c in run.changes] == ["slips", "bounced", "sticks"]
     assert abs(run.changes[1].t - 0.35) < 1e-10
@@ -199,11 +199,15 @@ def test_a_block_rocks_from_edge_to_edge():
     in_a_plane(m, "block")
     for name, x in (("left", -b), ("right", b)):
         m.constraint(name, "point_on_plane", body="block", at=(x, 0.0, -h))
-        m.temporary(name, one_sided=True, friction=2.0)
+        m.temporary(name, unilateral=True, friction=2.0)
     height = b * np.sin(tilt) + h * np.cos(tilt)
     q = {"x": b - b * np.cos(tilt) + h * np.sin(tilt), "z": height, "turn": tilt}
     run = wt.simulate(m.compile(), 0.8, q=q, **FINE)
-    assert [(c.name, c.what) for c in run.changes[:3]] == [("right", "made"), ("right", "broken"), ("left", "made")]
+    assert [(c.name, c.what) for c in run.changes[:3]] == [
+        ("right", "activated"),
+        ("right", "released"),
+        ("left", "activated"),
+    ]
     about = (b * b + h * h) * 4 / 3
     before = np.sqrt(2 * G * (height - h) / about)
     ratio = 1 - 1.5 * b * b / (b * b + h * h)
@@ -228,12 +232,12 @@ def clutch(limit=5.0, **options):
     return m
 
 
-def test_a_clutch_slips_until_speeds_agree():
+def test_a_clutch_slips_until_velocities_agree():
     """Torque L on both: t = w / (L / I1 + L / I2); then one speed, w I1 / (I1 + I2)."""
-    m = clutch(make_at=0.5, break_at=4.0)
+    m = clutch(activate_at=0.5, release_at=4.0)
     run = wt.simulate(m.compile(), 5.0, u={"motor_shaft": 30.0}, **FINE)
     made, sticks, broken = run.changes
-    assert (made.what, made.t, sticks.what, broken.what) == ("made", 0.5, "sticks", "broken")
+    assert (made.what, made.t, sticks.what, broken.what) == ("activated", 0.5, "sticks", "released")
     assert abs(sticks.t - 0.5 - 30.0 / (5.0 / 0.2 + 5.0 / 0.6)) < 1e-10
     assert run.u[-1] == pytest.approx([7.5, 7.5], abs=1e-10)
     lost = 0.5 * 0.2 * 900 - 0.5 * 0.8 * 7.5**2
@@ -245,7 +249,7 @@ def test_a_clutch_slips_until_speeds_agree():
 
 def test_a_clutch_slips_beyond_its_load():
     """A torque that grows on one shaft of two: half of it, or as inertias say, goes through the plates."""
-    m = clutch(begins="made")
+    m = clutch(begins="active")
     m.force("drive", "motor", joint="motor_shaft", torque=wt.Ramp(rate=4.0))
     run = wt.simulate(m.compile(), 3.0, **FINE)
     (slips,) = run.changes
@@ -260,9 +264,9 @@ def test_a_clutch_slips_beyond_its_load():
 def test_a_brake_stops_a_wheel():
     m = clutch()
     m.constraint("pads", "speed", joint="load_shaft")
-    m.temporary("pads", slips_at=2.0, make_at=1.0)
+    m.temporary("pads", slips_at=2.0, activate_at=1.0)
     run = wt.simulate(m.compile(), 5.0, u={"load_shaft": 6.0}, **FINE)
-    assert [c.what for c in run.changes] == ["made", "sticks"]
+    assert [c.what for c in run.changes] == ["activated", "sticks"]
     assert abs(run.changes[1].t - 1.0 - 6.0 * 0.6 / 2.0) < 1e-10
 
 
@@ -271,7 +275,7 @@ def test_the_clutch_of_our_models():
     run = gallery()["clutch"].run()
     I, J, w, L = 8.0 * 0.1**2 / 2, 20.0 * 0.2**2 / 2, 60.0, 4.0
     made, sticks, slips, parts = run.changes
-    assert [c.what for c in run.changes] == ["made", "sticks", "slips", "broken"]
+    assert [c.what for c in run.changes] == ["activated", "sticks", "slips", "released"]
     assert abs(sticks.t - 1.0 - w / (L / I + L / J)) < 1e-9
     common = I * w / (I + J)
     row = int(np.searchsorted(run.t, sticks.t))
@@ -330,12 +334,12 @@ def rod(mu):
     m.body("rod", **wt.rod(mass=1.0, length=1.0))
     in_a_plane(m, "rod")
     m.constraint("tip", "point_on_plane", body="rod")
-    m.temporary("tip", one_sided=True, friction=mu, begins="made")
+    m.temporary("tip", unilateral=True, friction=mu, begins="active")
     return m.compile()
 
 
 @pytest.mark.parametrize("way", [1.0, -1.0])
-def test_a_rod_that_jams_is_told(way):
+def test_a_rod_that_jams_is_reported(way):
     """1 + 3 cos^2 < 3 mu sin cos of its slope: pushed along, its friction presses it more than it gives way."""
     start = {"q": {"turn": -1.1}, "u": {"x": way}}  # up and along x
     if way < 0.0:
@@ -347,25 +351,25 @@ def test_a_rod_that_jams_is_told(way):
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "said"),
+    ("kind", "given", "reported"),
     [
-        ("point_on_plane", {"friction": 0.3}, "friction is for what is one-sided"),
-        ("point_on_plane", {"friction": -0.3, "one_sided": True}, "friction"),
-        ("point_on_plane", {"friction": 0.0, "one_sided": True}, "friction"),
-        ("point_on_plane", {"friction": float("nan"), "one_sided": True}, "friction"),
-        ("point_on_plane", {"static_friction": 0.3, "one_sided": True}, "static_friction is not right"),
+        ("point_on_plane", {"friction": 0.3}, "friction is for what is unilateral"),
+        ("point_on_plane", {"friction": -0.3, "unilateral": True}, "friction"),
+        ("point_on_plane", {"friction": 0.0, "unilateral": True}, "friction"),
+        ("point_on_plane", {"friction": float("nan"), "unilateral": True}, "friction"),
+        ("point_on_plane", {"static_friction": 0.3, "unilateral": True}, "static_friction is not right"),
         (
             "point_on_plane",
-            {"friction": 0.4, "static_friction": 0.3, "one_sided": True},
+            {"friction": 0.4, "static_friction": 0.3, "unilateral": True},
             "static_friction is not right",
         ),
-        ("distance", {"friction": 0.3, "one_sided": True}, "its constraint cannot stick and slip"),
-        ("slippery", {"friction": 0.3, "one_sided": True}, "its constraint cannot stick and slip"),
-        ("point_on_plane", {"slips_at": 0.3, "one_sided": True}, "only what couples speeds slips at a load"),
+        ("distance", {"friction": 0.3, "unilateral": True}, "its constraint cannot stick and slip"),
+        ("slippery", {"friction": 0.3, "unilateral": True}, "its constraint cannot stick and slip"),
+        ("point_on_plane", {"slips_at": 0.3, "unilateral": True}, "only what couples velocities slips at a load"),
         ("speed", {"slips_at": -1.0}, "slips_at"),
     ],
 )
-def test_what_friction_cannot_be_is_told(kind, given, said):
+def test_what_friction_cannot_be_is_reported(kind, given, reported):
     m = wt.Model("m")
     m.body("ball", mass=1.0, inertia=(1, 1, 1))
     m.joint("flight", "free", "ground", "ball")
@@ -380,18 +384,18 @@ def test_what_friction_cannot_be_is_told(kind, given, said):
     with pytest.raises(ModelError) as e:
         compiled()
     assert e.value.what.startswith("temporary 'c'")
-    assert said in e.value.what
+    assert reported in e.value.what
 
 
-def test_an_algorithm_that_knows_no_friction_is_told_at_once():
+def test_an_algorithm_that_knows_no_friction_is_reported_at_once():
     with pytest.raises(ModelError, match="divide"):
         wt.simulate(ball(), 1.0, q={"flight": (0, 0, 1, 1, 0, 0, 0)}, algorithm="divide")
 
 
 def test_files_hold_friction(tmp_path):
-    m = clutch(begins="made")
+    m = clutch(begins="active")
     m.constraint("pads", "point_on_plane", body="load", at=(0, 0, -1), to_at=(0, 0, -2))
-    m.temporary("pads", one_sided=True, friction=0.3, static_friction=0.4, restitution=0.1)
+    m.temporary("pads", unilateral=True, friction=0.3, static_friction=0.4, restitution=0.1)
     wt.save(m, tmp_path / "clutch.toml")
     assert wt.load(tmp_path / "clutch.toml").temporaries == m.temporaries
 
@@ -411,9 +415,9 @@ def test_a_point_meets_a_sphere():
     m.body("bead", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
     m.joint("flight", "free", m.ground, "bead")
     m.constraint("ball", "roll", body="bead", radius=0.0, on="sphere", to_radius=1.0, slip="all")
-    m.temporary("ball", one_sided=True)
+    m.temporary("ball", unilateral=True)
     run = wt.simulate(m.compile(), 0.5, q={"flight": (0, 0, 1.5, 1, 0, 0, 0)})
-    assert [c.what for c in run.changes] == ["made"]
+    assert [c.what for c in run.changes] == ["activated"]
     assert run.changes[0].t == pytest.approx(np.sqrt(2 * 0.5 / 9.81), abs=1e-10)
     assert run.changes[0].impulse[5] == pytest.approx(np.sqrt(2 * 0.5 * 9.81), rel=1e-9)
     assert np.abs(run["bead.position.z"][-1] - 1.0) < 1e-9

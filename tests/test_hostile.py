@@ -27,7 +27,7 @@ from whippletree.realtime.session import GREETING, MOST_GUESTS, OF_ONE_PEER, Con
 from whippletree.result.summary import summary
 from whippletree.sweeps.python import environment, python, user_paths
 from whippletree.sweeps.sweep import MARK as SWEEP_MARK
-from whippletree.view.access_control import Door
+from whippletree.view.access_control import AccessControl
 from whippletree.view.channels import happenings
 from whippletree.view.markdown import literal
 
@@ -322,8 +322,8 @@ def test_texts_of_others_are_escaped_wherever_they_are_shown():
         shown = literal(text)
         assert not set(shown) & set("<>{}[]()!*_`\\\"'$|-=\n\r\x1b")
         assert html.unescape(shown) == text or not text.isprintable()
-        for said in (printable(text), str(wt.ModelError(text, got=text, where=text, hint=text))):
-            assert all(c.isprintable() or c == "\n" for c in said)
+        for reported in (printable(text), str(wt.ModelError(text, got=text, where=text, hint=text))):
+            assert all(c.isprintable() or c == "\n" for c in reported)
 
 
 def test_names_of_others_reach_no_terminal_and_no_page_as_they_are(command, tmp_path):
@@ -423,7 +423,7 @@ def draw_headers(rng, port):
 @pytest.mark.parametrize("alone", [True, False])
 def test_requests_of_any_kind_are_refused_without_the_token(alone):
     datastructures = pytest.importorskip("websockets.datastructures")
-    rng, door = np.random.default_rng(9), Door("the page", "the right token", alone)
+    rng, door = np.random.default_rng(9), AccessControl("the page", "the right token", alone)
     door.behind = mock.Mock(side_effect=AssertionError("was let in"))
     paths = [
         "/",

@@ -38,7 +38,7 @@ def test_latches_of_mechanisms_that_float(seed, kind, here):
     rng = np.random.default_rng(seed)
     system, q, u = latched(floating(rng, int(rng.integers(1, 5))), rng, kind, 0.3 if here else 0.01, here)
     found = happen(system, q, u, "hold")
-    if found.changes[0].what == "made":  # a loop of two bodies with few freedoms may not close
+    if found.changes[0].what == "activated":  # a loop of two bodies with few DOF may not close
         check(found)
         assert here is False or sum(c.lost for c in found.changes) > -1e-12 * found.before.kinetic
 
@@ -109,17 +109,17 @@ def test_flexible_bodies(fidelity, how):
         x /= np.linalg.norm(x)
         pose = pose_in(k, "hand", np.column_stack([x, np.cross(n, x), n]), p)
         m.constraint("event", "point_on_plane", body="guest", to="hand", to_at=pose)
-        m.temporary("event", one_sided=True, restitution=0.5, friction=0.4)
+        m.temporary("event", unilateral=True, restitution=0.5, friction=0.4)
     else:
         Rh = k.rotation("hand")
         at = Pose(tuple(Rh.T @ (p + off - k.position("hand"))), tuple(quaternion(Rh.T @ R @ turn(unit(rng, 3), off))))
         m.constraint("event", "latch", body="guest", to="hand", to_at=at)
-        m.temporary("event", make_within=1.0)
+        m.temporary("event", activate_within=1.0)
     system = m.compile()
     found = happen(system, q, u, "event")
     if not found.changes:  # it was not coming nearer
         found = happen(system, q, -u, "event")
-    assert found.changes[0].what in ("made", "bounced")
+    assert found.changes[0].what in ("activated", "bounced")
     check(found)
 
 
@@ -153,7 +153,7 @@ def test_whatever_else_is_made_at_speed(kind):
             system = m.compile()
             q, u = np.r_[0, 0, 0, 1, 0, 0, 0, 0.3, 0.4], rng.normal(size=8)
         found = happen(system, q, u, "meet")
-        assert found.changes[0].what == "made"
+        assert found.changes[0].what == "activated"
         check(found)
 
 
@@ -172,12 +172,12 @@ def test_a_box_falls_on_all_its_feet(restitution, friction):
         m.joint("drift", "free", "ground", "raft")
         for n, (x, y) in enumerate([(0.2, 0.15), (0.2, -0.15), (-0.2, -0.15), (-0.2, 0.15)]):
             m.constraint(f"foot{n}", "point_on_plane", body="box", to=to, at=(x, y, -0.1))
-            m.temporary(f"foot{n}", one_sided=True, restitution=restitution, friction=friction)
+            m.temporary(f"foot{n}", unilateral=True, restitution=restitution, friction=friction)
         system = m.compile()
         q = np.r_[0.1, 0.0, 0.1, 1, 0, 0, 0, np.zeros(3), 1, 0, 0, 0]
         u = np.r_[0.0, 0.1, 0.4, 0.7, -0.2, -2.0, np.zeros(6)]
         found = happen(system, q, u, "foot0", settle=True)
-        assert len([c for c in found.changes if c.what in ("made", "bounced")]) >= 3  # no more can be told
+        assert len([c for c in found.changes if c.what in ("activated", "bounced")]) >= 3  # no more can be reported
         check(found, from_ground(found, q) if to == "ground" else 0.0)
 
 
@@ -190,13 +190,13 @@ def test_a_blow_on_what_rests():
         if n:
             touch = {"body": f"ball{n}", "to": f"ball{n - 1}", "radius": 0.1, "to_radius": 0.1}
             m.constraint(f"hit{n}", "roll", on="sphere", **touch)
-            m.temporary(f"hit{n}", one_sided=True, friction=0.4, begins="made" if n == 1 else "open")
+            m.temporary(f"hit{n}", unilateral=True, friction=0.4, begins="active" if n == 1 else "open")
     system = m.compile()
     q = np.concatenate([[0, 0, 0.2 * n, 1, 0, 0, 0] for n in range(3)])
     u = np.zeros(18)
     u[12:] = 3.0, 1.0, -2.0, 0.5, 0.1, -1.0
     found = happen(system, q, u, "hit2")
-    assert found.of("hit2").what == "made"
+    assert found.of("hit2").what == "activated"
     check(found)
     assert np.abs(found.u[:6]).max() > 0.1  # the blow went through
 
@@ -210,7 +210,7 @@ def test_newtons_cradle_in_flight():
         if n:
             touch = {"body": f"ball{n}", "to": f"ball{n - 1}", "radius": 0.05, "to_radius": 0.05}
             m.constraint(f"hit{n}", "roll", on="sphere", slip="all", **touch)
-            m.temporary(f"hit{n}", one_sided=True, restitution=0.9)
+            m.temporary(f"hit{n}", unilateral=True, restitution=0.9)
     q = np.concatenate([[0.1 * n, 0, 0, 1, 0, 0, 0] for n in range(5)])
     u = np.zeros(30)
     u[:6] = 2.0, 0.0, 1.0, 3.0, 0.4, 0.0
@@ -238,9 +238,9 @@ def test_the_account_of_a_long_run_is_closed():
         m.joint(f"flight{n}", "free", "ground", f"ball{n}")
         m.force(f"pull{n}", "spring", body=f"ball{n}", to="raft", stiffness=6.0, length=0.0)
         m.constraint(f"floor{n}", "roll", body=f"ball{n}", to="raft", radius=0.1)
-        m.temporary(f"floor{n}", one_sided=True, restitution=0.5, friction=0.2 + 0.2 * n)
+        m.temporary(f"floor{n}", unilateral=True, restitution=0.5, friction=0.2 + 0.2 * n)
     m.constraint("rope", "distance", body="ball0", to="ball1", length=0.6)
-    m.temporary("rope", one_sided=True, restitution=0.3)
+    m.temporary("rope", unilateral=True, restitution=0.3)
     q = {"flight0": (0.2, 0.1, 0.3, 1, 0, 0, 0), "flight1": (-0.3, 0.0, 0.4, 1, 0, 0, 0)}
     u = {"flight0": (3.0, -5.0, 1.0, 0.4, 0.3, 0.0), "flight1": (-2.0, 6.0, 0.0, 0.3, -0.2, 0.0)}
     run = wt.simulate(m.compile(), 2.5, q=q, u=u, output_step=0.05, **FINE)
@@ -256,13 +256,13 @@ def test_the_account_of_a_long_run_is_closed():
         assert np.einsum("ti,ti->t", away, k.rotation("raft")[:, :, 2]).min() > 0.1 - 1e-9
 
 
-def test_an_event_that_changes_speeds_is_in_the_account():
+def test_an_event_that_changes_velocities_is_in_the_account():
     """A kick gives what it says; the rest goes on as before."""
     m = wt.Model("kick", gravity=(0.0, 0.0, -9.81))
     m.body("ball", **wt.sphere(mass=0.5, radius=0.1))
     m.joint("flight", "free", "ground", "ball")
     m.constraint("floor", "roll", body="ball", radius=0.1)
-    m.temporary("floor", one_sided=True, restitution=0.6, friction=0.3)
+    m.temporary("floor", unilateral=True, restitution=0.6, friction=0.3)
 
     def kick(t, q, u):
         u[3] += 1.5

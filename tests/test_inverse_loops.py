@@ -42,7 +42,7 @@ def test_forces_at_actuated_joints_give_the_motion(name):
     close(wt.forward_dynamics(system, q, u, tau), udot, 1e-9)
 
 
-def test_more_actuators_than_freedoms_share():
+def test_more_actuators_than_dofs_share():
     system, q, u = loops.four_bar()
     udot = wt.forward_dynamics(system, q, u, [1.0, 0.5, -0.2])
     both = wt.inverse_dynamics(system, q, u, udot, actuated=["shaft", "wrist"])
@@ -94,7 +94,7 @@ def test_refusals():
     system, q, u = loops.five_bar()
     udot = wt.forward_dynamics(system, q, u, [0.3, 0.1, 0.2, 0.5])
 
-    def said(*state, **options):
+    def reported(*state, **options):
         with pytest.raises(wt.ModelError) as refusal:
             wt.inverse_dynamics(system, *state, **options)
         return str(refusal.value)
@@ -102,15 +102,15 @@ def test_refusals():
     off = np.zeros(system.nu)
     off[0] = 1.0
     cut = system.cut_joints[0]
-    message = said(q, u, udot + off)
+    message = reported(q, u, udot + off)
     assert message.startswith("udot of 'five bar A' opens loops or constraints\n")
     assert f"off are '{cut}' by " in message
     assert "m/s^2" in message
-    assert "is not closed" in said(q + 1e-3 * off, u, udot)
-    assert "opens" in said(q, u + off, udot)
+    assert "is not closed" in reported(q + 1e-3 * off, u, udot)
+    assert "opens" in reported(q, u + off, udot)
     several = np.tile(q, (3, 1)), np.tile(u, (3, 1)), np.array([udot, udot, udot + off])
-    assert "in state 2 of the batch" in said(*several)
-    assert "expected: joints that reach all 2 directions" in said(q, u, udot, actuated=[system.joints[0]])
-    assert "actuated is not a list of joints" in said(q, u, udot, actuated="q1")
-    assert "closes a loop" in said(q, u, udot, actuated=[cut])
-    assert "udot is not finite" in said(q, u, udot * np.nan)
+    assert "in state 2 of the batch" in reported(*several)
+    assert "expected: joints that reach all 2 directions" in reported(q, u, udot, actuated=[system.joints[0]])
+    assert "actuated is not a list of joints" in reported(q, u, udot, actuated="q1")
+    assert "closes a loop" in reported(q, u, udot, actuated=[cut])
+    assert "udot is not finite" in reported(q, u, udot * np.nan)

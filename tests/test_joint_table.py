@@ -58,7 +58,7 @@ def test_the_table_is_sorted_by_group_and_complete():
     assert [CODES[kind.name] for kind in MOVING] == list(range(len(MOVING)))
     page = (ROOT / "docs" / "reference" / "joints.md").read_text("utf-8")
     for kind in KINDS.values():
-        assert kind.nu == len(kind.freedoms)
+        assert kind.nu == len(kind.dofs)
         assert kind.about
         assert f"| `{kind.name}` |" in page
         if kind.kernels is not None:
@@ -74,7 +74,7 @@ def drive_shaft(kind, bend):
         m.body(name, mass=1.0, com=(0, 0, 0.2), inertia=(0.02, 0.02, 0.01))
     m.joint("in", "revolute", "ground", "first")
     axes = {"axis": "x", "axis2": "y"} if kind == "universal" else {}
-    m.joint("bent", kind, "first", "second", at=(0, 0, 0.5), **axes)
+    m.joint("deformed", kind, "first", "second", at=(0, 0, 0.5), **axes)
     end = np.array([0.0, math.sin(bend), math.cos(bend)]) * 0.5 + (0, 0, 0.5)
     at = {"position": end.tolist(), "rpy": [-bend, 0.0, 0.0]}
     m.joint("out", "revolute", "ground", "second", at=at, child_at=(0, 0, 0.5))
@@ -239,7 +239,7 @@ STRAIGHT = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reported"),
     [
         ({}, "points of a curve are missing"),
         ({"points": [(0, 0, 0)]}, "too few points for an open curve"),
@@ -254,10 +254,10 @@ STRAIGHT = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
         ({"kind": "revolute", "points": STRAIGHT}, "a revolute joint takes no points"),
     ],
 )
-def test_curves_that_are_none_are_refused(given, said):
+def test_curves_that_are_none_are_refused(given, reported):
     with pytest.raises(wt.ModelError) as caught:
         wire(**given)
-    assert said in str(caught.value)
+    assert reported in str(caught.value)
 
 
 def test_two_curves_alone_close_no_loop():

@@ -150,9 +150,9 @@ def test_projection_by_reduction_is_that_by_multipliers(name, monkeypatch):
     found = []
     for most in (0, 10**6):
         monkeypatch.setattr(projecting, "MOST_ROWS", most)
-        near, speeds = wt.advance(system, q, off), u.copy()
-        assert projecting.violation_left(system, near, speeds, 0.0) < 1e-9
-        found.append((near, speeds))
+        near, velocities = wt.advance(system, q, off), u.copy()
+        assert projecting.violation_left(system, near, velocities, 0.0) < 1e-9
+        found.append((near, velocities))
     # the metric of M differs by 1e-7 from pose to pose, and conditioning magnifies it. Loops that are redundant only
     # where they are closed, as Bricard's, lead multipliers along their motion: there reduction must stay as near
     way = [np.linalg.norm(difference(system, wt.advance(system, q, off), near)) for near, _ in found]

@@ -121,7 +121,7 @@ def test_momentum_changes_by_gravity_and_wrenches_only(name):
     assert np.abs(derivative(momentum, 1e-3) - expected).max() < 1e-8 * scale
 
 
-def test_jacobian_times_speeds_is_velocity(case):
+def test_jacobian_times_velocities_is_velocity(case):
     k = wt.kinematics(case.system, case.q, case.u)
     for name in case.system.model.bodies:
         J = wt.jacobian(case.system, case.q, name)
@@ -153,7 +153,7 @@ def test_quaternions_stay_unit_under_integration(case):
             assert np.abs(length - 1).max() < 1e-14
 
 
-def test_integration_along_constant_speeds_is_exact(case):
+def test_integration_along_constant_velocities_is_exact(case):
     """Joint frames that turn and move steadily: two half steps are one whole, and the reference knows where they go."""
     system, q, u = case.system, case.q, case.u
     halves = wt.advance(system, wt.advance(system, q, u, 0.4), u, 0.4)
@@ -164,7 +164,7 @@ def test_integration_along_constant_speeds_is_exact(case):
 
 @pytest.mark.parametrize("name", [n for n in ZOO if floats(n, outward=True)])
 def test_mass_matrix_does_not_feel_where_a_floating_system_is(name):
-    """Speeds are in body axes: moving and turning the whole changes neither kinetic energy nor mass matrix."""
+    """Velocities are in body axes: moving and turning the whole changes neither kinetic energy nor mass matrix."""
     case = case_of(name)
     system = case.system
     root = next(j.name for j in system.model.joints.values() if j.kind == "free" and j.parent == "ground")

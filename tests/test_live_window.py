@@ -68,7 +68,7 @@ def text(page):
     return page.evaluate("document.body.innerText")
 
 
-def test_the_address_has_the_token_and_without_it_nothing_is_told(running, window):
+def test_the_address_has_the_token_and_without_it_nothing_is_reported(running, window):
     assert running["url"].endswith(f"/?token={running['token']}")
     bare = running["url"].partition("/?")[0]
     for wrong in (bare, f"{bare}/?token=guess", f"{bare}/?token="):

@@ -21,7 +21,7 @@ MADE = {
     "stewart": zoo.stewart_model,
     "leg": zoo.leg_model,
 }
-# file: cut joints, freedoms that the rank leaves at the start
+# file: cut joints, DOF that the rank leaves at the start
 SHAPE = {
     "five_bar": (1, 2),
     "slider_crank": (1, 1),
@@ -64,10 +64,10 @@ def closed(name):
 
 
 @pytest.mark.parametrize("name", SHAPE)
-def test_loops_close_and_leave_the_freedoms(name):
+def test_loops_close_and_leave_the_dofs(name):
     system, q = closed(name)
-    _, C, gap, _ = constraint_rows(system.model, system, q, np.zeros(system.nu))
-    assert np.abs(gap).max() < 1e-14
+    _, C, violation, _ = constraint_rows(system.model, system, q, np.zeros(system.nu))
+    assert np.abs(violation).max() < 1e-14
     rank = np.linalg.matrix_rank(C, rtol=1e-9)
     assert (len(system.cut_joints), system.nu - rank) == SHAPE[name]
 
@@ -75,8 +75,8 @@ def test_loops_close_and_leave_the_freedoms(name):
 def test_explain_is_short_for_many_loops():
     lines = files.load(MODELS / "ladder.toml").compile().explain().splitlines()
     loops = [line.strip() for line in lines if "closes the loop" in line]
-    told = "(revolute) closes the loop foot0 - left1 - right1"
-    assert loops[1] == f"'foot2' {told} - left2 - right2, based on ground, rank 2 of 5 rows"
-    assert loops[7] == f"'foot8' {told} - ... - right7 - left8 - right8, based on ground, rank 2 of 5 rows"
+    reported = "(revolute) closes the loop foot0 - left1 - right1"
+    assert loops[1] == f"'foot2' {reported} - left2 - right2, based on ground, rank 2 of 5 rows"
+    assert loops[7] == f"'foot8' {reported} - ... - right7 - left8 - right8, based on ground, rank 2 of 5 rows"
     assert len(loops) == 8
     assert "           and 32 more, up to 'foot40'" in lines

@@ -79,7 +79,7 @@ def test_four_bars_in_a_row_fall_as_one_pendulum(n):
         assert answer.udot[0] == pytest.approx(k * np.sin(angle), rel=1e-14)
 
 
-def test_bricard_has_one_freedom_and_starts_as_computed_elsewhere():
+def test_bricard_has_one_dof_and_starts_as_computed_elsewhere():
     system, q, u = bricard()
     answer = solve(system.model, system, q, u)
     assert (len(answer.names), answer.rank, system.nu) == (5, 4, 5)
@@ -113,7 +113,7 @@ def test_andrews_accelerates_as_published(q, u, udot, tol):
     system = andrews_model().compile()
     x, v = start(system, andrews_angles(q), andrews_angles(u))
     answer = solve(system.model, system, x, v, andrews_forces(system, x))
-    assert np.abs(answer.gap).max() < 1e-8  # m; published to 1e-9
+    assert np.abs(answer.violation).max() < 1e-8  # m; published to 1e-9
     known = andrews_angles(udot)
     close(answer.udot, np.array([known[name] for name in system.joints]), tol)
     assert ANDREWS[0] in system.joints
@@ -154,7 +154,7 @@ def test_a_slider_crank_by_its_own_equation():
 
 
 def motion(system, q, u, f, h=2e-3):
-    """Sixth-order difference of f(q(t), t) along constant speeds."""
+    """Sixth-order difference of f(q(t), t) along constant velocities."""
     weights = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
     at = {s: wt.advance(system, q, s * h * u) for k, _ in weights for s in (k, -k)}
     return sum(w * (f(at[k], k * h) - f(at[-k], -k * h)) for k, w in weights) / h
@@ -165,7 +165,7 @@ def motion(system, q, u, f, h=2e-3):
 def test_rows_are_rates_of_gaps_and_their_rates(family, seed):
     system, q, u, _ = random_loops(np.random.default_rng([seed, 21]), family)
     model = system.model
-    u = u / max(np.abs(u).max(), 1.0)  # along any speeds, not only those that keep loops closed
+    u = u / max(np.abs(u).max(), 1.0)  # along any velocities, not only those that keep loops closed
     u = u + 0.3 * np.random.default_rng(seed).normal(size=system.nu)
     _, C, _, speed = constraint_rows(model, system, q, u)
     at_rest = constraint_rows(model, system, q, 0 * u)[3]  # what goes with time alone
@@ -195,7 +195,7 @@ def test_mechanisms_start_closed(name):
     system, q, u = MECHANISMS[name]()
     answer = solve(system.model, system, q, u)
     assert isinstance(answer, Answer)
-    assert np.abs(answer.gap).max() < 1e-12
+    assert np.abs(answer.violation).max() < 1e-12
     assert np.abs(answer.speed).max() < 1e-12 * max(1.0, np.abs(u).max())
     assert answer.misfit < 1e-12
 
@@ -209,7 +209,7 @@ def test_mobility_by_rank():
     assert mobility == dict.fromkeys(MECHANISMS, 1) | known
 
 
-def test_models_of_many_freedoms_stand_as_files_say():
+def test_models_of_many_dofs_stand_as_files_say():
     assert stewart_model().compile().nu == 26
     assert leg_model().compile().cut_joints == ("knee",)
 
@@ -241,8 +241,8 @@ def test_random_loops_hold_what_they_promise():
     for seed in range(96):
         family = FAMILIES[seed % len(FAMILIES)]
         system, q, u, _ = random_loops(np.random.default_rng([seed, 5]), family)
-        _, C, gap, speed = constraint_rows(system.model, system, q, u)
-        assert np.abs(gap).max() < 1e-12
+        _, C, violation, speed = constraint_rows(system.model, system, q, u)
+        assert np.abs(violation).max() < 1e-12
         assert np.abs(speed).max() < 1e-11
         assert np.linalg.matrix_rank(C, rtol=1e-9) < system.nu
         redundant[family] += np.linalg.matrix_rank(C, rtol=1e-9) < len(C)

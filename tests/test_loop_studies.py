@@ -68,7 +68,7 @@ def test_a_point_on_a_rod_without_mass_is_a_pendulum():
 
 
 def energies(system, q, joint, h=2e-3):
-    """V'' and 2 T / u^2 of a mechanism with one freedom, from energies of poses that were assembled."""
+    """V'' and 2 T / u^2 of a mechanism with one DOF, from energies of poses that were assembled."""
     kept = np.zeros(system.nu, bool)
     kept[system.u_index(joint)] = True
     poses = [closed_pose(system, q + k * h * kept, kept) for k in range(-2, 3)]
@@ -79,7 +79,7 @@ def energies(system, q, joint, h=2e-3):
 
 
 @pytest.mark.parametrize(("name", "joint"), [("bricard", "q1"), ("four_bar", "shaft"), ("slider_crank", "shaft")])
-def test_one_freedom_swings_by_its_energies(name, joint):
+def test_one_dof_swings_by_its_energies(name, joint):
     """omega^2 = V'' / (2 T / u^2); second differences of V leave about 1e-9 / h^2 of rounding."""
     system, q, _ = loops.MECHANISMS[name]()
     rest = wt.equilibrium(system, q)
@@ -127,7 +127,7 @@ def test_joints_that_are_named_are_where_the_search_starts_if_they_can():
     assert np.abs(rows_of(system, far.q, np.zeros(3)).g).max() < 1e-12
 
 
-def test_modes_of_many_freedoms_are_the_poles_of_the_linear_model():
+def test_modes_of_many_dofs_are_the_poles_of_the_linear_model():
     system, q, _ = loops.leg()  # springs, motors, a loop with a ball and a universal joint on a body that moves
     modes = wt.eigenmodes(system, q)
     poles = wt.linearize(system, modes.q).poles
@@ -177,14 +177,14 @@ def test_B_and_outputs_are_those_of_small_forces_and_motions():
     udot = wt.forward_dynamics(system, q, np.zeros(system.nu), linear.tau + push) - linear.udot
     row = linear.names.outputs.index("slide0.udot")
     assert linear.D[row, 0] == pytest.approx(udot[system.u_index("slide0")][0] / 1e-3, rel=1e-8)
-    speeds = linear.motion[: system.nu, 0]  # the motion that belongs to the first coordinate
-    assert np.abs(rows_of(system, q, speeds).rate).max() < 1e-10
-    velocity = wt.kinematics(system, q, speeds).velocity("platform")[3:]
+    velocities = linear.motion[: system.nu, 0]  # the motion that belongs to the first coordinate
+    assert np.abs(rows_of(system, q, velocities).rate).max() < 1e-10
+    velocity = wt.kinematics(system, q, velocities).velocity("platform")[3:]
     assert linear.C[:3, 0] == pytest.approx(velocity, abs=DIFFERENCES)
     assert linear.C[-1, :6] == pytest.approx(linear.motion[system.u_index("slide0"), :6][0], abs=1e-12)
 
 
-def test_speeds_that_are_not_named_follow():
+def test_velocities_that_are_not_named_follow():
     system, q, u = loops.four_bar(1.0, 3.0)
     linear = wt.linearize(system, q, {"shaft": 3.0}, hold=True)
     assert linear.u == pytest.approx(u, abs=1e-9)
@@ -210,16 +210,16 @@ def test_a_locked_mechanism_says_so():
     system = truss().compile()
     state = wt.assemble(system, {"left": -1.0})
     for study in (wt.eigenmodes, wt.linearize):
-        with pytest.raises(wt.ModelError, match="'truss' has no freedom left"):
+        with pytest.raises(wt.ModelError, match="'truss' has no degree of freedom left"):
             study(system, state.q)
     assert wt.equilibrium(system, state.q).stable
-    with pytest.warns(match="'truss' is locked: its loops and constraints \\('right'\\) leave no freedom"):
+    with pytest.warns(match="'truss' is locked: its loops and constraints \\('right'\\) leave no degree of freedom"):
         run = wt.simulate(system, 0.1, q=state.q, output_step=0.05)
     assert np.ptp(run.q, axis=0).max() < 1e-12
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "said"),
+    ("call", "kind", "reported"),
     [
         (lambda: wt.equilibrium(too_long().compile()), wt.ModelError, "the loop that joint 'pivot' closes cannot be"),
         (
@@ -245,6 +245,6 @@ def test_a_locked_mechanism_says_so():
         ),
     ],
 )
-def test_what_cannot_be_is_said(call, kind, said):
-    with pytest.raises(kind, match=said):
+def test_what_cannot_be_is_reported(call, kind, reported):
+    with pytest.raises(kind, match=reported):
         call()

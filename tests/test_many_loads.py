@@ -11,7 +11,7 @@ from whippletree.analysis.reactions import SPREAD
 from whippletree.dynamics.constraints import forces as constraint_forces
 from whippletree.dynamics.constraints.forces import multipliers_of
 from whippletree.dynamics.constraints.jacobian import rows_of
-from whippletree.dynamics.loads.indeterminate import open_loads
+from whippletree.dynamics.loads.indeterminate import open_reactions
 from whippletree.dynamics.reduction import passes as reduction
 from whippletree_lab.bench.loop_families import ACROSS, CRANKS, GRAVITY, TURNING, ladder
 
@@ -53,7 +53,7 @@ def test_a_ladder_of_200_loops_obeys_newtons_law():
 
 
 def test_memory_grows_as_the_loops_do():
-    """Four times as many: a matrix of rows and freedoms would take 16 times as much."""
+    """Four times as many: a matrix of rows and DOF would take 16 times as much."""
     peaks = []
     for n in (100, 400):
         _, system, q, u = posed(n)
@@ -104,8 +104,8 @@ def test_the_sweep_finds_the_shortest_multipliers_and_all_that_may_be_added(name
     # accelerations that are known to 1e-9 by rounding, for each unit of conditioning
     assert np.abs(held.lam - shortest).max() < 1e-9 * (1 + np.abs(shortest).max()) * s[0] / s[rank - 1]
     assert np.abs(held.left - (held.rest - held.lam @ C)).max() < 1e-11 * (1 + np.abs(held.rest).max())
-    swept = open_loads(system, q, u, held)
-    dense = open_loads(system, q, u, held._replace(idle=np.zeros(0, int), null=U[:, rank:]))
+    swept = open_reactions(system, q, u, held)
+    dense = open_reactions(system, q, u, held._replace(idle=np.zeros(0, int), null=U[:, rank:]))
     sizes = {joint: [np.linalg.norm(x[joint], axis=0) for x in (swept, dense)] for joint in dense}
     largest = max(both[1].max() for both in sizes.values())
     for joint, (one, other) in sizes.items():
@@ -113,7 +113,7 @@ def test_the_sweep_finds_the_shortest_multipliers_and_all_that_may_be_added(name
 
 
 def test_beyond_so_many_rows_the_sweep_decides(monkeypatch):
-    """Redundant rows that are too many for singular values keep the multipliers of the sweep: they hold as well.
+    """Redundant rows that are too many for singular values keep the multipliers of the recursion: they hold as well.
 
     Here a hinge is there twice, and one of the two takes all: longer by the root of 2 than half in each.
     """

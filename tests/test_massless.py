@@ -103,7 +103,7 @@ def test_runs_move_as_with_a_massless_rod(make, floating, algorithm):
     assert run["residual"].max() < 1e-9
 
 
-def test_speeds_that_are_named_are_completed():
+def test_velocities_that_are_named_are_completed():
     (link, q, _, _), _ = pair(planar, False, 1)
     run = wt.simulate(link, 0.1, q=q, u={"a": 1.0})
     assert run.u[0, 0] == pytest.approx(1.0)
@@ -181,7 +181,7 @@ def test_friction_follows_the_loads_of_a_loop_with_a_massless_link():
     floor = Pose((0.0, 0.0, 0.0), (0.5**0.5, -(0.5**0.5), 0.0, 0.0))  # its z is upward, along y
     for n, x in enumerate((-1.0, 3.0)):
         m.constraint(f"foot{n}", "point_on_plane", body=base, at=(x, 0, 0), to_at=floor)
-        m.temporary(f"foot{n}", one_sided=True, friction=0.3, begins="made")
+        m.temporary(f"foot{n}", unilateral=True, friction=0.3, begins="active")
     system = m.compile()
     start = wt.assemble(system, q={"a": 1.0})
     slides = system.holding(system.held, {f"foot{n}": (1.0, 0.0, 0.0) for n in range(2)})

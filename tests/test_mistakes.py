@@ -23,7 +23,7 @@ caught: list[bool] = []
 
 def named(case):
     base, mistake = case
-    return f"{base}-{mistake['line']}-{mistake['said'][:40]}"
+    return f"{base}-{mistake['line']}-{mistake['reported'][:40]}"
 
 
 @pytest.mark.parametrize("base", FILES)
@@ -47,7 +47,7 @@ def test_a_mistake_in_a_file(capsys, tmp_path, case):
         assert err.startswith("note: "), "nothing is said"
     except wt.ModelError as refused:
         err = str(refused)
-    assert mistake["said"] in err
+    assert mistake["reported"] in err
     assert f"{base}:{mistake['line']}" in err or f"(line {mistake['line']})" in err, err
     assert re.search(r"^  (expected|hint): ", err, re.MULTILINE), f"no cure: {err}"
     caught[-1] = True

@@ -318,7 +318,7 @@ def test_what_is_left_out_is_listed_once(capfd, tmp_path, monkeypatch):
     text = body(inside, before=before).replace("</worldbody>", world)
     text = text.replace("</mujoco>", after)
     shown = mjcf_source.prepare(text, "m.xml", ()).text
-    assert not any(word in shown for word in ("file=", "passwd", "hfield", "memory"))  # MuJoCo is told of no file
+    assert not any(word in shown for word in ("file=", "passwd", "hfield", "memory"))  # MuJoCo is reported of no file
     with pytest.warns(ModelWarning) as caught:
         mjcf.loads(text, "m.xml")
     assert [str(w.message) for w in caught] == [

@@ -407,13 +407,13 @@ ROBOT = '<robot name="m"><link name="ground"/></robot>'
         (
             "m.xml",
             GOOD.replace("</mujoco>", "<actuator><motor/></actuator></mujoco>"),
-            "1 bodies, 1 joints, 1 freedoms",
+            "1 bodies, 1 joints, 1 degrees of freedom",
             "not imported: actuators (1)",
         ),
         (
             "m.urdf",
             ROBOT,
-            "1 bodies, 1 joints, 0 freedoms",
+            "1 bodies, 1 joints, 0 degrees of freedom",
             "renamed, because 'ground' is the fixed world: 'ground_link'",
         ),
     ],

@@ -21,7 +21,7 @@ def rank_of(C):
 
 
 def reference(system, q):
-    """Names and rows of C, without motions that are given."""
+    """Names and rows of C, without prescribed motions."""
     names, C, _, _ = constraint_rows(system.model, system, q, np.zeros(system.nu))
     kept = [n for n, name in enumerate(names) if name in system.constraints.owner]
     return np.array(names)[kept], C[kept]
@@ -86,7 +86,7 @@ def test_groups_share_joints(family):
     for e in range(len(c.kind)):
         ends = int(c.body[e]), int(c.to[e])
         joints.setdefault(c.owner[c.row[e]], set()).update(
-            ends if c.kind[e] == 2 else way(ends[0]) ^ way(ends[1])  # 2: a coupling of two freedoms
+            ends if c.kind[e] == 2 else way(ends[0]) ^ way(ends[1])  # 2: a coupling of two DOF
         )
     groups = [{name} for name in joints]
     for a in joints:
@@ -141,7 +141,7 @@ def test_flat_four_bars_are_singular(n):
     assert found.weak == tuple(f"foot{i}" for i in range(1, n + 1))
 
 
-def test_nearly_singular_is_said():
+def test_nearly_singular_is_reported():
     near, far = (wt.mobility(*n_four_bar(2, np.pi / 2 - away)[:2]) for away in (1e-4, 0.1))
     assert (near.mobility, near.nearby, near.weak) == (1, 1, ("foot1", "foot2"))
     assert far.weak == ()
@@ -158,28 +158,28 @@ def truss(apart):
     return model.compile()
 
 
-def told(system):
+def reported(system):
     return "\n".join(line for part in describe(system) for line in part)
 
 
-def test_locked_is_said():
+def test_locked_is_reported():
     found = wt.mobility(truss(1.2))
     assert (found.mobility, found.moved, found.independent) == (0, True, ())
-    assert "mobility   0 at the closed pose nearest to q = 0: 2 speeds less rank 2" in told(truss(1.2))
-    assert "           locked: no freedom is left" in told(truss(1.2))
+    assert "mobility   0 at the closed pose nearest to q = 0: 2 velocities less rank 2" in reported(truss(1.2))
+    assert "           locked: no degree of freedom is left" in reported(truss(1.2))
 
 
 def test_a_motion_that_cannot_go_on_is_locked():
     """Bars in one line between their feet: the middle moves across, to first order."""
     found = wt.mobility(truss(2.0))
     assert (found.mobility, found.stuck) == (1, True)
-    assert "locked: a small motion is possible here, but it cannot go on" in told(truss(2.0))
+    assert "locked: a small motion is possible here, but it cannot go on" in reported(truss(2.0))
 
 
 def test_what_cannot_close_is_named():
     with pytest.raises(wt.ModelError, match="the loop that joint 'right' closes cannot be closed"):
         wt.mobility(truss(3.0))
-    lines = told(truss(3.0))
+    lines = reported(truss(3.0))
     assert "mobility   not known: the loop that joint 'right' closes cannot be closed" in lines
     assert "at best, open is 'right' by 1" in lines
     assert as_dict(truss(3.0))["refused"] == "the loop that joint 'right' closes cannot be closed"
@@ -197,7 +197,7 @@ def tied(*lengths):
 
 
 def test_constraints_that_contradict_each_other_are_named():
-    lines = told(tied(0.2, 0.5))
+    lines = reported(tied(0.2, 0.5))
     assert "the constraints of 'tied' contradict each other" in lines
     assert "'rope0' by 0.15 m" in lines
     assert "'rope1' by 0.15 m" in lines
@@ -212,13 +212,13 @@ def test_a_rope_twice_is_redundant():
     assert found.operations["reduction"] < found.operations["multipliers"]
 
 
-def test_given_motions_are_no_freedoms():
+def test_prescribed_motions_are_no_dofs():
     model = n_four_bar_model(1)
     model.force("drive", "motion", joint="foot0", position=wt.Ramp(1.0, value=0.3))
     system = model.compile()
     found = wt.mobility(system)
     assert (found.rank, found.mobility) == (2, 0)
-    assert "3 speeds less 1 given and rank 2" in told(system)
+    assert "3 velocities less 1 given and rank 2" in reported(system)
     assert found.q[system.q_index("foot0")] == pytest.approx(0.3)
 
 
@@ -235,7 +235,7 @@ def test_what_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 9)
     with pytest.raises(wt.ModelError, match="'truss' is too large for its mobility") as caught:
         wt.mobility(truss(1.2))
-    assert "5 rows and 2 freedoms" in str(caught.value)
+    assert "5 rows and 2 degrees of freedom" in str(caught.value)
     monkeypatch.undo()
     monkeypatch.setattr(module, "MOST_OPEN", 4)
     with pytest.raises(wt.ModelError, match="'truss' is not closed at this pose") as caught:
@@ -253,7 +253,7 @@ def test_rows_are_named_in_the_axes_of_the_model():
         "rotation about z",
         "displacement along y",
     }
-    assert "redundant  3 of 5 rows: rotation about x and z, displacement along y of 'right'" in told(truss(1.2))
+    assert "redundant  3 of 5 rows: rotation about x and z, displacement along y of 'right'" in reported(truss(1.2))
 
 
 def test_a_slanted_axis_is_written_out():
@@ -268,12 +268,12 @@ def test_a_slanted_axis_is_written_out():
     assert ("back", "displacement along (0.6, 0, 0.8)") in found.redundant
 
 
-def test_many_loops_are_told_in_a_few_lines():
+def test_many_loops_are_reported_in_a_few_lines():
     loops, left = describe(n_four_bar(40)[0])
     assert len(loops) + len(left) < 20
     equal = "rotation about x and y, displacement along z of 'foot1', 'foot2', 'foot3', 'foot4' and 36 more"
     assert f"redundant  120 of 200 rows: {equal}" in left
-    assert left[0] == "mobility   1 at q = 0: 81 speeds less rank 80; a count of rows would say -119"
+    assert left[0] == "mobility   1 at q = 0: 81 velocities less rank 80; a count of rows would say -119"
     assert any(line.endswith("'foot8' and 32 more share joints; 40 run over 'foot0'") for line in left)
     assert any("independent: foot0" in line for line in left)
     assert "keys       none: all loops are based on ground" in left
@@ -285,7 +285,7 @@ def test_programs_read_the_same():
     assert read["loops"]["knee"]["base"] == "thigh_motor"
     assert (read["mobility"], read["rank"], read["keys"]) == (4, 5, {"most": 1, "mean": 0.5})
     assert read["operations"].keys() == {"reduction", "multipliers", "nullspace"}
-    assert "keys       at most 1 of a body, 0.5 on average: bases of loops that pass over it" in told(system)
+    assert "keys       at most 1 of a body, 0.5 on average: bases of loops that pass over it" in reported(system)
 
 
 def test_dependents_are_those_of_reduction():

@@ -280,7 +280,7 @@ MESSAGES = [
     ),
     (
         lambda: whole(TREE[0], ("spherical", "a", "b"), then=lambda m: m.couple("j0", "j1")),
-        "coupling of 'j0': joint 'j1' has not one freedom",
+        "coupling of 'j0': joint 'j1' has not one degree of freedom",
         "expected: a revolute, prismatic, screw or curve joint",
         "got: spherical",
     ),

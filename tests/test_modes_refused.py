@@ -156,13 +156,15 @@ def test_what_is_wrong(call, what, lines):
 
 
 @pytest.mark.parametrize(("scale", "printed"), [(1e-18, "1e-09"), (1e20, "1e+10")])
-def test_an_absurd_first_frequency_is_told(scale, printed):
-    with pytest.warns(ModelWarning, match=r"the first frequency is .* rad/s: are lengths in m, masses in kg") as told:
+def test_an_absurd_first_frequency_is_reported(scale, printed):
+    with pytest.warns(
+        ModelWarning, match=r"the first frequency is .* rad/s: are lengths in m, masses in kg"
+    ) as reported:
         nodal(K=scale * np.diag([2.0, 9.0]))
-    assert printed[1:] in str(told[0].message)
+    assert printed[1:] in str(reported[0].message)
 
 
-def test_an_absurd_beam_is_told():
+def test_an_absurd_beam_is_reported():
     with pytest.warns(ModelWarning, match="the first frequency is"):
         wt.beam(1e-3, section="circle", radius=1e-3, E=210e15, elements=1).modes(count=1)
 

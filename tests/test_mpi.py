@@ -91,22 +91,22 @@ def test_ranks_compute_the_bits_of_one(ranks, chain, one_rank, tmp_path):
 
 
 def only_the_messages_of_table_3_cross(ranks, attrs, err):
-    told, evaluations = json.loads(attrs["messages"]), attrs["evaluations"]
-    assert set(told) == {"II", "VII", "VIII", "X", "results"}
+    reported, evaluations = json.loads(attrs["messages"]), attrs["evaluations"]
+    assert set(reported) == {"II", "VII", "VIII", "X", "results"}
     neighbours = 1 if ranks == 2 else 2
     for step in ("II", "VII"):
-        assert told[step][:2] == [evaluations, neighbours * evaluations]  # one to each, as in the table
+        assert reported[step][:2] == [evaluations, neighbours * evaluations]  # one to each, as in the table
         assert mpi_messages.table_3(step, ranks)[0] == 1
     rounds = mpi_messages.table_3("VIII", ranks)[0]
     # to the other side of each cut, and two of log2 p rounds; the table has three of these
-    assert told["VIII"][:2] == [3 * evaluations, evaluations * (neighbours + 2 * rounds // 3)]
+    assert reported["VIII"][:2] == [3 * evaluations, evaluations * (neighbours + 2 * rounds // 3)]
     assert err.count(f"messages of {ranks} ranks") == 1
     numbers = 10 * neighbours
     assert re.search(rf"VII +assembling +1 +{neighbours} +\(1\) +{numbers} +\(70\)", err)
 
 
 def test_subchains_that_share_lanes_are_equal_to_rounding(chain, one_rank, tmp_path):
-    """Which of them do depends on the ranks; 1e-11: roundings of speeds of 10 rad/s, over 60 steps."""
+    """Which of them do depends on the ranks; 1e-11: roundings of velocities of 10 rad/s, over 60 steps."""
     code, _, err = run(2, *chain_run(chain, "--on", "mpi", "-o", tmp_path / "run.nc", form="subchains(pieces=8)"))
     assert code == 0, err
     a, b = wt.load_result(one_rank), wt.load_result(tmp_path / "run.nc")
@@ -186,7 +186,7 @@ def test_more_ranks_than_subchains_are_refused(refused):
     assert "more ranks than subchains" in err
 
 
-def test_an_error_of_all_ranks_is_said_once(chain):
+def test_an_error_of_all_ranks_is_reported_once(chain):
     code, out, err = run(2, *chain_run(chain, "--on", "mpi", "--integrator", "rk5"))
     assert (code, out) == (2, "")
     assert err.count("error:") == 1
@@ -201,15 +201,15 @@ def test_mpi_without_mpi4py_names_what_to_install(command, chain, monkeypatch):
     assert "pip install 'whippletree[cluster]'" in err
 
 
-def test_mpi4py_without_a_library_is_told(monkeypatch):
+def test_mpi4py_without_a_library_is_reported(monkeypatch):
     class Broken:
         def __getattr__(self, name):
             raise RuntimeError("cannot load MPI library\nlibmpi.so.12: not found")
 
     monkeypatch.setitem(sys.modules, "mpi4py", Broken())
-    with pytest.raises(ModelError, match="finds no MPI library") as told:
+    with pytest.raises(ModelError, match="finds no MPI library") as reported:
         mpi_start.connect()
-    assert told.value.got == "cannot load MPI library"
+    assert reported.value.got == "cannot load MPI library"
 
 
 def test_what_ranks_do_not_share_is_refused(chain, tmp_path):

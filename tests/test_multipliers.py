@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from closing import close, closed_chain, consistent_speeds
+from closing import close, closed_chain, consistent_velocities
 from whippletree.dynamics.constraints import nullspace
 from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.dynamics.functions import tree_forces
@@ -20,7 +20,7 @@ BOTH = ("multipliers", "nullspace")
 
 
 def dense(system, q, u, tau, t=0.0):
-    """u' by least squares on the whole system of equations; of given motions they are what is given."""
+    """u' by least squares on the whole system of equations; of prescribed motions they are what is given."""
     rows, n = rows_of(system, q, u, t), system.nu
     M, f = wt.mass_matrix(system, q), tau - wt.bias_force(system, q, u, t=t)
     K = np.block([[M, rows.C.T], [rows.C, np.zeros((len(rows.g), len(rows.g)))]])
@@ -47,7 +47,7 @@ def coupled_loops(rng, bodies=14, cuts=3):
         close(model, q, f"cut{n}", str(rng.choice(kinds)), names[base], names[i], rng)
     system = model.compile()
     q = np.concatenate([q[tree.q_index(name)] for name in system.joints])
-    return system, q, consistent_speeds(system, q, rng), 10 * rng.normal(size=system.nu)
+    return system, q, consistent_velocities(system, q, rng), 10 * rng.normal(size=system.nu)
 
 
 @pytest.mark.parametrize("algorithm", BOTH)
@@ -89,7 +89,7 @@ def test_algorithms_agree_on_the_zoo(name):
     rng = np.random.default_rng(73)
     system = LOOPS[name]().compile()
     q = wt.assemble(system, 0.3 * rng.normal(size=system.nq)).q
-    u, tau = consistent_speeds(system, q, rng), rng.normal(size=system.nu)
+    u, tau = consistent_velocities(system, q, rng), rng.normal(size=system.nu)
     a, b = (wt.forward_dynamics(system, q, u, tau, algorithm=algorithm) for algorithm in BOTH)
     assert error(a, b) < 1e-9
     assert error(a, dense(system, q, u, tau)) < 1e-9
@@ -155,7 +155,7 @@ def test_a_flat_four_bar_is_solved_and_near_it_too():
 
 
 @pytest.mark.parametrize("algorithm", BOTH)
-def test_given_motion_of_a_joint_on_the_loop(algorithm):
+def test_prescribed_motion_of_a_joint_on_the_loop(algorithm):
     model = four_bar()
     f = wt.Sine(amplitude=0.3, frequency=0.5, offset=0.7)
     model.force("drive", "motion", joint="shaft", position=f)

@@ -120,11 +120,11 @@ def test_the_tables_of_speed_are_those_of_the_numbers():
     ],
     ids=["mass", "kind", "no file", "beam", "until", "off", "shape", "sweep"],
 )  # fmt: skip
-def test_what_is_said_is_on_the_page(mistake):
+def test_what_is_reported_is_on_the_page(mistake):
     with pytest.raises(wt.WhippletreeError) as caught:
         mistake()
-    said = [re.escape(m.what).replace("…", ".*") for m in errors.messages() if m.what.strip("… :'")]
-    assert any(re.fullmatch(words, caught.value.what, re.DOTALL) for words in said), caught.value.what
+    reported = [re.escape(m.what).replace("…", ".*") for m in errors.messages() if m.what.strip("… :'")]
+    assert any(re.fullmatch(words, caught.value.what, re.DOTALL) for words in reported), caught.value.what
 
 
 @pytest.mark.parametrize("guide", notebooks.GUIDES)

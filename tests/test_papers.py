@@ -28,7 +28,7 @@ def test_puma560_accelerations_equal_the_recomputed_values(algorithm):
 
 
 def fits(n, algorithm):
-    """The dense matrix of 1024 freedoms has a condition that leaves no digit to compare."""
+    """The dense matrix of 1024 DOF has a condition that leaves no digit to compare."""
     return algorithm != "composite" or n <= 128
 
 

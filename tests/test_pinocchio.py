@@ -57,7 +57,7 @@ def test_zoo_equals_pinocchio(name):
 
 
 class Robot:
-    """One URDF file in both libraries. ``order``: for each of our freedoms its place in Pinocchio's v."""
+    """One URDF file in both libraries. ``order``: for each of our DOF its place in Pinocchio's v."""
 
     def __init__(self, path, free):
         root = (pin.JointModelFreeFlyer(),) if free else ()
@@ -138,7 +138,7 @@ def test_robots_that_are_refused_say_why(name):
         wt.load(FILES[name])
 
 
-def test_robot_has_the_freedoms_of_pinocchio(robot):
+def test_robot_has_the_dofs_of_pinocchio(robot):
     assert sorted(robot.order) == list(range(robot.pin.nv))
     assert len(robot.joints) == robot.pin.njoints - 1
 
@@ -176,7 +176,7 @@ def compare_accelerations(robot, q, u, tau, M, b):
 
 
 def refuses_singular(robot, q, u, tau, M):
-    """Freedoms that move no mass have no acceleration: the message names one of them."""
+    """DOF that move no mass have no acceleration: the message names one of them."""
     massless = [n for n in robot.system.joints if not np.diagonal(M[0])[robot.system.u_index(n)].any()]
     for algorithm in TREES:
         with pytest.raises(wt.SimulationError, match="is singular") as caught:

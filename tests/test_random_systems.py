@@ -24,9 +24,9 @@ CLOSE = 1e-9  # of the largest entry; accelerations may lose that for each unit 
 
 @pytest.mark.parametrize("share", range(5))
 def test_all_algorithms_agree_on_random_systems(share):
-    said = []
-    compared, failed = soak(100, 600.0, 100 * share, said.append)
-    assert failed is None, said[-1]
+    reported = []
+    compared, failed = soak(100, 600.0, 100 * share, reported.append)
+    assert failed is None, reported[-1]
     assert compared == 100
 
 

@@ -26,8 +26,8 @@ LOOPS = [name for name, module in wt.ALGORITHMS.items() if "loops" in module.SUP
 # ---------------------------------------------------------------- Newton's law
 
 
-def freedoms(joint, k):
-    """Whether it turns, and the axis in the world, of every freedom of a joint, as docs/notation.md says."""
+def dofs(joint, k):
+    """Whether it turns, and the axis in the world, of every DOF of a joint, as docs/notation.md says."""
     A, B = k.rotation(joint.parent) @ joint.at.rotation(), k.rotation(joint.child) @ joint.child_at.rotation()
     axis = A @ joint.axis
     if joint.kind == "universal":
@@ -46,9 +46,9 @@ def freedoms(joint, k):
 
 
 def whole(joint, k, loads):
-    """All that a joint does to its child: what holds it, and what acts along its freedoms."""
+    """All that a joint does to its child: what holds it, and what acts along its DOF."""
     total = loads[joint.name].copy()
-    for (turns, axis), force in zip(freedoms(joint, k), loads.along(joint.name), strict=True):
+    for (turns, axis), force in zip(dofs(joint, k), loads.along(joint.name), strict=True):
         total += force * np.concatenate([axis, 0 * axis] if turns else [0 * axis, axis])
     return total
 
@@ -93,7 +93,7 @@ def test_every_body_moves_as_its_loads_say(family, seed):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_multipliers_equal_the_reference(family):
-    """What all constraints do along each freedom, against the solve in 50 digits, for each unit of conditioning."""
+    """What all constraints do along each DOF, against the solve in 50 digits, for each unit of conditioning."""
     system, q, u, tau = random_loops(np.random.default_rng([4, 78]), family)
     answer = solve(system.model, system, q, u, tau)
     held = multipliers_of(system, q, u, wt.forward_dynamics(system, q, u, tau), tau)
@@ -103,8 +103,8 @@ def test_multipliers_equal_the_reference(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_nothing_but_joint_forces_acts_along_freedoms(family):
-    """Constraint forces do no work: what arrives along a freedom is tau less what its rotor takes."""
+def test_nothing_but_joint_forces_acts_along_dofs(family):
+    """Constraint forces do no work: what arrives along a DOF is tau less what its rotor takes."""
     rng = np.random.default_rng([11, 78])
     system, q, u, tau = random_loops(rng, family)
     loads, udot = wt.reactions(system, q, u, tau), wt.forward_dynamics(system, q, u, tau)
@@ -116,7 +116,7 @@ def test_nothing_but_joint_forces_acts_along_freedoms(family):
             assert np.abs(loads.along(name) - tau[rows] + joint.armature * udot[rows]).max() < 1e-9 * size
         if name in system.cut_joints:
             assert np.abs(loads.along(name)).max(initial=0.0) < 1e-9 * size
-        for turns, axis in freedoms(joint, k):
+        for turns, axis in dofs(joint, k):
             load = loads[name][:3] if turns else loads[name][3:]
             pitch = joint.pitch * loads[name][3:] @ axis if joint.kind == "screw" else 0.0
             assert abs(load @ axis + pitch) < 1e-10 * size
@@ -139,7 +139,7 @@ def test_algorithms_agree_on_loads(mechanism):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_loads_know_all_forces_of_the_model(seed):
-    """Trees with welds and a force of every kind: what acts along each freedom is what drives it."""
+    """Trees with welds and a force of every kind: what acts along each DOF is what drives it."""
     system, rng = loaded(seed)
     q, u, tau = random_state(system, rng)
     given = {"body2": rng.normal(size=6)}
@@ -151,7 +151,7 @@ def test_loads_know_all_forces_of_the_model(seed):
         if isinstance(force, Motor):
             expected += reference_forces.joint_force(system, force, q, u, t)
         if isinstance(force, Motion):
-            expected[system.u_index(force.joint).start + force.freedom] += loads.motions[force.name]
+            expected[system.u_index(force.joint).start + force.dof] += loads.motions[force.name]
     for name in system.joints:
         rows = system.u_index(name)
         arrives = expected[rows] - system.model.joints[name].armature * udot[rows]
@@ -192,7 +192,7 @@ def test_forces_of_a_cut_joint_are_not_in_its_reaction():
 
 
 @pytest.mark.parametrize("joint", ["shaft", "pivot"])
-def test_the_force_of_a_given_motion_is_told(joint):
+def test_the_force_of_a_prescribed_motion_is_reported(joint):
     """On a joint of the tree and on the one that is cut: power in is the rate of the energy."""
     system, q, _ = MECHANISMS["four_bar"]()
     model = system.model
@@ -252,7 +252,7 @@ def test_andrews_published_multipliers():
 # ---------------------------------------------------------------- what is not unique
 
 
-def test_a_planar_four_bar_in_space_does_not_tell_loads_out_of_its_plane():
+def test_a_planar_four_bar_in_space_does_not_determine_reactions_out_of_its_plane():
     system, q, u = MECHANISMS["four_bar"]()
     loads = wt.reactions(system, q, u)
     for seen in (loads, loads.in_joint_axes()):  # hinges about y in both
@@ -392,12 +392,12 @@ def test_a_result_that_does_not_know_its_joint_forces_says_so():
     assert caught.value.hint == "wt.reactions(system, q, u, tau) takes them"
 
 
-def test_motors_have_the_unit_of_their_freedom():
+def test_motors_have_the_unit_of_their_dof():
     model = wt.Model("tube")
     model.body("tube", mass=1.0, inertia=(1, 1, 1))
     model.joint("guide", "cylindrical", "ground", "tube")
-    model.force("turn", "motor", joint="guide", freedom=0, torque=1.0)
-    model.force("push", "motor", joint="guide", freedom=1, torque=1.0)
+    model.force("turn", "motor", joint="guide", dof=0, torque=1.0)
+    model.force("push", "motor", joint="guide", dof=1, torque=1.0)
     system = model.compile()
     run = wt.Result(system, [0.0], [[0.0, 0.0]], [[0.0, 0.0]])
     assert run.quantity("turn.force").units == ("N m",)

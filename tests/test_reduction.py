@@ -11,7 +11,7 @@ from whippletree_lab.reproduce.loop_problems import five_bar
 
 
 def parallelograms(n):
-    """n equal four-bars side by side on ground: one freedom, every bar at the same angle."""
+    """n equal four-bars side by side on ground: one DOF, every bar at the same angle."""
     model = wt.Model(f"{n} parallelograms")
     model.body("bar0", **wt.rod(mass=1.0, length=1.0, axis="z"))
     model.joint("foot0", "revolute", "ground", "bar0", axis="y")
@@ -67,7 +67,7 @@ def test_work_grows_with_the_number_of_loops():
     plans = [plan_of(n) for n in (8, 16, 32)]
     for what in ([p.size for p in plans], [len(p.steps) for p in plans]):
         assert what[2] - what[1] == 2 * (what[1] - what[0])
-    assert all(len(freedoms) == 2 for freedoms in plans[0].dependents.values())
+    assert all(len(dofs) == 2 for dofs in plans[0].dependents.values())
     assert not plans[0].kept
     assert all(keys == () for keys in plans[0].keys)  # all loops are based on ground
 

@@ -53,11 +53,11 @@ def test_random_ties_agree_with_the_reference(seed):
     assert apart(found, answer.udot) < 1e-12 * answer.conditioning
 
 
-@pytest.mark.parametrize("freedom", [0, 1])
+@pytest.mark.parametrize("dof", [0, 1])
 @pytest.mark.parametrize("kind", ["screw", "cylindrical", "universal", "planar"])
-def test_a_tie_of_branches_whose_base_is_coupled_to_one_of_them(kind, freedom):
+def test_a_tie_of_branches_whose_base_is_coupled_to_one_of_them(kind, dof):
     """Both meet at one body, the rows of the tie before its joint and the coupling after it."""
-    freedom = 0 if kind == "screw" else freedom
+    dof = 0 if kind == "screw" else dof
     m = wt.Model("tied")
     for name in ("base", "left", "right"):
         m.body(name, mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.3, 0.2, 0.25))
@@ -65,7 +65,7 @@ def test_a_tie_of_branches_whose_base_is_coupled_to_one_of_them(kind, freedom):
     m.joint("hip", "universal", "base", "left", at=(0.2, 0.0, 0.1))
     m.joint("elbow", "revolute", "base", "right", axis=(0.3, 1.0, 0.2), at=(-0.2, 0.1, 0.0))
     m.constraint("tie", "point_on_plane", body="right", to="left", at=(0.4, 0.3, 0.2))
-    m.constraint("follow", "relative", joint="elbow", of="root", of_freedom=freedom, position=0.2)
+    m.constraint("follow", "relative", joint="elbow", of="root", of_dof=dof, position=0.2)
     system, q, u = onto(m, 3)
     tau = np.linspace(-1.0, 1.0, system.nu)
     found = wt.forward_dynamics(system, q, u, tau, algorithm="reduction")
@@ -83,8 +83,8 @@ def test_what_rolls_on_bodies_that_move(seed):
 
 
 @pytest.mark.parametrize("name", ["cart on wishbones", "geared ladder"])
-def test_given_motions_go_through_gears_and_wheels(name):
-    """A freedom whose motion is given is no variable of its coupling; what it does is."""
+def test_prescribed_motions_go_through_gears_and_wheels(name):
+    """A DOF whose motion is prescribed is no variable of its coupling; what it does is."""
     model = cart_model() if name.startswith("cart") else geared_ladder_model()
     driven = "axle0" if name.startswith("cart") else "fan"
     model.force("drive", "motion", joint=driven, position=wt.Sine(0.4, 0.7))
@@ -128,7 +128,7 @@ def test_reactions_are_those_of_the_others(name):
 
 
 def test_swept_forces_balance():
-    """Of independent rows the sweep alone gives lam: C' lam is all that the motion needs."""
+    """Of independent rows the recursion alone gives lam: C' lam is all that the motion needs."""
     model = rolling_five_bar_model()
     for name in ("tread1", "tread2"):
         model.constraints[name].slip = "side"  # which the plane holds already
@@ -161,11 +161,11 @@ def test_temporary_constraints_beside_loops():
     """A seat that is clamped for a while, on a cart that rolls: each part of the run has a plan of its own."""
     model = cart_model(rigid=True)
     model.constraint("clamp", "latch", body="seat", to="chassis")
-    model.temporary("clamp", here=True, make_at=0.3, break_at=0.7)
+    model.temporary("clamp", here=True, activate_at=0.3, release_at=0.7)
     system, q, u = onto(model, 2, spread=0.02)
     runs = [wt.simulate(system, 1.0, q=q, u=u, algorithm=a, output_step=0.01) for a in ("reduction", "multipliers")]
     for run in runs:
-        assert [c.what for c in run.changes] == ["made", "broken"]
+        assert [c.what for c in run.changes] == ["activated", "released"]
         assert run["closure"].max() < 1e-10
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-6
     assert apart(runs[0]["clamp.reaction"], runs[1]["clamp.reaction"]) < 1e-6

@@ -33,20 +33,22 @@ def test_reference_equals_pinocchio(case):
     ref, q, u = case
     peer = PinModel(ref.model, ref)
     rng = np.random.default_rng(7)
-    speeds, udot, tau = ref.vector(u), rng.normal(size=ref.nu), rng.normal(size=ref.nu)
+    velocities, udot, tau = ref.vector(u), rng.normal(size=ref.nu), rng.normal(size=ref.nu)
     M = ref.mass_matrix(q)
     close(M, peer.mass_matrix(q))
-    close(ref.bias(q, u), peer.bias(q, speeds))
-    close(ref.inverse(q, u, udot), peer.inverse(q, speeds, udot))
+    close(ref.bias(q, u), peer.bias(q, velocities))
+    close(ref.inverse(q, u, udot), peer.inverse(q, velocities, udot))
     # a dense solve of M loses cond(M) of the digits; 1e3 covers the growth along the tree
     close(
-        ref.forward(q, u, tau), peer.forward(q, speeds, tau), max(1e-11, 1e3 * np.finfo(float).eps * np.linalg.cond(M))
+        ref.forward(q, u, tau),
+        peer.forward(q, velocities, tau),
+        max(1e-11, 1e3 * np.finfo(float).eps * np.linalg.cond(M)),
     )
-    close(ref.momentum(q, u), peer.momentum(q, speeds))
-    kinetic, potential = peer.energies(q, speeds)
-    close(ref.kinetic(q, u) - 0.5 * ref.armature @ speeds**2, kinetic)
+    close(ref.momentum(q, u), peer.momentum(q, velocities))
+    kinetic, potential = peer.energies(q, velocities)
+    close(ref.kinetic(q, u) - 0.5 * ref.armature @ velocities**2, kinetic)
     home, _ = random_coordinates(ref.model, rng)  # differences: Pinocchio leaves out what is welded to ground
-    close(ref.potential(q) - ref.potential(home), potential - peer.energies(home, speeds)[1])
+    close(ref.potential(q) - ref.potential(home), potential - peer.energies(home, velocities)[1])
 
 
 def test_reference_places_and_jacobians_equal_pinocchio(case):
@@ -72,7 +74,7 @@ def places(ref, q, u):
 
 def test_velocity_is_the_derivative_of_the_place(case):
     ref, q, u = case
-    speeds, now = ref.vector(u), ref.motion(q, u)
+    velocities, now = ref.vector(u), ref.motion(q, u)
     rates = derivative(places(ref, q, u), 5e-3)
     for k, rate in zip(now.values(), rates, strict=True):
         spin = rate[:, :3] @ k.R.T
@@ -80,8 +82,8 @@ def test_velocity_is_the_derivative_of_the_place(case):
         scale = 1 + np.abs(k.r).max()  # cancellation in differences of places far away
         np.testing.assert_allclose(k.v, rate[:, 3], atol=1e-8 * scale)
         np.testing.assert_allclose(k.w, omega, atol=1e-8)
-        np.testing.assert_allclose(k.Jv @ speeds, k.v, atol=1e-11 * scale)
-        np.testing.assert_allclose(k.Jw @ speeds, k.w, atol=1e-11)
+        np.testing.assert_allclose(k.Jv @ velocities, k.v, atol=1e-11 * scale)
+        np.testing.assert_allclose(k.Jw @ velocities, k.w, atol=1e-11)
 
 
 def test_partial_velocities_are_derivatives_of_the_place(case):
@@ -106,21 +108,21 @@ def test_acceleration_remainder_is_the_derivative_of_velocity(case):
 
 def test_energy_rate_is_power(case):
     ref, q, u = case
-    speeds, rng = ref.vector(u), np.random.default_rng(5)
+    velocities, rng = ref.vector(u), np.random.default_rng(5)
     tau = rng.normal(size=ref.nu)
     udot = ref.forward(q, u, tau)
 
     def energy(t):
         later = ref.advance(q, u, t)  # q(t) to first order in t, which is all that the slope sees
-        return ref.kinetic(later, ref.split(speeds + t * udot)) + ref.potential(later)
+        return ref.kinetic(later, ref.split(velocities + t * udot)) + ref.potential(later)
 
-    scale = abs(energy(0.0)) + abs(tau @ speeds)
-    assert abs(derivative(energy, 1e-3) - tau @ speeds) < 1e-6 * scale
+    scale = abs(energy(0.0)) + abs(tau @ velocities)
+    assert abs(derivative(energy, 1e-3) - tau @ velocities) < 1e-6 * scale
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_wrench_enters_by_its_power(seed):
-    """A wrench on any body changes b by minus its power, divided by the speeds."""
+    """A wrench on any body changes b by minus its power, divided by the velocities."""
     rng = np.random.default_rng(seed)
     ref = Reference(random_model(rng, 9))
     q, u = random_coordinates(ref.model, rng)

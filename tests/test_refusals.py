@@ -25,7 +25,7 @@ def cart():
     m.constraint("hook", "latch", body="cart", to_at=(0.0, 0.5, 0.0))
     m.temporary("hook")
     m.constraint("rope", "distance", body="cart", length=9.0)
-    m.temporary("rope", one_sided=True)
+    m.temporary("rope", unilateral=True)
     return m.compile()
 
 
@@ -49,10 +49,10 @@ def test_a_command_that_is_refused_is_answered_and_changes_nothing(name, why):
     run = under_way(cart(), [1.0])
     t, y = run.time, run.watch.run.at(run.time)
     with pytest.warns(ModelWarning, match=f"temporary '{name}' is not made at t = .*: {why}"):
-        (answer,) = run.change(name, "make")
+        (answer,) = run.change(name, "activate")
     assert (answer.name, answer.what, answer.t, answer.lost) == (name, "refused", t, 0.0)
     assert answer.why.startswith(why)
-    assert name not in run.bonds.system.held
+    assert name not in run.constraint_state.system.held
     np.testing.assert_array_equal(run.watch.run.at(run.time), y)
     assert run.proceed(10**6) is None
     assert abs(run.task.Q[-1, 0] - 5.0) < 1e-9
@@ -67,11 +67,11 @@ def test_a_command_that_is_obeyed_is_answered():
     run = under_way(m.compile(), [2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [c.what for c in run.change("lock", "make")] == ["made"]
-        assert run.change("lock", "make") == []
-        assert [c.what for c in run.change("lock", "break")] == ["broken"]
+        assert [c.what for c in run.change("lock", "activate")] == ["activated"]
+        assert run.change("lock", "activate") == []
+        assert [c.what for c in run.change("lock", "release")] == ["released"]
     with pytest.raises(ModelError, match="temporary constraint 'lok' is not known"):
-        run.change("lok", "make")
+        run.change("lok", "activate")
     with pytest.raises(ModelError, match="a temporary constraint knows no 'open'"):
         run.change("lock", "open")
 
@@ -84,10 +84,10 @@ def test_redundant_constraints_share_an_impulse():
         m.joint(f"flight_{name}", "free", "ground", name)
     for n, y in enumerate((0.2, -0.2)):
         m.constraint(f"latch{n}", "latch", body="B", to="A", at=(-0.5, y, 0), to_at=(0.5, y, 0))
-        m.temporary(f"latch{n}", make_at=0.5 * n)
+        m.temporary(f"latch{n}", activate_at=0.5 * n)
     q = {"flight_B": (1.0, 0, 0, 1, 0, 0, 0)}
     run = wt.simulate(m.compile(), 1.0, q=q, u={"flight_B": (0.1, 0.3, -0.2, 0.4, 0.5, -0.3)}, rtol=1e-10, atol=1e-12)
-    assert [c.what for c in run.changes] == ["made", "made"]
+    assert [c.what for c in run.changes] == ["activated", "activated"]
     assert run.changes[0].lost > 0.05
     assert abs(run.changes[1].lost) < 1e-12  # nothing was left to do
     p = run["momentum"]
@@ -108,7 +108,7 @@ def test_motions_that_contradict_a_contact_are_named():
     m.joint("guide", "prismatic", "ground", "ram", axis="z", at=(0, 0, 1.0))
     m.force("drive", "motion", joint="guide", position=wt.Ramp(rate=-1.0))
     m.constraint("floor", "point_on_plane", body="ram")
-    m.temporary("floor", one_sided=True, friction=0.5)
+    m.temporary("floor", unilateral=True, friction=0.5)
     with pytest.warns(ModelWarning, match="'floor' is not made at t = 1 s: it contradicts prescribed motion 'drive'"):
         run = wt.simulate(m.compile(), 1.5)
     assert run.changes[0].what == "refused"

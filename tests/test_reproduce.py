@@ -60,9 +60,9 @@ def test_iterations_hardly_grow_with_the_chain_but_do_with_its_pieces():
     growing, dividing = hybrid.iterations(quick=True)
     assert hybrid.power(growing) < 0.5
     assert hybrid.power(dividing[128]) > 1
-    said = dict(agreed(hybrid.statements(growing, dividing)))
-    assert said["fig. 5, sec. 6"] == "yes"
-    assert said["fig. 1, eqs (3a) and (3b)"] == "yes"
+    reported = dict(agreed(hybrid.statements(growing, dividing)))
+    assert reported["fig. 5, sec. 6"] == "yes"
+    assert reported["fig. 1, eqs (3a) and (3b)"] == "yes"
 
 
 # ---- Kelly 1987
@@ -71,9 +71,9 @@ def test_iterations_hardly_grow_with_the_chain_but_do_with_its_pieces():
 def test_equations_of_constrained_motion():
     run = constrained.motion()
     at = constrained.equations(run)
-    assert (at.rows, at.freedoms) == (3, 8)
+    assert (at.rows, at.dofs) == (3, 8)
     assert max(abs(x) for x in at[2:]) < 1e-11
-    assert [change.what for change in run.changes] == ["made", "broken"]
+    assert [change.what for change in run.changes] == ["activated", "released"]
     assert np.abs(run["momentum"] - run["momentum"][0]).max() < 1e-9
     _, force, known = constrained.blade_force()
     assert np.abs(force - known).max() < 1e-9
@@ -93,10 +93,10 @@ def test_operators_of_flexible_bodies():
 # ---- Critchley, Anderson and Binani 2007
 
 
-def test_what_is_said_of_divide_and_conquer(monkeypatch):
-    said = agreed(dcae.statements())
-    assert said[0] == ("theoretical DCA performance", "yes")
-    assert said[1] == ("terminal subsystems, fig. 6", "yes")
+def test_what_is_reported_of_divide_and_conquer(monkeypatch):
+    reported = agreed(dcae.statements())
+    assert reported[0] == ("theoretical DCA performance", "yes")
+    assert reported[1] == ("terminal subsystems, fig. 6", "yes")
     assert 1.2 < dcae.two_handles() < 1.6
     agreed(theory.hybrid_statements())
 

@@ -354,17 +354,25 @@ def test_the_report_has_all_its_parts(page, pendulum):
     assert heads == [
         "The motion", "Energy balance", "The model", "How it was computed", "The state at the end", "References",
     ]  # fmt: skip
-    for text in ("1 body, 1 joint, 1 freedom", "rk4", "0.01 s", "numba", "q hinge", ">ground<", ">energy.balance<"):
+    for text in (
+        "1 body, 1 joint, 1 degree of freedom",
+        "rk4",
+        "0.01 s",
+        "numba",
+        "q hinge",
+        ">ground<",
+        ">energy.balance<",
+    ):
         assert text in page
     assert "stopped early" not in page
 
 
-def test_the_energy_balance_is_said_in_words(pendulum):
+def test_the_energy_balance_is_reported_in_words(pendulum):
     error = np.abs(pendulum["energy.balance"])
-    said = report.balance_in_words(pendulum)
-    assert f"at most {error.max():.2g} J" in said
-    assert f"at t = {pendulum.t[error.argmax()]:.4g} s" in said
-    assert f"{error.max() / pendulum['energy.kinetic'].max():.2g} of the largest kinetic energy" in said
+    reported = report.balance_in_words(pendulum)
+    assert f"at most {error.max():.2g} J" in reported
+    assert f"at t = {pendulum.t[error.argmax()]:.4g} s" in reported
+    assert f"{error.max() / pendulum['energy.kinetic'].max():.2g} of the largest kinetic energy" in reported
 
 
 def test_the_report_shows_what_forces_do(tmp_path):
@@ -403,7 +411,7 @@ def test_a_model_that_cannot_move_has_a_report(tmp_path):
     m = wt.Model("post")
     m.joint("foot", "fixed", m.ground, m.body("post", mass=1.0, inertia=(1, 1, 1)))
     wt.simulate(m.compile(), 0.02, integrator="rk4", step=0.01).report(tmp_path / "run.html")
-    assert "0 freedoms" in (tmp_path / "run.html").read_text("utf-8")
+    assert "0 degrees of freedom" in (tmp_path / "run.html").read_text("utf-8")
 
 
 def test_the_name_decides_the_format(pendulum, tmp_path):

@@ -158,9 +158,9 @@ def test_events_go_on_too(tmp_path, integrator):
     expected = wt.simulate(system, 4.0, output=alone, **how)
     assert len(run.events) > 5
     assert same_data(path, alone)
-    for told in (run.events, wt.load_result(path).events):
-        assert [(e.name, e.t) for e in told] == [(e.name, e.t) for e in expected.events]
-        np.testing.assert_array_equal([e.u for e in told], [e.u for e in expected.events])
+    for reported in (run.events, wt.load_result(path).events):
+        assert [(e.name, e.t) for e in reported] == [(e.name, e.t) for e in expected.events]
+        np.testing.assert_array_equal([e.u for e in reported], [e.u for e in expected.events])
 
 
 @pytest.mark.parametrize("call", [3, 20, 150])
@@ -227,9 +227,9 @@ def test_a_stop_leaves_a_readable_file(tmp_path, integrator):
         np.testing.assert_allclose(part[name], error.partial[name], atol=1e-13)
     # the constant joint force is in the accelerations, though the file's model does not know it
     np.testing.assert_allclose(part.udot, wt.forward_dynamics(system, part.q, part.u, [[0.3]] * len(part)), atol=1e-12)
-    said = error.__notes__[0]
-    assert said.startswith(f"kept: {path}, which ends at t = ")
-    assert ("resume goes on" in said) == (integrator in COMPILED)
+    words = error.__notes__[0]
+    assert words.startswith(f"kept: {path}, which ends at t = ")
+    assert ("resume goes on" in words) == (integrator in COMPILED)
     with xr.open_dataset(path, decode_times=False) as data:
         assert "position" not in data
     assert names(tmp_path) == ["run.nc"]
@@ -318,8 +318,8 @@ def test_a_force_that_is_a_function_goes_on_if_it_is_given_again(tmp_path):
     stopped(windy(wind), path)
     part = wt.load_result(path)  # its model has no wind, but its accelerations have
     np.testing.assert_allclose(part.udot, wt.forward_dynamics(windy(wind), part.q, part.u), rtol=1e-12)
-    said = refused(windy(storm), path)
-    assert "force 'wind' on 'rod' at (0.0, 0.0, 0.0): wind" in said
+    words = refused(windy(storm), path)
+    assert "force 'wind' on 'rod' at (0.0, 0.0, 0.0): wind" in words
     wt.simulate(windy(wind), 2.0, output=path, resume=True)
     wt.simulate(windy(wind), 2.0, output=tmp_path / "alone.nc")
     assert same_data(path, tmp_path / "alone.nc")
@@ -402,37 +402,37 @@ def test_other_settings_are_refused(tmp_path, change, complete):
     else:
         stopped(pendulum(), path, **HOW)
     options, what, expected = CHANGES[change]
-    said = refused(pendulum(), path, **(HOW | options))
-    assert f"cannot go on from '{path}': it " in said
-    assert what in said
-    assert f"expected: {expected}" in said
+    words = refused(pendulum(), path, **(HOW | options))
+    assert f"cannot go on from '{path}': it " in words
+    assert what in words
+    assert f"expected: {expected}" in words
     cure = (
         "resume completes a run and does not change its end"
         if change == "until"
         else "give what the file was made with"
     )
-    assert f"hint: {cure}" in said
+    assert f"hint: {cure}" in words
 
 
 def test_another_function_is_refused(tmp_path):
     path = tmp_path / "run.nc"
     stopped(pendulum(), path, **HOW, tau=push)
-    said = refused(pendulum(), path, **HOW, tau=pull)
-    assert "functions differs\n  expected: functions ['tau: push']\n  got: functions ['tau: pull']" in said
+    words = refused(pendulum(), path, **HOW, tau=pull)
+    assert "functions differs\n  expected: functions ['tau: push']\n  got: functions ['tau: pull']" in words
     assert "functions ['tau: push']" in refused(pendulum(), path, **HOW)
 
 
 def test_another_model_is_refused_with_the_line(tmp_path):
     stopped(pendulum(), tmp_path / "run.nc", **HOW)
-    said = refused(pendulum(mass=1.5), tmp_path / "run.nc", **HOW)
-    assert "is of another model\n  expected: [bodies.rod] mass = 1.0\n  got: [bodies.rod] mass = 1.5" in said
+    words = refused(pendulum(mass=1.5), tmp_path / "run.nc", **HOW)
+    assert "is of another model\n  expected: [bodies.rod] mass = 1.0\n  got: [bodies.rod] mass = 1.5" in words
 
 
 def test_another_version_is_refused(tmp_path, monkeypatch):
     stopped(pendulum(), tmp_path / "run.nc", **HOW)
     monkeypatch.setattr(checkpoint, "__version__", "9.0.0")
-    said = refused(pendulum(), tmp_path / "run.nc", **HOW)
-    assert "is of another version of Whippletree\n  expected: 0.1.0\n  got: 9.0.0" in said
+    words = refused(pendulum(), tmp_path / "run.nc", **HOW)
+    assert "is of another version of Whippletree\n  expected: 0.1.0\n  got: 9.0.0" in words
 
 
 def test_a_complete_file_is_returned_as_it_is(tmp_path):
@@ -446,7 +446,7 @@ def test_a_complete_file_is_returned_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "words"),
     [
         (lambda p: p.write_bytes(b""), "is damaged"),
         (lambda p: p.write_bytes(p.read_bytes()[:-1000]), "is damaged"),
@@ -460,11 +460,11 @@ def test_a_complete_file_is_returned_as_it_is(tmp_path):
     ],
     ids=["empty", "cut", "text", "foreign", "no attributes", "no settings", "no state", "rows", "times"],
 )
-def test_a_file_that_is_not_whole_is_refused(tmp_path, spoil, said):
+def test_a_file_that_is_not_whole_is_refused(tmp_path, spoil, words):
     path = tmp_path / "run.nc"
     stopped(pendulum(), path, **HOW)
     spoil(path)
-    assert said in refused(pendulum(), path, **HOW)
+    assert words in refused(pendulum(), path, **HOW)
 
 
 def change(path, how):
@@ -481,7 +481,7 @@ def test_integrators_that_cannot_go_on_say_which_can(tmp_path, integrator):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "words"),
     [
         ({"output": "run.txt"}, "'run.txt' is not the name of a result\n  expected: a name ending in .nc"),
         ({"output": "missing/run.nc"}, "there is no folder 'missing'"),
@@ -492,11 +492,11 @@ def test_integrators_that_cannot_go_on_say_which_can(tmp_path, integrator):
         ({"output": "run.nc", "rtol": -1e-8}, "rtol is not a tolerance"),
     ],
 )
-def test_mistakes_are_told_before_the_first_step(tmp_path, monkeypatch, options, said):
+def test_mistakes_are_reported_before_the_first_step(tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError) as caught:
         wt.simulate(pendulum(), **({"until": 1.0} | options), progress=lambda _: pytest.fail("a step was taken"))
-    assert said in str(caught.value)
+    assert words in str(caught.value)
     assert not names(tmp_path)
 
 

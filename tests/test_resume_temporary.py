@@ -1,4 +1,4 @@
-"""Runs whose constraints come and go, stopped and gone on with to the same bits."""
+"""Runs whose constraints are activated and released, stopped and gone on with to the same bits."""
 
 import json
 
@@ -15,18 +15,18 @@ from whippletree.result.spans import parts, system_after
 
 def juggled():
     """All at once: a ball that bounces and rubs, a clutch that slips, a lock and a latch that hold what they find."""
-    m = clutch(make_at=0.2, break_at=1.1)
+    m = clutch(activate_at=0.2, release_at=1.1)
     m.name, m.gravity = "juggled", (0.0, 0.0, -9.81)
     m.constraint("lock", "relative", joint="load_shaft")
-    m.temporary("lock", here=True, make_at=1.2)
+    m.temporary("lock", here=True, activate_at=1.2)
     m.body("ball", **wt.sphere(mass=0.4, radius=0.05))
     m.joint("flight", "free", "ground", "ball")
     m.constraint("floor", "roll", body="ball", radius=0.05)
-    m.temporary("floor", one_sided=True, restitution=0.6, friction=0.2)
+    m.temporary("floor", unilateral=True, restitution=0.6, friction=0.2)
     m.body("ship", **wt.box(mass=2.0, size=(0.3, 0.2, 0.1)))
     m.joint("drift", "free", "ground", "ship")
     m.constraint("berth", "latch", body="ship", at=(0.1, 0.0, 0.0), to="ball")
-    m.temporary("berth", here=True, make_at=0.5, break_at=1.4)
+    m.temporary("berth", here=True, activate_at=0.5, release_at=1.4)
     system = m.compile()
     start = {"q": {"flight": (0, 0, 0.3, 1, 0, 0, 0)}}
     return system, start | {"u": {"flight": (0, 5, 0, 1.0, 0, 0), "motor_shaft": 8.0}, "output_step": 0.01}
@@ -41,8 +41,8 @@ def test_a_run_with_changes_goes_on_to_the_same_bits(tmp_path, integrator):
     run = wt.simulate(system, 2.0, output=tmp_path / "run.nc", resume=True, **how)
     alone = wt.simulate(system, 2.0, output=tmp_path / "alone.nc", **how)
     assert {(c.name, c.what) for c in run.changes} >= {
-        ("floor", "bounced"), ("floor", "made"), ("plates", "made"), ("plates", "sticks"), ("plates", "broken"),
-        ("lock", "made"), ("berth", "made"), ("berth", "broken"),
+        ("floor", "bounced"), ("floor", "activated"), ("plates", "activated"), ("plates", "sticks"),
+        ("plates", "released"), ("lock", "activated"), ("berth", "activated"), ("berth", "released"),
     }  # fmt: skip
     assert len(run.changes) == len(alone.changes)
     assert [o.t for o in run.events] == [o.t for o in alone.events]
@@ -67,7 +67,7 @@ def test_changes_before_the_first_row_that_is_kept():
     system, how = juggled()
     run = wt.simulate(system, 0.6, **how)
     early = [c for c in run.changes if c.t < 0.4]
-    assert {c.what for c in early} >= {"made", "bounced"}
+    assert {c.what for c in early} >= {"activated", "bounced"}
     (first, moved), *later = parts(system, run.t[45:], run.changes)
     assert first.start == 0
     assert list(moved.held) == list(system_after(system, early).held) == ["plates"]

@@ -1,4 +1,4 @@
-"""Constraints on speeds: what rolls, glides on a blade, or has a speed given.
+"""Constraints on velocities: what rolls, glides on a blade, or has a speed given.
 
 Against the reference in 50 digits, against solutions known in closed form, and against laws.
 """
@@ -45,7 +45,7 @@ def leaning(system, theta, radius, spin, rate, lean_rate=0.0):
 
 
 def rolling_zoo(seed):
-    """A random tree, of which a wheel and a ball roll on a body that moves, a blade glides, and speeds are tied."""
+    """A random tree, of which a wheel and a ball roll on a body that moves, a blade glides, and velocities are tied."""
     rng = np.random.default_rng([71, seed])
     m = random_model(rng, 4, ("revolute", "universal", "planar", "spherical"))
     names = list(m.bodies)
@@ -87,7 +87,7 @@ def test_all_ways_agree_with_the_reference(seed):
     system, rng = rolling_zoo(seed)
     q, u = on_surface(system, rng)
     t, tau = float(rng.uniform(0, 2)), rng.normal(size=system.nu)
-    u = project_speeds(system, q, u, t)
+    u = project_velocities(system, q, u, t)
     expected = solve(system.model, system, q, u, tau, t)
     assert np.abs(expected.speed).max() < 1e-10 * (1 + np.abs(u).max())
     for algorithm in ("multipliers", "nullspace"):
@@ -97,7 +97,7 @@ def test_all_ways_agree_with_the_reference(seed):
     assert np.abs(rows.C @ expected.udot - rows.gamma).max() < 1e-9 * (1 + np.abs(rows.gamma).max())
 
 
-def project_speeds(system, q, u, t):
+def project_velocities(system, q, u, t):
     rows = rows_of(system, q, u, t)
     return u - np.linalg.pinv(rows.C, rcond=1e-9) @ rows.rate
 
@@ -231,7 +231,7 @@ def test_a_wheel_on_a_line_rolls_down_a_slope():
 
 
 def test_wheels_steer_a_cart():
-    """Two driven wheels: the speed is their mean, the turn their difference, at speeds that are given."""
+    """Two driven wheels: the speed is their mean, the turn their difference, at velocities that are given."""
     m = wt.Model("cart")
     m.body("cart", mass=5.0, inertia=(0.1, 0.1, 0.2))
     m.joint("floor", "planar", "ground", "cart", axis="z")
@@ -277,7 +277,7 @@ def test_friction_of_a_rolling_ball():
     found = wt.reactions(system, [0, 0, 0.1, 1, 0, 0, 0], np.zeros(6))["slope"]
     assert np.abs(found - [0.0, 0.4, 0.0, -4.0, 0.0, 18.0]).max() < 1e-11  # torque about the centre
     # a spin that is given is a torque about its axis
-    m.constraint("spin", "speed", joint="flight", freedom=1)
+    m.constraint("spin", "speed", joint="flight", dof=1)
     loads = wt.reactions(m.compile(), [0, 0, 0.1, 1, 0, 0, 0], np.zeros(6))
     assert np.abs(loads["slope"] - [0.0, 1.4, 0.0, -14.0, 0.0, 18.0]).max() < 1e-11
     assert np.abs(loads["spin"] - [0.0, -1.4, 0.0, 0.0, 0.0, 0.0]).max() < 1e-11
@@ -289,29 +289,29 @@ def test_assembling_lifts_a_wheel_onto_its_floor_and_leaves_the_rest():
     assert np.abs(q[:3] - [0.3, -0.2, 0.25]).max() < 1e-9
 
 
-def test_mobility_counts_speeds():
+def test_mobility_counts_velocities():
     found = wt.mobility(disc_model().compile(), {"flight": (0, 0, 0.25, 1, 0, 0, 0)})
     assert (found.mobility, found.rank) == (3, 3)
 
 
-def test_studies_of_rest_refuse_constraints_on_speeds():
+def test_studies_of_rest_refuse_constraints_on_velocities():
     system = disc_model().compile()
-    with pytest.raises(ModelError, match="has constraints on speeds, which leave its poses free") as e:
+    with pytest.raises(ModelError, match="has constraints on velocities, which leave its poses free") as e:
         wt.equilibrium(system, {"flight": (0, 0, 0.25, 1, 0, 0, 0)})
     assert e.value.got == "'floor'"
 
 
-def test_speeds_that_contradict_each_other_are_named():
+def test_velocities_that_contradict_each_other_are_named():
     m = disc_model()
-    m.constraint("spin", "speed", joint="flight", freedom=1, speed=2.0)
-    m.constraint("still", "speed", joint="flight", freedom=3, speed=0.1)
+    m.constraint("spin", "speed", joint="flight", dof=1, speed=2.0)
+    m.constraint("still", "speed", joint="flight", dof=3, speed=0.1)
     with pytest.raises(ModelError, match="contradict each other in speed") as e:
         wt.simulate(m.compile(), 1.0, q={"flight": (0, 0, 0.25, 1, 0, 0, 0)})
     assert "'still'" in e.value.got or "'spin'" in e.value.got
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reported"),
     [
         ({"radius": -1.0}, "constraint 'c': radius"),
         ({"radius": 0.1, "tyre": 0.01}, "constraint 'c': a ball has no tyre"),
@@ -329,25 +329,25 @@ def test_speeds_that_contradict_each_other_are_named():
         ({"radius": 0.1, "to": "ball"}, "constraint 'c' acts between 'ball' and itself"),
     ],
 )
-def test_what_cannot_roll_is_told(given, said):
+def test_what_cannot_roll_is_reported(given, reported):
     m = wt.Model("m")
     with pytest.raises(ModelError) as e:
         m.constraint("c", "roll", body="ball", **given)
-    assert e.value.what.startswith(said)
+    assert e.value.what.startswith(reported)
 
 
-def test_a_speed_that_jumps_is_told():
+def test_a_speed_that_jumps_is_reported():
     m = wt.Model("m")
     with pytest.raises(ModelError, match="constraint 'c': speed jumps"):
         m.constraint("c", "speed", joint="a", speed=wt.Step(after=1.0))
-    with pytest.raises(ModelError, match="constraint 'c': of_freedom needs a joint 'of'"):
-        m.constraint("c", "speed", joint="a", of_freedom=1)
+    with pytest.raises(ModelError, match="constraint 'c': of_dof needs a joint 'of'"):
+        m.constraint("c", "speed", joint="a", of_dof=1)
 
 
 def test_files_hold_them(tmp_path):
     m = disc_model(tyre=0.01, slip="side", pivots=False)
     m.constraint("edge", "knife_edge", body="disc", at=(0.1, 0, 0))
-    m.constraint("pace", "speed", joint="flight", freedom=1, speed=wt.Ramp(rate=1.0))
+    m.constraint("pace", "speed", joint="flight", dof=1, speed=wt.Ramp(rate=1.0))
     wt.save(m, tmp_path / "disc.toml")
     again = wt.load(tmp_path / "disc.toml")
     assert again.constraints == m.constraints

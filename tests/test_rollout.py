@@ -112,7 +112,7 @@ def test_every_keeps_every_kth(system):
     assert np.array_equal(whole[:, ::4], part)
 
 
-def test_no_states_and_no_freedoms(system):
+def test_no_states_and_no_dofs(system):
     Q, U = wt.rollout(system, np.empty((0, system.nq)), np.empty((0, system.nu)), None, STEP, 3)
     assert Q.shape == (0, 4, system.nq)
     still = wt.Model("block")
@@ -276,7 +276,7 @@ def test_states_that_the_plan_does_not_serve_go_on_by_others_or_alone(worth, lon
         np.testing.assert_allclose(found, right, rtol=1e-7, atol=1e-8)  # near singular poses rounding is carried on
 
 
-def test_lanes_with_loops_meet_given_motions(monkeypatch):
+def test_lanes_with_loops_meet_prescribed_motions(monkeypatch):
     model = four_bar()
     model.force("drive", "motion", joint="shaft", position=wt.Sine(0.3, 2.0, offset=0.5))
     system = model.compile()
@@ -293,9 +293,9 @@ def test_a_start_off_the_loops_is_refused_with_its_number():
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     Q, U = np.tile(state.q, (4, 1)), np.tile(state.u, (4, 1))
     Q[2, 1] += 1e-3
-    said = message(ModelError, system, Q, U, None, STEP, 4)
-    assert said.startswith("the start of 'four bar' is not closed in state 2 of the batch\n")
-    assert "'pivot' by " in said
+    reported = message(ModelError, system, Q, U, None, STEP, 4)
+    assert reported.startswith("the start of 'four bar' is not closed in state 2 of the batch\n")
+    assert "'pivot' by " in reported
     U[1, 0] += 1.0
     Q[2] = state.q
     assert message(ModelError, system, Q, U, None, STEP, 4).startswith(
@@ -313,7 +313,7 @@ def test_a_host_without_registers_steps_one_state_at_a_time(integrator, monkeypa
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
-def test_a_given_motion_is_met_in_every_state_that_is_kept(integrator):
+def test_a_prescribed_motion_is_met_in_every_state_that_is_kept(integrator):
     m = chain(3)
     joint = next(iter(m.joints))
     m.force("drive", "motion", joint=joint, position=wt.Sine(0.3, 5.0))
@@ -379,7 +379,7 @@ def test_each_state_of_a_loop_has_numbers_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "reported"),
     [
         ([1.0], "parameters is not a mapping\n  expected: {path: numbers (B,)}\n  got: [1.0]"),
         ({"bodies.rod0.mas": 1.0}, "parameter 'bodies.rod0.mas': 'mas' is no number of bodies.rod0\n"),
@@ -390,8 +390,8 @@ def test_each_state_of_a_loop_has_numbers_of_its_own():
         ({"bodies.rod0.mass": -1.0}, "body 'rod0': "),
     ],
 )
-def test_parameters_that_do_not_fit(pair, parameters, said):
-    assert message(ModelError, pair, np.zeros((3, 2)), None, None, STEP, 2, parameters=parameters).startswith(said)
+def test_parameters_that_do_not_fit(pair, parameters, reported):
+    assert message(ModelError, pair, np.zeros((3, 2)), None, None, STEP, 2, parameters=parameters).startswith(reported)
 
 
 def test_a_start_that_is_open_with_its_numbers_is_named():
@@ -399,10 +399,10 @@ def test_a_start_that_is_open_with_its_numbers_is_named():
     state = wt.assemble(system, {"shaft": 0.5}, {"shaft": 3.0})
     place = next(j for j in four_bar().joints.values() if any(j.at.position))
     lengths = np.array([1.0, 1.0, 1.05]) * place.at.position[0]
-    said = message(
+    reported = message(
         ModelError, system, state.q, state.u, None, STEP, 2, parameters={f"joints.{place.name}.at.x": lengths}
     )
-    assert said.startswith("start 2 of the batch, of 'four bar' is not closed\n")
+    assert reported.startswith("start 2 of the batch, of 'four bar' is not closed\n")
 
 
 # ---------------------------------------------------------------- memory
@@ -452,14 +452,14 @@ def message(kind, *args, **options):
 def test_a_state_that_ceases_to_be_finite_is_named(pair):
     q, u = np.zeros((7, 2)), np.zeros((7, 2))
     u[5], u[3] = 1e120, 1e10  # the latter fails a step later
-    said = message(SimulationError, pair, q, u, None, STEP, 10, threads=2)
-    assert said == (
+    reported = message(SimulationError, pair, q, u, None, STEP, 10, threads=2)
+    assert reported == (
         "the motion of 'chain 2' ceased to be finite in state 5 of the batch, at step 1 (t = 0 to 0.001 s)\n"
         "  where: joint 'hinge0' (revolute) of body 'rod0'\n"
         "  hint: a smaller step, or mass and inertia for the outermost bodies; check=False lets it through as NaN"
     )
-    said = message(SimulationError, pair, q[0], u[5], None, STEP, 10)
-    assert said.startswith("the motion of 'chain 2' ceased to be finite at step 1 (t = 0 to 0.001 s)\n")
+    reported = message(SimulationError, pair, q[0], u[5], None, STEP, 10)
+    assert reported.startswith("the motion of 'chain 2' ceased to be finite at step 1 (t = 0 to 0.001 s)\n")
     Q, U = wt.rollout(pair, q, u, None, STEP, 10, check=False)
     assert not np.isfinite(U[5]).all()
     assert np.isfinite(both((Q, U))[[0, 1, 2, 4, 6]]).all()
@@ -506,30 +506,30 @@ def test_a_policy_must_be_compiled(pair):
     assert message(ModelError, pair, None, None, numba.jit(forceobj=True)(plain), STEP, 8).startswith(
         "the policy is not compiled\n"
     )
-    said = message(ModelError, pair, None, None, too_few, STEP, 8)
-    assert said.startswith("the policy 'too_few' does not compile\n  expected: a function policy(t, q, u, tau)")
+    reported = message(ModelError, pair, None, None, too_few, STEP, 8)
+    assert reported.startswith("the policy 'too_few' does not compile\n  expected: a function policy(t, q, u, tau)")
 
 
 def test_shapes_of_tau_that_do_not_fit(pair):
-    said = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((4, 2)), STEP, 4)
-    assert said == (
+    reported = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((4, 2)), STEP, 4)
+    assert reported == (
         "tau can be read in two ways\n"
         '  expected: tau_rows="states" (constant, for each state its own) or "steps" (a sequence for all)\n'
         "  got: (4, 2), and there are 4 states and 4 steps"
     )
-    said = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((5, 2)), STEP, 3)
-    assert said == (
+    reported = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((5, 2)), STEP, 3)
+    assert reported == (
         "tau has the wrong shape for 'chain 2'\n"
         "  expected: (2,), (steps, nu) = (3, 2), (B, nu) = (4, 2), (B, steps, nu) = (4, 3, 2), "
         "or a policy compiled by numba.njit\n"
         "  got: (5, 2)"
     )
-    said = message(ModelError, pair, np.zeros(2), None, np.zeros((1, 3, 2)), STEP, 3)
-    assert "  expected: (2,), (steps, nu) = (3, 2), or a policy compiled by numba.njit\n  got: (1, 3, 2)" in said
-    said = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((4, 2)), STEP, 3, tau_rows="steps")
-    assert said.endswith("got: (4, 2), tau_rows='steps'")
-    said = message(ModelError, pair, None, None, None, STEP, 3, tau_rows="step")
-    assert said == "tau_rows 'step' is not known\n  hint: did you mean 'steps'?"
+    reported = message(ModelError, pair, np.zeros(2), None, np.zeros((1, 3, 2)), STEP, 3)
+    assert "  expected: (2,), (steps, nu) = (3, 2), or a policy compiled by numba.njit\n  got: (1, 3, 2)" in reported
+    reported = message(ModelError, pair, np.zeros((4, 2)), None, np.zeros((4, 2)), STEP, 3, tau_rows="steps")
+    assert reported.endswith("got: (4, 2), tau_rows='steps'")
+    reported = message(ModelError, pair, None, None, None, STEP, 3, tau_rows="step")
+    assert reported == "tau_rows 'step' is not known\n  hint: did you mean 'steps'?"
     assert message(ModelError, pair, None, None, "fast", STEP, 3).startswith("tau is not an array of numbers\n")
     assert message(ModelError, pair, None, None, [0.0, np.inf], STEP, 3).startswith(
         "tau is not finite\n  expected: finite numbers\n  got: inf at tau[1], joint 'hinge1' (revolute) of body 'rod1'"
@@ -537,7 +537,7 @@ def test_shapes_of_tau_that_do_not_fit(pair):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         ({"step": 0.0}, "step must be positive\n  expected: a time > 0 (s)\n  got: 0.0"),
         ({"steps": 0}, "steps is not a count\n  expected: a whole number >= 1\n  got: 0"),
@@ -557,8 +557,8 @@ def test_shapes_of_tau_that_do_not_fit(pair):
         ),
     ],
 )
-def test_options_that_cannot_be(pair, options, said):
-    assert message(ModelError, pair, None, None, None, **({"step": STEP, "steps": 4} | options)) == said
+def test_options_that_cannot_be(pair, options, reported):
+    assert message(ModelError, pair, None, None, None, **({"step": STEP, "steps": 4} | options)) == reported
 
 
 def test_states_that_cannot_be(pair):

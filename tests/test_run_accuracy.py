@@ -67,11 +67,11 @@ def test_a_run_that_loses_digits_warns_once():
     system = two_links()
     with pytest.warns(ModelWarning) as caught:
         run = wt.simulate(system, 0.2, q=[0.0, -1e-5], u=[0.0, 1e-4], rtol=1e-12, atol=1e-14)
-    (said,) = [str(w.message) for w in caught]
-    assert "accelerations of 'thread' by 'articulated' are exact to" in said
-    assert "at t = " in said
-    assert "joint '" in said
-    assert "rtol = 1e-12" in said
+    (reported,) = [str(w.message) for w in caught]
+    assert "accelerations of 'thread' by 'articulated' are exact to" in reported
+    assert "at t = " in reported
+    assert "joint '" in reported
+    assert "rtol = 1e-12" in reported
     assert run.attrs["complete"]
     assert run["residual"].max() > 1e-12
 

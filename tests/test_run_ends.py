@@ -78,12 +78,12 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize(("call", "said"), MESSAGES.values(), ids=MESSAGES)
-def test_mistakes_are_told_with_what_to_do(pendulum, tmp_path, call, said):
+@pytest.mark.parametrize(("call", "reported"), MESSAGES.values(), ids=MESSAGES)
+def test_mistakes_are_reported_with_what_to_do(pendulum, tmp_path, call, reported):
     run = wt.simulate(pendulum, 0.01)
     run.save(tmp_path / "run.nc")
     run.save(tmp_path / "run.csv")
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError, match=reported):
         call(pendulum, tmp_path)
 
 

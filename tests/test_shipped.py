@@ -47,7 +47,7 @@ print(notice.compiled(), *(w.message for w in caught))
 
 @pytest.fixture(scope="module")
 def carried(tmp_path_factory):
-    """A package of its own whose one kernel is compiled for this host's level, as ``make wheel`` does it."""
+    """A package of its own whose one kernel is compiled for this host's level, as ``activate wheel`` does it."""
     if HOST is None:
         pytest.skip("this processor has none of the levels")
     folder = tmp_path_factory.mktemp("carried")
@@ -104,8 +104,8 @@ def test_a_damaged_kernel_is_compiled_anew(carried, tmp_path):
 def test_other_versions_compile_and_say_why(carried, tmp_path):
     write_about(carried / "pack", numba="0.1")
     try:
-        said = call(carried, tmp_path / "cache")
-        assert said.startswith("1 the wheel's compiled kernels are for Numba 0.1 and Python ")
+        reported = call(carried, tmp_path / "cache")
+        assert reported.startswith("1 the wheel's compiled kernels are for Numba 0.1 and Python ")
         assert call(carried, tmp_path / "cache") == "0"  # nothing is said where nothing is compiled
     finally:
         write_about(carried / "pack")

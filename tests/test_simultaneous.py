@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
-from whippletree.realtime.course import Course
+from whippletree.realtime.stepper import Stepper
 
 ADAPTIVE = [name for name, method in wt.INTEGRATORS.items() if getattr(method, "LOOPS", True)]
 
@@ -18,7 +18,7 @@ def wheels(count=3, order=None, **temporary):
         m.joint(f"axle{n}", "revolute", m.ground, f"wheel{n}", axis="z")
     for n in order or range(count):
         m.constraint(f"brake{n}", "speed", joint=f"axle{n}")
-        m.temporary(f"brake{n}", **(temporary or {"make_at": 0.5}))
+        m.temporary(f"brake{n}", **(temporary or {"activate_at": 0.5}))
     return m, {f"axle{n}": 1.0 + n for n in range(count)}
 
 
@@ -26,7 +26,7 @@ def wheels(count=3, order=None, **temporary):
 def test_three_brakes_stop_three_wheels(integrator):
     m, u = wheels()
     run = wt.simulate(m.compile(), 1.0, u=u, integrator=integrator)
-    assert [(c.name, c.what, c.t) for c in run.changes] == [(f"brake{n}", "made", 0.5) for n in range(3)]
+    assert [(c.name, c.what, c.t) for c in run.changes] == [(f"brake{n}", "activated", 0.5) for n in range(3)]
     assert np.abs(run.u[-1]).max() < 1e-12
     for n, c in enumerate(run.changes):
         assert c.lost == pytest.approx(0.05 * (1 + n) ** 2, rel=1e-6)
@@ -39,36 +39,36 @@ def test_three_brakes_stop_three_wheels(integrator):
 
 @pytest.mark.parametrize("count", [2, 5, 8])
 def test_releases_of_one_moment(count):
-    m, _ = wheels(count, begins="made", break_at=0.5)
+    m, _ = wheels(count, begins="active", release_at=0.5)
     for n in range(count):
         m.force(f"drive{n}", "motor", joint=f"axle{n}", torque=0.1 * (1 + n))
     run = wt.simulate(m.compile(), 1.0)
-    assert [(c.what, c.t) for c in run.changes] == [("broken", 0.5)] * count
+    assert [(c.what, c.t) for c in run.changes] == [("released", 0.5)] * count
     np.testing.assert_allclose(run.u[-1], 0.5 * (1 + np.arange(count)), rtol=1e-8)
 
 
 def test_an_activation_at_the_moment_of_a_release():
     m, _ = wheels(2)
     m.temporaries.clear()
-    m.temporary("brake0", begins="made", break_at=0.5)
-    m.temporary("brake1", make_at=0.5)
+    m.temporary("brake0", begins="active", release_at=0.5)
+    m.temporary("brake1", activate_at=0.5)
     run = wt.simulate(m.compile(), 1.0, u={"axle1": 2.0})
-    assert [(c.name, c.what, c.t) for c in run.changes] == [("brake0", "broken", 0.5), ("brake1", "made", 0.5)]
+    assert [(c.name, c.what, c.t) for c in run.changes] == [("brake0", "released", 0.5), ("brake1", "activated", 0.5)]
     assert abs(run.u[-1]).max() < 1e-12
 
 
 def test_made_and_broken_at_the_same_time():
     """The impulse acts, and the constraint is gone; and the other way around, where it begins made."""
-    m, u = wheels(1, make_at=0.5, break_at=0.5)
+    m, u = wheels(1, activate_at=0.5, release_at=0.5)
     run = wt.simulate(m.compile(), 1.0, u=u)
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.5), ("broken", 0.5)]
+    assert [(c.what, c.t) for c in run.changes] == [("activated", 0.5), ("released", 0.5)]
     assert abs(run.u[-1]).max() < 1e-12
-    m, u = wheels(1, begins="made", make_at=0.5, break_at=0.5)
+    m, u = wheels(1, begins="active", activate_at=0.5, release_at=0.5)
     run = wt.simulate(m.compile(), 1.0)
-    assert [(c.what, c.t) for c in run.changes] == [("broken", 0.5), ("made", 0.5)]
-    m, u = wheels(1, make_at=0.0, break_at=0.0)
+    assert [(c.what, c.t) for c in run.changes] == [("released", 0.5), ("activated", 0.5)]
+    m, u = wheels(1, activate_at=0.0, release_at=0.0)
     run = wt.simulate(m.compile(), 1.0, u=u)
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.0), ("broken", 0.0)]
+    assert [(c.what, c.t) for c in run.changes] == [("activated", 0.0), ("released", 0.0)]
 
 
 def test_symmetric_latches():
@@ -79,7 +79,7 @@ def test_symmetric_latches():
         m.body(f"ship{n}", mass=1.0 + n, inertia=(1, 1, 1))
         m.joint(f"flight{n}", "free", m.ground, f"ship{n}")
         m.constraint(f"berth{n}", "latch", body=f"ship{n}", to_at=(0, 3.0 * n, 0))
-        m.temporary(f"berth{n}", make_within=0.05)
+        m.temporary(f"berth{n}", activate_within=0.05)
         q[f"flight{n}"], u[f"flight{n}"] = (-0.3, 3.0 * n, 0, 1, 0, 0, 0), (0, 0, 0, 0.1, 0, 0)
     run = wt.simulate(m.compile(), 4.0, q=q, u=u)
     assert sorted(c.name for c in run.changes) == ["berth0", "berth1", "berth2"]
@@ -103,9 +103,9 @@ def ball_and_wheel(order):
         "clutch": lambda: m.constraint("clutch", "speed", joint="axle2"),
     }
     how = {
-        "floor": {"one_sided": True, "restitution": 0.5},
-        "brake": {"make_at": 1.0},
-        "lock": {"begins": "made", "break_at": 1.0},
+        "floor": {"unilateral": True, "restitution": 0.5},
+        "brake": {"activate_at": 1.0},
+        "lock": {"begins": "active", "release_at": 1.0},
         "clutch": {},
     }
     for name in order:
@@ -133,7 +133,7 @@ def test_all_kinds_in_any_order(order, integrator):
     system, start = ball_and_wheel(order)
     run = wt.simulate(system, 2.0, events=coinciding(calls), integrator=integrator, **start)
     assert {(c.name, c.what) for c in run.changes} == {
-        ("floor", "bounced"), ("brake", "made"), ("lock", "broken"), ("clutch", "made"),
+        ("floor", "bounced"), ("brake", "activated"), ("lock", "released"), ("clutch", "activated"),
     }  # fmt: skip
     assert len(run.changes) == 4
     assert np.abs(np.array([c.t for c in run.changes]) - 1.0).max() < 1e-10
@@ -167,7 +167,7 @@ def test_impulses_of_one_moment_do_not_depend_on_their_order():
         m, _ = wheels(2, order)
         m.constraint("couple", "speed", joint="axle0", of="axle1", ratio=1.0)
         run = wt.simulate(m.compile(), 1.0, u={"axle0": 1.0, "axle1": 1.0})
-        found.append({c.name: (c.lost, *c.impulse) for c in run.changes if c.what == "made"})
+        found.append({c.name: (c.lost, *c.impulse) for c in run.changes if c.what == "activated"})
     assert found[0].keys() == found[1].keys() == {"brake0", "brake1"}
     for name in found[0]:
         np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-12)
@@ -176,42 +176,51 @@ def test_impulses_of_one_moment_do_not_depend_on_their_order():
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 def test_live_runs_make_all_of_them(integrator):
     m, u = wheels(3)
-    course = Course(m.compile(), None, u, 1e-3, integrator=integrator)
-    course.advance(700)
-    assert [(c.name, c.what, c.t) for c in course.changes] == [(f"brake{n}", "made", 0.5) for n in range(3)]
-    assert abs(course.y[3:6]).max() < 1e-12
+    stepper = Stepper(m.compile(), None, u, 1e-3, integrator=integrator)
+    stepper.advance(700)
+    assert [(c.name, c.what, c.t) for c in stepper.changes] == [(f"brake{n}", "activated", 0.5) for n in range(3)]
+    assert abs(stepper.y[3:6]).max() < 1e-12
     system, start = ball_and_wheel(["floor", "brake", "lock", "clutch"])
-    course = Course(system, start["q"], start["u"], 1e-3, integrator=integrator)
-    course.advance(1500)
-    assert [(c.name, c.what) for c in course.changes] == [("lock", "broken"), ("brake", "made"), ("floor", "bounced")]
+    stepper = Stepper(system, start["q"], start["u"], 1e-3, integrator=integrator)
+    stepper.advance(1500)
+    assert [(c.name, c.what) for c in stepper.changes] == [
+        ("lock", "released"),
+        ("brake", "activated"),
+        ("floor", "bounced"),
+    ]
 
 
 def test_released_a_while_after_each_activation():
-    m, u = wheels(1, make_at=0.25, release_after=0.5)
+    m, u = wheels(1, activate_at=0.25, release_after=0.5)
     m.force("drive", "motor", joint="axle0", torque=0.1)
     again = wt.Event("again", lambda t, q, u: t - 1.0, 0.0, "rising", then="make brake0")
     run = wt.simulate(m.compile(), 2.0, u=u, events=[again])
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.25), ("broken", 0.75), ("made", 1.0), ("broken", 1.5)]
+    assert [(c.what, c.t) for c in run.changes] == [
+        ("activated", 0.25),
+        ("released", 0.75),
+        ("activated", 1.0),
+        ("released", 1.5),
+    ]
     assert run.u[-1, 0] == pytest.approx(0.5, rel=1e-9)
-    m, u = wheels(1, begins="made", release_after=0.5)
-    assert [(c.what, c.t) for c in wt.simulate(m.compile(), 1.0).changes] == [("broken", 0.5)]
+    m, u = wheels(1, begins="active", release_after=0.5)
+    assert [(c.what, c.t) for c in wt.simulate(m.compile(), 1.0).changes] == [("released", 0.5)]
 
 
 def test_a_time_is_kept_though_nearness_has_made_it_before():
-    m, u = wheels(1, make_at=0.7, break_at=0.5)
+    m, u = wheels(1, activate_at=0.7, release_at=0.5)
     first = wt.Event("first", lambda t, q, u: t - 0.2, 0.0, "rising", then="make brake0")
     run = wt.simulate(m.compile(), 1.0, u=u, events=[first])
-    assert [(c.what, c.t) for c in run.changes][1:] == [("broken", 0.5), ("made", 0.7)]
+    assert [(c.what, c.t) for c in run.changes][1:] == [("released", 0.5), ("activated", 0.7)]
 
 
 def test_a_load_that_an_activation_puts_beyond_its_limit_breaks():
     """A hinge held by a weak lock while a motor turns up at once: the limit is passed by a jump, not by a crossing."""
-    m, _ = wheels(2, begins="made", break_at=0.5)
+    m, _ = wheels(2, begins="active", release_at=0.5)
     m.force("drive", "motor", joint="axle0", torque=1.0)
     m.constraint("weak", "speed", joint="axle0")
-    m.temporary("weak", begins="made", break_torque=0.7)
+    m.temporary("weak", begins="active", release_torque=0.7)
     run = wt.simulate(m.compile(), 1.0)
-    assert ("weak", "broken", 0.5) in [(c.name, c.what, c.t) for c in run.changes]
+    assert ("weak", "released", 0.5) in [(c.name, c.what, c.t) for c in run.changes]
 
 
 def test_a_quantity_that_a_constraint_holds_does_not_fire():
@@ -222,7 +231,7 @@ def test_a_quantity_that_a_constraint_holds_does_not_fire():
     m.constraint("lock", "relative", joint="hinge1", position=0.3)
     for temporary in (False, True):
         if temporary:
-            m.temporary("lock", begins="made")
+            m.temporary("lock", begins="active")
         events = [wt.Event("speed", "hinge1.u"), wt.Event("angle", "hinge1.q", 0.3), wt.Event("swing", "hinge0.u")]
         run = wt.simulate(m.compile(), 5.0, q={"hinge1": 0.3}, events=events)
         assert {e.name for e in run.events} == {"swing"}
@@ -253,28 +262,35 @@ def test_resumed_at_a_moment_with_several(tmp_path, integrator):
 
 
 def mixture(draw):
-    """2 to 8 wheels, each with something that happens at 0.5 s; their speeds at the end, and what changes."""
+    """2 to 8 wheels, each with something that happens at 0.5 s; their velocities at the end, and what changes."""
     m, events, u, changes = wt.Model("mixture", gravity=(0, 0, 0)), [], {}, set()
     ends = {}
     for n in range(draw.integers(2, 9)):
         m.body(f"wheel{n}", mass=1.0, inertia=(0.1, 0.1, 0.1))
         m.joint(f"axle{n}", "revolute", m.ground, f"wheel{n}", axis="z")
     for n in draw.permutation(len(m.bodies)).tolist():
-        kind, name = draw.choice(["make_at", "break_at", "both", "after", "make", "break", "function"]), f"hold{n}"
-        made = kind in ("break_at", "after", "break")
+        kind, name = (
+            draw.choice(["activate_at", "release_at", "both", "after", "activate", "release", "function"]),
+            f"hold{n}",
+        )
+        made = kind in ("release_at", "after", "release")
         if kind != "function":
             m.constraint(name, "speed", joint=f"axle{n}")
-            times = {"make_at": ("make_at",), "break_at": ("break_at",), "both": ("make_at", "break_at")}
+            times = {
+                "activate_at": ("activate_at",),
+                "release_at": ("release_at",),
+                "both": ("activate_at", "release_at"),
+            }
             given = dict.fromkeys(times.get(kind, ()), 0.5) | ({"release_after": 0.5} if kind == "after" else {})
-            m.temporary(name, begins="made" if made else "open", **given)
+            m.temporary(name, begins="active" if made else "open", **given)
         if made:
             m.force(f"drive{n}", "motor", joint=f"axle{n}", torque=0.1)
             ends[f"axle{n}"] = 0.5
         else:
             u[f"axle{n}"], ends[f"axle{n}"] = 1.0 + n, 0.0
-        changes |= {(name, "broken")} if made else set() if kind == "function" else {(name, "made")}
-        changes |= {(name, "broken")} if kind == "both" else set()
-        if kind in ("make", "break", "function"):
+        changes |= {(name, "released")} if made else set() if kind == "function" else {(name, "activated")}
+        changes |= {(name, "released")} if kind == "both" else set()
+        if kind in ("activate", "release", "function"):
 
             def stop(t, q, u, n=n):
                 u[n] = 0.0

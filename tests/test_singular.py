@@ -95,7 +95,7 @@ def test_fixed_steps_look_ahead_from_where_singular_values_are_largest(name, x, 
 
 
 def test_a_run_may_begin_in_the_very_pose():
-    """Speeds say which branch it is on."""
+    """Velocities say which branch it is on."""
     branch, speed = branches()["parallelogram"]
     assert compared(branch, np.pi, speed, 1.0, algorithm="multipliers").angle < ANGLE
 
@@ -164,7 +164,7 @@ def test_events_within_a_passage_are_found():
         assert abs(truth[-1, 0]) < 1e-7
 
 
-def test_rows_of_speeds_alone_are_not_looked_at():
+def test_rows_of_velocities_alone_are_not_looked_at():
     """A clutch keeps its rank in every pose; a loop does not."""
     clutch = wt.load(Path(__file__).parent.parent / "models" / "clutch.toml").compile()
     assert not passages.vary(clutch.holding(clutch.model.constraints))

@@ -20,10 +20,10 @@ def run(start, until=2.0, **options):
 
 def test_gaps_are_held_small_by_baumgarte_and_grow_without(start):
     """Projection leaves rounding; Baumgarte what his terms have not yet pulled back; nothing the drift of the steps."""
-    gaps = {how: run(start, stabilization=how)["closure"].max() for how in ("projection", "baumgarte", "none")}
-    assert gaps["projection"] < 1e-12
-    assert 1e-12 < gaps["baumgarte"] < 0.2 * gaps["none"]
-    assert gaps["none"] < 1e-3
+    violations = {how: run(start, stabilization=how)["closure"].max() for how in ("projection", "baumgarte", "none")}
+    assert violations["projection"] < 1e-12
+    assert 1e-12 < violations["baumgarte"] < 0.2 * violations["none"]
+    assert violations["none"] < 1e-3
 
 
 def test_a_gap_dies_out_as_the_paper_says(start):
@@ -55,7 +55,7 @@ def test_a_file_of_another_stabilization_is_not_gone_on_with(start, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         ({"stabilization": "baumgart"}, "stabilization 'baumgart' is not known"),
         ({"alpha": 5.0}, "alpha belongs to Baumgarte's stabilization"),
@@ -65,8 +65,8 @@ def test_a_file_of_another_stabilization_is_not_gone_on_with(start, tmp_path):
         ({"stabilization": "baumgarte", "algorithm": "reduction"}, "algorithm 'reduction' runs with projection only"),
     ],
 )
-def test_refusals(start, options, said):
-    with pytest.raises(wt.ModelError, match=said):
+def test_refusals(start, options, reported):
+    with pytest.raises(wt.ModelError, match=reported):
         run(start, **options)
 
 

@@ -44,12 +44,12 @@ def test_what_is_no_configuration_is_refused_in_the_same_words(wrong, what):
     system = ZOO["free_body"]().compile()
     q = random_state(system, np.random.default_rng(6), 3)[0]
     q[1, 3:] *= wrong
-    told = []
+    reported = []
     for find in (wt.kinematics, standing.stand):
         with pytest.raises(wt.ModelError, match=what) as refused:
             find(system, q)
-        told.append(str(refused.value))
-    assert told[0] == told[1]
+        reported.append(str(refused.value))
+    assert reported[0] == reported[1]
 
 
 def test_what_is_compiled_is_used_once_it_is_loaded(monkeypatch):

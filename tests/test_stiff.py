@@ -32,8 +32,8 @@ def mounted():
     six = {
         "stiffness": (STIFF,) * 3,
         "damping": (1e3,) * 3,
-        "turning_stiffness": (1e7,) * 3,
-        "turning_damping": (1e2,) * 3,
+        "rotational_stiffness": (1e7,) * 3,
+        "rotational_damping": (1e2,) * 3,
     }
     model.force("mount", "bushing", body="block", to="ground", **six)
     return model.compile()
@@ -105,7 +105,7 @@ def test_energy_of_an_oscillator_falls_and_never_grows(rate):
 
 
 def test_soft_systems_agree_with_dopri5():
-    """Every kind of joint in the order test; here forces of every sort, given motions, and a user's function."""
+    """Every kind of joint in the order test; here forces of every sort, prescribed motions, and a user's function."""
 
     def push(t, q, u, tau):
         tau[0] = 0.3 * np.cos(3 * t) - 0.2 * u[0]
@@ -229,7 +229,7 @@ def test_cvode_without_its_package_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("how", [{"stiffness": 1e6}, {"driven": True}])
 def test_what_the_sweeps_do_not_know_is_solved_too(how):
-    """A stiff spring at a hinge, and a given motion."""
+    """A stiff spring at a hinge, and a prescribed motion."""
     system = strips("full", **how)
     run = wt.simulate(system, 0.1, u={"j0": 1.0}, integrator="generalized_alpha", step=2e-4, output_step=0.02)
     exact = wt.simulate(system, 0.1, u={"j0": 1.0}, integrator="dopri5", rtol=1e-7, atol=1e-9, output_step=0.02)

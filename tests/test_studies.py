@@ -465,9 +465,9 @@ def lonely():
 
 @pytest.mark.parametrize("study", [wt.equilibrium, wt.linearize, wt.eigenmodes])
 @pytest.mark.parametrize(
-    ("make", "q", "said"),
+    ("make", "q", "reported"),
     [
-        (lonely, None, "'post' has no freedoms: there is nothing to study"),
+        (lonely, None, "'post' has no degrees of freedom: there is nothing to study"),
         (pendulum, [[0.0], [1.0]], "a study takes one state"),
         (pendulum, [0.0, 1.0], "q has the wrong shape for 'pendulum'"),
         (pendulum, {"hing": 1.0}, "joint 'hing' is not known"),
@@ -476,8 +476,8 @@ def lonely():
         (free_body, {"flight": [0, 0, 0, 1, 1, 0, 0]}, "joint 'flight': the quaternion in q is not unit"),
     ],
 )
-def test_every_study_refuses_a_state_that_is_none(study, make, q, said):
-    with pytest.raises(wt.ModelError, match=said):
+def test_every_study_refuses_a_state_that_is_none(study, make, q, reported):
+    with pytest.raises(wt.ModelError, match=reported):
         study(make().compile(), q)
 
 
@@ -492,7 +492,7 @@ def test_a_system_that_nothing_holds_is_refused(study, name):
     assert "fixed: '" in refusal.value.hint
 
 
-def test_speeds_are_held_beside_a_motion_that_accelerates():
+def test_velocities_are_held_beside_a_motion_that_accelerates():
     m = wt.Model("driven")
     for name in ("a", "b"):
         m.body(name, **wt.rod(mass=1.0, length=1.0, axis="x"))
@@ -528,7 +528,7 @@ def test_tolerance_has_a_range(tolerance):
 
 def test_names_are_given_as_lists_and_exist():
     system = pendulum().compile()
-    for call, said in (
+    for call, reported in (
         (lambda: wt.equilibrium(system, fixed="hinge"), "fixed is not a list of joints"),
         (lambda: wt.eigenmodes(system, fixed="hinge"), "fixed is not a list of joints"),
         (lambda: wt.equilibrium(system, fixed=["hing"]), "joint 'hing' is not known"),
@@ -542,12 +542,12 @@ def test_names_are_given_as_lists_and_exist():
         (lambda: wt.linearize(system).save("a.mat"), "'a.mat' is not the name of a linear model"),
         (lambda: wt.linearize(system).save("no/a.npz"), "there is no folder 'no'"),
     ):
-        with pytest.raises(wt.ModelError, match=said):
+        with pytest.raises(wt.ModelError, match=reported):
             call()
 
 
 @pytest.mark.parametrize(
-    ("t", "input", "x0", "said"),
+    ("t", "input", "x0", "reported"),
     [
         ([0.0], None, None, "t is not a row of evenly spaced times"),
         ([0.0, 1.0, 3.0], None, None, "t is not a row of evenly spaced times"),
@@ -557,8 +557,8 @@ def test_names_are_given_as_lists_and_exist():
         ([0.0, 1.0], None, [0.0], "x0 has the wrong shape or is not finite"),
     ],
 )
-def test_a_response_to_nonsense_is_refused(t, input, x0, said):
-    with pytest.raises(wt.ModelError, match=said):
+def test_a_response_to_nonsense_is_refused(t, input, x0, reported):
+    with pytest.raises(wt.ModelError, match=reported):
         wt.linearize(pendulum().compile()).response(t, input, x0)
 
 

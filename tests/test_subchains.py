@@ -51,7 +51,7 @@ def post():
 def evaluated(pieces, q, u, tau):
     """u' by pieces as they are, and how the loads were found."""
     udot = np.empty(pieces.cut.system.nu)
-    pieces.sweep_tree(q, u, tau)
+    pieces.recursion_of_tree(q, u, tau)
     solved = pieces.solve()
     pieces.answer_tree(udot)
     return udot, solved
@@ -119,7 +119,7 @@ def test_gamma_is_that_of_a_dense_solve():
     system = chain3d(9).compile()
     q, u, tau = random_state(system, np.random.default_rng(5))
     pieces = Pieces(Cut(system, 3), Cutting(pieces=3))
-    pieces.sweep_tree(q, u, tau)
+    pieces.recursion_of_tree(q, u, tau)
     solver, m = pieces.solver, pieces.cut.rows
     gamma = np.zeros((m + 1, m + 1))
     for s, rows in enumerate(solver.rows_of):
@@ -139,13 +139,13 @@ def test_a_chain_is_block_tridiagonal_and_a_tree_shares_only_tips():
     assert {j.rows for j in cut.joints} == {5}
     tree = Cut(binary_tree(6).compile(), 16)
     assert max(map(len, tree.tip_cuts)) == 2
-    assert sorted(b for s in tree.strands for b in s.bodies) == list(range(1, 64))
+    assert sorted(b for s in tree.subchains for b in s.bodies) == list(range(1, 64))
 
 
 @pytest.mark.parametrize("pieces", range(1, 13))
 def test_there_are_as_many_pieces_as_asked_for(pieces):
     cut = Cut(chain3d(12).compile(), pieces)
-    lengths = [len(s.path) for s in cut.strands]
+    lengths = [len(s.path) for s in cut.subchains]
     assert len(lengths) == pieces
     assert max(lengths) - min(lengths) <= 1
 
@@ -167,7 +167,7 @@ def test_a_batch_equals_its_states_and_nothing_that_moves_is_solved():
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 4])
-def test_given_motions_and_forces_act(pieces):
+def test_prescribed_motions_and_forces_act(pieces):
     """Also where the joint that is driven, or has a spring, is one that is cut."""
     model = chain3d(4)
     model.force("drive", "motion", joint="joint3", position=wt.Ramp(rate=0.7))
@@ -183,7 +183,7 @@ def test_given_motions_and_forces_act(pieces):
 
 
 @pytest.mark.parametrize("pieces", [4, 64])
-def test_long_chains_are_as_exact_as_by_the_articulated_sweep(pieces):
+def test_long_chains_are_as_exact_as_by_the_articulated_recursion(pieces):
     """Within 10 times its error at 1024 bodies, against accelerations refined in extended precision."""
     model = families.chain(1024)
     system = model.compile()
@@ -227,7 +227,7 @@ def test_iterations_that_start_from_the_last_loads_are_fewer():
     assert max(warm.residual, cold.residual) <= 1e-10
 
 
-def test_iterations_that_do_not_converge_are_told_and_solved_directly():
+def test_iterations_that_do_not_converge_are_reported_and_solved_directly():
     system = chain3d(32).compile()
     q, u, tau = random_state(system, np.random.default_rng(9))
     choice = Cutting(pieces=16, solver="pcg", rtol=1e-10, iterations=2)
@@ -260,7 +260,7 @@ def test_negative_curvature_is_met_with_gmres():
     q, u, tau = random_state(system, np.random.default_rng(9))
     choice = Cutting(pieces=4, solver="pcg")
     pieces = Pieces(cut_of(system, choice), choice)
-    pieces.sweep_tree(q, u, tau)
+    pieces.recursion_of_tree(q, u, tau)
     solver = pieces.solver
     solver.K.reshape(4, solver.width, -1)[1, :5, 5:] *= 50.0
     solver.K.reshape(4, solver.width, -1)[1, 5:, :5] *= 50.0
@@ -287,8 +287,8 @@ def test_coordinates_of_cut_joints_are_found_again(name):
     pieces.tree_q += 0.3 * np.isin(np.arange(system.nq), pieces.cut.q_rows, invert=True)  # near, but not there
     again = motion.to_tree(y)
     assert np.abs(again - task.y).max() < 1e-10
-    gap, rate = pieces.gaps()
-    assert np.abs(gap).max() < 1e-10
+    violation, rate = pieces.violations()
+    assert np.abs(violation).max() < 1e-10
     assert np.abs(rate).max() < 1e-10
 
 
@@ -296,7 +296,7 @@ def test_coordinates_of_cut_joints_are_found_again(name):
     ("integrator", "options"), [("dopri5", {"rtol": 1e-9, "atol": 1e-11}), ("rk4", {"step": 2e-3})]
 )
 @pytest.mark.parametrize("name", ["chain", "tree"])
-def test_runs_equal_those_of_the_articulated_sweep(name, integrator, options):
+def test_runs_equal_those_of_the_articulated_recursion(name, integrator, options):
     """1e-7: rtol times some hundred steps; with fixed steps the same method on other coordinates, h^4."""
     system = {"chain": lambda: chain3d(16), "tree": ZOO["tree_6"]}[name]().compile()
     q, u, tau = random_state(system, np.random.default_rng(2))
@@ -339,8 +339,8 @@ def test_cuts_stay_closed_and_energy_is_kept():
     y[motion.nq + motion.cut.base_u[1:]] += 1e-3
     motion.close(y)
     motion.to_tree(y)
-    gap, rate = motion.pieces.gaps()
-    assert max(np.abs(gap).max(), np.abs(rate).max()) < 1e-11
+    violation, rate = motion.pieces.violations()
+    assert max(np.abs(violation).max(), np.abs(rate).max()) < 1e-11
 
 
 def test_forces_functions_and_events_act_in_a_run():
@@ -468,14 +468,14 @@ def test_shares_of_the_subchains_give_the_same_accelerations(solver):
         own_q, own_u = pieces.from_tree(q, u)
         for _ in range(2):
             pieces.solver.loads[:] = 0.0
-            pieces.sweep(own_q, own_u, tau)
+            pieces.recursion(own_q, own_u, tau)
             solved = pieces.solve()
             pieces.answer_tree(udot)
-        mine = [b for s in cut.strands[comm.first : comm.last] for b in cut.bodies[s.bodies]]
+        mine = [b for s in cut.subchains[comm.first : comm.last] for b in cut.bodies[s.bodies]]
         dof = system.arrays["dof"]
         return solved, {j: udot[j] for b in mine for j in range(dof[b], dof[b + 1])}
 
-    found = on_threads(cut, [0, 3, 4, len(cut.strands)], work)
+    found = on_threads(cut, [0, 3, 4, len(cut.subchains)], work)
     assert len({solved for solved, _ in found}) == 1
     udot = np.array([value for _, value in sorted((part for _, own in found for part in own.items()))])
     assert error(udot, expected) < 1e-9
@@ -495,7 +495,7 @@ def test_shares_of_the_subchains_run_together():
         task = make_task(system, form, "dopri5", t, system.q0, u, **start)
         run = subchain_run.begin(task, SharedMotion(task, cut, comm))
         assert run.proceed(1000) is None
-        mine = np.isin(np.arange(12), run.motion.cut.bodies[1:] - 1)  # one freedom each
+        mine = np.isin(np.arange(12), run.motion.cut.bodies[1:] - 1)  # one DOF each
         return task, mine
 
     found = on_threads(cut, [0, 2, 4], work)
@@ -547,9 +547,9 @@ def test_runs_that_are_refused():
         wt.simulate(system, 0.1, algorithm="subchains", integrator="euler")
     driven = chain3d(4)
     driven.force("drive", "motion", joint="joint3", position=wt.Ramp(rate=0.7))
-    with pytest.raises(ModelError, match="which has a given motion") as told:
+    with pytest.raises(ModelError, match="which has a prescribed motion") as reported:
         wt.simulate(driven.compile(), 0.1, algorithm="subchains")
-    assert "joint3" in str(told.value)
+    assert "joint3" in str(reported.value)
     with pytest.raises(ModelError, match="nothing moves"):
         wt.simulate(post().compile(), 0.1, algorithm="subchains")
 
@@ -563,8 +563,8 @@ def test_a_subchain_without_inertia_of_its_own_is_explained():
         model.joint(f"j{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", axis="x" if k < 2 else "y")
     system, zero = model.compile(), np.zeros(4)
     wt.forward_dynamics(system, zero, zero)
-    with pytest.raises(SimulationError, match="has a motion without inertia") as told:
+    with pytest.raises(SimulationError, match="has a motion without inertia") as reported:
         wt.forward_dynamics(system, zero, zero, algorithm="subchains(pieces=2)")
-    assert "joint 'j1'" in str(told.value)
+    assert "joint 'j1'" in str(reported.value)
     with pytest.raises(ModelError, match="q is not finite"):
         wt.forward_dynamics(system, np.full(4, np.nan), zero, zero, algorithm="subchains(pieces=4)")

@@ -84,7 +84,7 @@ def test_a_sobol_design_wants_a_power_of_two():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "options", "told"),
+    ("parameters", "options", "reported"),
     [
         ({}, {}, "a sweep needs parameters"),
         ({"x": [1]}, {"design": "grd"}, "design 'grd' is not known\n  hint: did you mean 'grid'"),
@@ -111,10 +111,10 @@ def test_a_sobol_design_wants_a_power_of_two():
         ({"x": "0:2:log"}, {"design": "random", "samples": 4}, "a logarithmic range cannot reach zero"),
     ],
 )
-def test_values_that_cannot_be_read(parameters, options, told):
+def test_values_that_cannot_be_read(parameters, options, reported):
     with pytest.raises(wt.ModelError) as refused:
         make_plan(parameters, **{"design": "grid", "samples": None, "seed": 0} | options)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 # ---------------------------------------------------------------- paths
@@ -190,13 +190,13 @@ def test_paths_lead_to_numbers(suspension, path, value, unit):
         assert new.bodies["chassis"].inertia[1][0] == value
 
 
-def test_names_with_dots_and_freedoms_and_functions():
+def test_names_with_dots_and_dofs_and_functions():
     m = wt.Model("m")
     m.body("a", mass=1.0, inertia=(1, 1, 1))
     m.body("a.b", mass=2.0, inertia=(1, 1, 1))
     m.joint("a", "universal", m.ground, "a", damping=(0.1, 0.2))
     m.joint("a.b", "screw", "a", "a.b", pitch=0.01)
-    m.force("drive", "motor", joint="a", freedom=1, torque=wt.Sine(amplitude=1.0, frequency=2.0))
+    m.force("drive", "motor", joint="a", dof=1, torque=wt.Sine(amplitude=1.0, frequency=2.0))
     m.force("turn", "motor", joint="a.b", torque=3.0)
     system = m.compile()
     paths = (
@@ -239,7 +239,7 @@ def test_gravity_is_its_strength_or_a_component():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "reported"),
     [
         ({"grvity": [1]}, "parameter 'grvity' is not known\n  expected: a path as bodies.NAME.mass"),
         (
@@ -267,15 +267,15 @@ def test_gravity_is_its_strength_or_a_component():
         ({"bodies.rod.mass": "0.5:2:0"}, "'0.5:2:0' cannot be read"),
     ],
 )
-def test_parameters_that_are_refused_before_anything_runs(pendulum, parameters, told, monkeypatch):
+def test_parameters_that_are_refused_before_anything_runs(pendulum, parameters, reported, monkeypatch):
     monkeypatch.setattr("whippletree.sweeps.single.Runner.attempt", None)  # no run is made
     with pytest.raises(wt.ModelError) as refused:
         wt.sweep(pendulum, parameters, 1.0)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"until": 0.0}, "until must lie after the start"),
         ({"end": "hing.q"}, "result of 'pendulum' has no 'hing.q'"),
@@ -298,11 +298,11 @@ def test_parameters_that_are_refused_before_anything_runs(pendulum, parameters, 
         ({"tau": lambda t, q, u, tau: None, "parameters": {"tau.hinge": [1]}}, "'tau.hinge': tau is a function"),
     ],
 )
-def test_sweeps_that_are_refused(pendulum, options, told):
+def test_sweeps_that_are_refused(pendulum, options, reported):
     given = {"model": pendulum, "parameters": {"q.hinge": np.linspace(0, 1, 6)}, "until": 1.0} | options
     with pytest.raises(wt.ModelError) as refused:
         wt.sweep(**given)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 def test_a_start_is_refused_before_anything_runs():
@@ -380,7 +380,7 @@ def test_a_file_is_read_as_xarray_reads_it(pendulum, tmp_path, design):
         assert again.identical(data)
 
 
-def test_by_default_coordinates_speeds_and_energy_are_kept_at_the_end(pendulum):
+def test_by_default_coordinates_velocities_and_energy_are_kept_at_the_end(pendulum):
     study = wt.sweep(pendulum, {"q.hinge": (0.0, 1.0)}, 0.5, design="latin", samples=3)
     kept = [name for name in study.dataset if not name.startswith("failure_")]
     assert kept == ["hinge.q.end", "hinge.u.end", "energy.end"]
@@ -530,7 +530,7 @@ def test_an_interrupted_sweep_goes_on(pendulum, whole, tmp_path, monkeypatch):
     assert wt.sweep(pendulum, VALUES, 0.5, output=path, resume=True).dataset.identical(whole.dataset)
 
 
-def test_a_full_disk_is_said_and_does_not_hide_what_stopped_the_sweep(pendulum, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_does_not_hide_what_stopped_the_sweep(pendulum, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -116,7 +116,7 @@ def test_a_run_that_kills_its_worker_is_given_up_and_may_be_tried_again(tmp_path
     assert not (tmp_path / "s.nc.runs").exists()
 
 
-def test_what_workers_cannot_load_is_said(pendulum, monkeypatch):
+def test_what_workers_cannot_load_is_reported(pendulum, monkeypatch):
     from numba import cloudpickle
 
     monkeypatch.setattr(cloudpickle, "dumps", lambda _: b"cnowhere\nfunction\n.")
@@ -203,9 +203,9 @@ def test_a_cluster_that_cannot_be_made(pendulum, monkeypatch):
 
 def test_clusters_that_cannot_be_used(pendulum, monkeypatch, cluster):
     def refused(**options):
-        with pytest.raises(wt.ModelError) as said:
+        with pytest.raises(wt.ModelError) as reported:
             wt.sweep(pendulum, {"q.hinge": [1.0]}, 1.0, **options)
-        return str(said.value)
+        return str(reported.value)
 
     there, begun = cluster.scheduler_address, time.monotonic()
     assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in refused(on="tcp://127.0.0.1:9")
@@ -240,7 +240,7 @@ def test_a_scheduler_that_goes_is_named():
         def result(self):
             raise OSError("Timed out")
 
-    with pytest.raises(wt.SimulationError, match="the Dask scheduler 'tcp://a:1' has gone, or was told"):
+    with pytest.raises(wt.SimulationError, match="the Dask scheduler 'tcp://a:1' has gone, or was reported"):
         dask_cluster._answer(Future(), "tcp://a:1")
     Future.status = "finished"
     with pytest.raises(wt.SimulationError, match=r"the Dask scheduler 'tcp://a:1' has gone\n  got: Timed out"):

@@ -123,7 +123,7 @@ def test_a_fixed_joint_too_many_is_a_cut():
     assert system.cut_joints == ("v",)
 
 
-def test_a_system_of_welds_only_has_no_freedoms():
+def test_a_system_of_welds_only_has_no_dofs():
     system = linkage(("w", "fixed", "ground", "A")).compile()
     assert (system.nu, system.nq) == (0, 0)
     assert wt.forward_dynamics(system, [], []).shape == (0,)

@@ -1,4 +1,6 @@
-"""Constraints that come and go: docking, bounces, ropes and locks, against what is known of them in closed form."""
+"""Constraints that are activated and released: docking, bounces, ropes and locks, against what is known of them in
+closed form.
+"""
 
 import pickle
 import re
@@ -21,7 +23,7 @@ def docked(m, until, **options):
     return wt.simulate(m.compile(), until, **docking_start(), rtol=1e-12, atol=1e-13, output_step=0.5, **options)
 
 
-def speeds(run, row, name):
+def velocities(run, row, name):
     """Angular velocity and that of the origin, in world axes."""
     v = run[f"{name}.velocity"][row]
     return v[:3], v[3:]
@@ -31,7 +33,7 @@ def test_docking_conserves_momentum_and_is_let_go():
     """P11: weld in the pose found, free motion of the pair, release, two free bodies."""
     run, known = docked(docking(), 7.0), P11["reference"]
     made, broken = run.changes
-    assert (made.name, made.what, made.t, broken.what, broken.t) == ("latch", "made", 0.0, "broken", 5.0)
+    assert (made.name, made.what, made.t, broken.what, broken.t) == ("latch", "activated", 0.0, "released", 5.0)
     assert made.lost == pytest.approx(known["weld"]["kinetic_before"] - known["weld"]["kinetic_after"], rel=1e-12)
     # what A loses B gains
     assert np.abs(made.impulse[3:] - 4.0 * (np.array(known["weld"]["vB_plus"]) - P11["initial"]["vB"])).max() < 1e-12
@@ -52,10 +54,10 @@ def test_a_ball_joint_docks_too():
     made = docked(docking("spherical"), 0.5).changes[0]
     run = docked(docking("spherical"), 1e-6)
     for body in "AB":
-        w, v = speeds(run, -1, body)
+        w, v = velocities(run, -1, body)
         assert np.abs(v - known[f"v{body}"]).max() < 1e-6  # after a microsecond
         assert np.abs(w - known[f"w{body}"]).max() < 1e-6
-    assert made.what == "made"
+    assert made.what == "activated"
 
 
 def ball(restitution=0.0, height=1.0, **options):
@@ -63,7 +65,7 @@ def ball(restitution=0.0, height=1.0, **options):
     m.body("ball", mass=2.0, inertia=(0.01, 0.01, 0.01))
     m.joint("fall", "prismatic", "ground", "ball", axis="z")
     m.constraint("floor", "point_on_plane", body="ball")
-    m.temporary("floor", one_sided=True, restitution=restitution, **options)
+    m.temporary("floor", unilateral=True, restitution=restitution, **options)
     return m.compile(), {"fall": height}
 
 
@@ -77,7 +79,7 @@ def test_a_ball_bounces_at_known_times_and_comes_to_rest():
     bounces = [c.t for c in run.changes if c.what == "bounced"]
     assert abs(bounces[0] - first) < 1e-10
     assert np.abs(np.array(bounces[1:6]) - times).max() < 1e-9
-    assert run.changes[-1].what == "made"
+    assert run.changes[-1].what == "activated"
     assert abs(run.changes[-1].t - first * (1 + e) / (1 - e)) < 1e-4
     assert run["fall.q"].min() > -1e-9
     assert np.abs(run["energy.balance"]).max() < 1e-10 * 2 * g
@@ -104,12 +106,12 @@ def test_a_contact_lets_go_when_it_would_pull():
     m.body("box", mass=0.5, inertia=(0.1, 0.1, 0.1))
     m.joint("ride", "prismatic", "ground", "box", axis="z")
     m.constraint("rest", "point_on_plane", body="box", to="platform")
-    m.temporary("rest", one_sided=True, begins="made")
+    m.temporary("rest", unilateral=True, begins="active")
     system = m.compile()
     w = 4 * np.pi
     run = wt.simulate(system, 0.12, u={"ride": 0.2 * w, "shake": 0.2 * w}, rtol=1e-10, atol=1e-12)
     (parted,) = run.changes
-    assert parted.what == "broken"
+    assert parted.what == "released"
     assert abs(parted.t - np.arcsin(9.81 / (0.2 * w * w)) / w) < 1e-8
 
 
@@ -119,7 +121,7 @@ def test_a_rope_goes_taut():
     m.body("stone", mass=1.0, inertia=(0.01, 0.01, 0.01))
     m.joint("flight", "free", "ground", "stone")
     m.constraint("rope", "distance", body="stone", length=1.0)
-    m.temporary("rope", one_sided=True)
+    m.temporary("rope", unilateral=True)
     run = wt.simulate(m.compile(), 2.0, q={"flight": (0.6, 0, 0, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, 0, 0, 1.0)})
     (caught,) = run.changes
     assert abs(caught.t - 0.8) < 1e-10
@@ -139,7 +141,7 @@ def test_newtons_cradle():
             m.constraint(
                 name, "roll", body=f"ball{n}", to=f"ball{n - 1}", radius=0.05, on="sphere", to_radius=0.05, slip="all"
             )
-            m.temporary(name, one_sided=True, restitution=1.0)
+            m.temporary(name, unilateral=True, restitution=1.0)
     q = {f"x{n}": 0.1 * n if n else -0.3 for n in range(5)}
     run = wt.simulate(m.compile(), 1.0, q=q, u={"x0": 1.0}, output_step=0.1)
     assert np.abs(run.u[-1] - [0, 0, 0, 0, 1.0]).max() < 1e-9
@@ -158,11 +160,11 @@ def arm(**options):
 
 
 def test_a_hinge_locks_where_it_is_and_breaks_by_torque():
-    m = arm(make_at=0.5, break_torque=3.0)
+    m = arm(activate_at=0.5, release_torque=3.0)
     m.force("push", "motor", joint="hinge", torque=wt.Ramp(rate=2.0))
     run = wt.simulate(m.compile(), 3.0, u={"hinge": 0.1}, rtol=1e-10, atol=1e-12)
     locked, broken = run.changes
-    assert (locked.t, locked.what, broken.what) == (0.5, "made", "broken")
+    assert (locked.t, locked.what, broken.what) == (0.5, "activated", "released")
     assert abs(broken.t - 1.5) < 1e-9  # 2 t = 3
     during = (run.t > 0.5) & (run.t < 1.5)
     assert np.ptp(run["hinge.q"][during]) < 1e-12
@@ -176,7 +178,7 @@ def test_events_make_and_break():
         wt.Event("late", lambda t, q, u: t - 1.0, 0.0, "rising", then="break lock"),
     ]
     run = wt.simulate(m.compile(), 1.5, u={"hinge": 1.0}, events=events)
-    assert [(c.name, c.what) for c in run.changes] == [("lock", "made"), ("lock", "broken")]
+    assert [(c.name, c.what) for c in run.changes] == [("lock", "activated"), ("lock", "released")]
     assert abs(run.changes[0].t - 0.2) < 1e-10
     assert abs(run.u[-1, 0]) < 1e-12
 
@@ -186,7 +188,7 @@ def approach(speed, **options):
     m.body("ship", mass=3.0, inertia=(1, 1, 1))
     m.joint("flight", "free", "ground", "ship")
     m.constraint("berth", "latch", body="ship")
-    m.temporary("berth", make_within=0.05, make_below=0.2, **options)
+    m.temporary("berth", activate_within=0.05, activate_below=0.2, **options)
     return wt.simulate(
         m.compile(), 3.0, q={"flight": (-0.3, 0, 0, 1, 0, 0, 0)}, u={"flight": (0, 0, 0, speed, 0, 0)}, output_step=0.1
     )
@@ -207,7 +209,7 @@ def test_what_contradicts_is_refused_and_the_motion_goes_on():
     m.joint("rail", "prismatic", "ground", "cart", axis="x")
     m.constraint("pace", "speed", joint="rail", speed=1.0)
     m.constraint("stop", "relative", joint="rail")
-    m.temporary("stop", make_at=0.5, here=True)
+    m.temporary("stop", activate_at=0.5, here=True)
     with pytest.warns(
         ModelWarning, match=re.escape("temporary 'stop' is not made at t = 0.5 s: it contradicts 'pace'")
     ):
@@ -228,38 +230,38 @@ def test_results_come_back_from_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reported"),
     [
-        ({"restitution": 0.5}, "temporary 'c': restitution is for what is one-sided"),
-        ({"one_sided": True, "restitution": 1.5}, "temporary 'c': restitution is not right"),
-        ({"make_below": 1.0}, "temporary 'c': make_below needs make_within"),
-        ({"one_sided": True, "make_within": 1.0}, "temporary 'c': one_sided is made when it is reached"),
+        ({"restitution": 0.5}, "temporary 'c': restitution is for what is unilateral"),
+        ({"unilateral": True, "restitution": 1.5}, "temporary 'c': restitution is not right"),
+        ({"activate_below": 1.0}, "temporary 'c': activate_below needs activate_within"),
+        ({"unilateral": True, "activate_within": 1.0}, "temporary 'c': unilateral is made when it is reached"),
         ({"begins": "shut"}, "temporary 'c': begins 'shut' is not known"),
-        ({"break_force": -1.0}, "temporary 'c': break_force"),
+        ({"release_force": -1.0}, "temporary 'c': release_force"),
     ],
 )
-def test_what_cannot_come_and_go_is_told(given, said):
+def test_what_cannot_be_temporary_is_reported(given, reported):
     with pytest.raises(ModelError) as e:
         wt.Model("m").temporary("c", **given)
-    assert e.value.what.startswith(said)
+    assert e.value.what.startswith(reported)
 
 
 def test_whole_models_are_checked():
-    m = arm(make_at=1.0)
+    m = arm(activate_at=1.0)
     m.constraint("gear", "knife_edge", body="arm")
-    m.temporary("gear", one_sided=True)
+    m.temporary("gear", unilateral=True)
     with pytest.raises(ModelError, match="temporary 'gear': its constraint has no two sides"):
         m.compile()
     m.temporaries.pop("gear")
-    m.temporary("lok", make_at=1.0)
+    m.temporary("lok", activate_at=1.0)
     with pytest.raises(ModelError, match="temporary 'lok': constraint 'lok' is not known"):
         m.compile()
 
 
-def test_nothing_is_said_where_all_is_well():
+def test_nothing_is_reported_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        wt.simulate(arm(make_at=0.1, break_at=0.2).compile(), 0.3, u={"hinge": 1.0})
+        wt.simulate(arm(activate_at=0.1, release_at=0.2).compile(), 0.3, u={"hinge": 1.0})
 
 
 @pytest.mark.parametrize("name", ["docking", "newtons_cradle"])
@@ -267,7 +269,7 @@ def test_our_models(name):
     system = wt.load(Path(__file__).parents[1] / "models" / f"{name}.toml").compile()
     if name == "docking":
         run = wt.simulate(system, 10.0, u={"to_b": (0.02, 0, 0.01, -0.1, 0, 0)})
-        assert [c.what for c in run.changes] == ["made", "broken"]
+        assert [c.what for c in run.changes] == ["activated", "released"]
     else:
         run = wt.simulate(system, 1.5, q={"string1": 0.6})
         assert {c.what for c in run.changes} == {"bounced"}
@@ -278,7 +280,11 @@ def test_an_arm_captures_a_satellite_and_berths_it():
     """Nothing is held to ground: momentum stays, whatever is gripped and let go; motors work in the account."""
     system = wt.load(Path(__file__).parents[1] / "models" / "space_manipulator.toml").compile()
     run = wt.simulate(system, 62.0, u={"drift": (0.0, 0.0, 0.01, -0.06, 0, 0)}, rtol=1e-6, atol=1e-8)
-    assert [(c.name, c.what) for c in run.changes] == [("grip", "made"), ("berth", "made"), ("grip", "broken")]
+    assert [(c.name, c.what) for c in run.changes] == [
+        ("grip", "activated"),
+        ("berth", "activated"),
+        ("grip", "released"),
+    ]
     p = run["momentum"]
     assert np.abs(p - p[0]).max() < 1e-7 * np.abs(p[0]).max()  # of integration, at this tolerance
     assert np.abs(run["energy.balance"]).max() < 1e-6 * run["energy.kinetic"].max()

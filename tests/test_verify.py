@@ -46,17 +46,17 @@ def test_momentum_is_looked_at_where_nothing_pushes():
 
 
 @pytest.mark.parametrize("model", ["flexible_four_bar", "flexible_slider_crank"])
-def test_flexible_loops_are_bent_a_little(model):
+def test_flexible_loops_are_deformed_a_little(model):
     """They closed by bending bodies until the mass matrix was no longer positive, and the SVD did not converge."""
     system = system_of(model)
     Q, _ = random_states(system, 6, np.random.default_rng(0))
     for name, flexible in system.model.flexibles.items():
-        bent = flexible.modes.largest_strain(Q[:, system.q_index(name)])
-        assert 0.0 < bent[1:].min() <= bent.max() < 1e-3
+        deformed = flexible.modes.largest_strain(Q[:, system.q_index(name)])
+        assert 0.0 < deformed[1:].min() <= deformed.max() < 1e-3
     assert min(np.linalg.eigvalsh(wt.mass_matrix(system, q))[0] for q in Q) > 0.0
 
 
-def test_constraints_that_come_and_go_are_run_by_those_that_can():
+def test_constraints_that_be_temporary_are_run_by_those_that_can():
     """One that cannot hold a latch kept all others from running."""
     found = wt.verify(system_of("docking"), states=3, until=0.05)
     assert "no run: algorithm 'articulated' cannot solve 'docking'" in found.notes
@@ -99,8 +99,8 @@ def test_a_run_that_breaks_off_does_not_hold(monkeypatch):
     found = wt.verify(system_of("double_pendulum"), states=2, until=0.05)
     (bad,) = [c for c in found.checks if not c.holds]
     assert (bad.what, bad.where) == ("run by composite", "the motion ceases to be finite")
-    told = json.loads(json.dumps(found.as_dict(), allow_nan=False))  # infinity is not JSON
-    assert [c["worst"] for c in told["checks"] if not c["holds"]] == [None]
+    reported = json.loads(json.dumps(found.as_dict(), allow_nan=False))  # infinity is not JSON
+    assert [c["worst"] for c in reported["checks"] if not c["holds"]] == [None]
 
 
 def test_a_mass_matrix_that_is_singular_is_named():
@@ -166,8 +166,8 @@ def test_nothing_that_moves_is_nothing_to_verify():
 
 def test_on_the_command_line(command):
     code, out, _ = command("verify", MODELS / "double_pendulum.toml", "--states", "2", "--until", "0.05", "--json")
-    told = json.loads(out)
+    reported = json.loads(out)
     assert code == 0
-    assert told["holds"] is True
-    assert told["algorithms"][0] == "articulated"
-    assert all(c["worst"] <= c["allowed"] for c in told["checks"])
+    assert reported["holds"] is True
+    assert reported["algorithms"][0] == "articulated"
+    assert all(c["worst"] <= c["allowed"] for c in reported["checks"])

@@ -120,17 +120,17 @@ def test_place_moves_every_instance(scene, run):
 
 
 def test_a_click_knows_its_body(scene):
-    told = []
-    scene.on_click(lambda body, event: told.append(body))
+    reported = []
+    scene.on_click(lambda body, event: reported.append(body))
     batch = next(b for b in scene.batches if "fore/arm" in b.bodies)
     index = batch.bodies.index("fore/arm")
     event = type("Event", (), {"instance_index": index})()
     for callback in batch.handle._impl.click_cb:
         callback.callback(event) if hasattr(callback, "callback") else callback(event)
-    assert told == ["fore/arm"]
+    assert reported == ["fore/arm"]
 
 
-def test_marks_come_and_go(scene, run):
+def test_marks_be_temporary(scene, run):
     scene.show_names(True)
     assert set(scene._names) == {"arm", "fore/arm", "box"}
     scene.show_names(False)
@@ -173,10 +173,10 @@ def test_flexible_bodies_bend(serving):
     system = m.compile()
     q = system.q0 + 0.0
     q[system.q_index("rod")] = [0.02, 0.01, 0.0]
-    bent = wt.Result(system, [0.0], [q], [np.zeros(system.nu)])
+    deformed = wt.Result(system, [0.0], [q], [np.zeros(system.nu)])
     scene = Scene(serving, system, q)
     nodes = np.array(scene._flexible.nodes.batched_positions)
-    assert np.abs(nodes - bent.node_positions("rod")[0]).max() < ROUNDING
+    assert np.abs(nodes - deformed.node_positions("rod")[0]).max() < ROUNDING
     assert scene._flexible.bars.batched_scales[0].tolist() == pytest.approx([0.02, 0.02, 0.5], rel=1e-2)
     scene.deform(3.0)
     straight = np.array(made.r)
@@ -239,7 +239,7 @@ def test_reactions_are_arrows_at_joints(run):
     assert RunLoads(rest).largest("reactions") == pytest.approx(3 * 9.81)
 
 
-def test_events_are_told_in_order(run):
+def test_events_are_reported_in_order(run):
     assert happenings(run) == {}
     two = [Occurrence("late", 1.5, run.q[0], run.u[0]), Occurrence("early", 0.25, run.q[0], run.u[0])]
     happened = wt.Result(run.system, run.t, run.q, run.u, events=two)
@@ -283,19 +283,19 @@ def test_a_server_without_a_door_is_not_used(monkeypatch):
     assert Other.stopped
 
 
-def test_without_viser_the_pip_line_is_told(monkeypatch, run):
+def test_without_viser_the_pip_line_is_reported(monkeypatch, run):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingExtra, match=r"pip install 'whippletree\[view\]'"):
         run.view(wait=False)
 
 
 def test_bad_options_leave_no_server(run):
-    for options, said in (
+    for options, phrases in (
         ({"follow": "bxo"}, "did you mean 'box'"),
         ({"speed": 0.0}, "speed"),
         ({"scale": -1}, "scale"),
     ):
-        with pytest.raises(wt.ModelError, match=said):
+        with pytest.raises(wt.ModelError, match=phrases):
             view(run, wait=False, open_browser=False, say=lambda _: None, **options)
     with pytest.raises(wt.ModelError, match="no shapes for the bodies"):
         view(run, wait=False, open_browser=False, say=lambda _: None, visuals={"leg": ()})
@@ -329,7 +329,7 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path, run):
     assert cli_results.app is cli.app
     (tmp_path / "text.nc").write_text("no result")
     run.save(tmp_path / "run.nc")
-    for words, said in (
+    for words, phrases in (
         (["none.nc"], "there is no result file"),
         ([tmp_path / "text.nc"], "not a NetCDF file of Whippletree"),
         ([tmp_path / "none.toml"], "there is no file 'none.toml'"),
@@ -340,7 +340,7 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path, run):
     ):
         ended = CliRunner().invoke(cli.app, ["view", *map(str, words)])
         assert ended.exit_code == 2, ended.output
-        assert said in ended.output
+        assert phrases in ended.output
 
 
 def test_the_command_serves_until_it_is_interrupted(tmp_path, run):

@@ -151,7 +151,7 @@ def flexible():
     return figure
 
 
-# ---- constraints that come and go
+# ---- constraints that are activated and released
 
 
 def temporary():

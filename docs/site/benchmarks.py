@@ -24,7 +24,7 @@ HEADLINES = [
     ("forward dynamics of 4,096 states, a state, 7 joints", "batch", "forward", "7, 1 thread"),
     ("30 joints", "batch", "forward", "30, 1 thread"),
     ("a step of RK4 in a batch, arm of 7 joints", "rollout", "rollout", "arm7, 1 thread"),
-    ("humanoid of 35 freedoms", "rollout", "rollout", "g1_29dof_rev_1_0, 1 thread"),
+    ("humanoid of 35 degrees of freedom", "rollout", "rollout", "g1_29dof_rev_1_0, 1 thread"),
     ("10 s of motion at the same error, 7 joints", "simulate", "simulate", "7, dop853 at 2.5e-08 / pinocchio DOP853"),
     ("30 joints", "simulate", "simulate", "30, dop853 at 2.5e-08 / pinocchio DOP853"),
     ("closed loops: ladder of 64", "ladder_targets", "forward", "64"),
@@ -85,9 +85,9 @@ def _table(rows: list[dict[str, Any]]) -> str:
         first = row["seconds"].get("whippletree")
         for name, seconds in row["seconds"].items():
             difference = row["differences"].get(name)
-            told = "" if difference is None else f"{difference:.0e}"
+            reported = "" if difference is None else f"{difference:.0e}"
             ratio = f"{seconds / first:.3g}" if first else ""
-            lines.append(f"| {row['question']} | {row['label']} | {name} | {_time(seconds)} | {ratio} | {told} |")
+            lines.append(f"| {row['question']} | {row['label']} | {name} | {_time(seconds)} | {ratio} | {reported} |")
     return "\n".join(lines)
 
 
@@ -95,13 +95,13 @@ HEAD = """# Benchmarks
 
 <!-- written by docs/site/benchmarks.py from benchmarks/*.json: measure anew, and run make pages -->
 
-Every number that is told of speed is in one of these files, with the command that measured it, the machine and the
+Every number that is reported of speed is in one of these files, with the command that measured it, the machine and the
 versions. All are of public Python calls, in one process, engines taking turns, the best of many rounds, after their
 answers were checked to agree. The machine is a virtual one with two cores of an AMD EPYC (AVX2, 4 lanes). Ratios carry
 over to other machines better than times do; [Speed](guides/speed.md#measure) tells how to measure on yours. "Over ours"
 is the time over that of the row's `whippletree`; what the difference is taken against is in the notes.
 
-![Time of one evaluation against the number of freedoms, for Whippletree, Pinocchio, MuJoCo and Drake](images/chain.png)
+![Time of one evaluation against the number of DOF, for Whippletree, Pinocchio, MuJoCo and Drake](images/chain.png)
 
 ![Time and error against the number of loops of a ladder](images/ladder.png)
 """

@@ -114,15 +114,15 @@ def page() -> str:
 def _section(heading: str, says: str, rows: list[Message], cures: dict[str, str]) -> str:
     together: dict[str, list[str]] = {}  # the same words from several places are one message
     for m in rows:
-        told = together.setdefault(_cell(m.what), [])
+        reported = together.setdefault(_cell(m.what), [])
         expected = f"expected: {m.expected}" if re.search(r"\w", m.expected) else ""
         cure = "; ".join(_cell(c) for c in (expected, m.hint if re.search(r"\w", m.hint) else "") if c)
         cure = cure or _cell(
             cures.get(m.what, "what is expected comes with the message" if m.expected or m.hint else "")
         )
-        if cure and cure not in told:
-            told.append(cure)
-    table = [f"| {what} | {'<br>'.join(told)} |" for what, told in together.items()]
+        if cure and cure not in reported:
+            reported.append(cure)
+    table = [f"| {what} | {'<br>'.join(reported)} |" for what, reported in together.items()]
     return "\n\n".join([f"## {heading}", *([says.strip()] if says else []), "\n".join([HEAD, *table])])
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/gallery.md, its moving pictures, and the one on the first page, from the table of the gallery.
+"""Writes docs/gallery.md, its animations, and the one on the first page, from the table of the gallery.
 
 python docs/site/gallery.py [NAME]...    the pictures of these, or of all
 python docs/site/gallery.py --page       the page alone
@@ -35,7 +35,7 @@ Each of these is a model that comes with the package. `whippletree demo` lists t
 $ whippletree demo four_bar -o demo
 ```
 
-runs one and leaves in `demo/` its numbers (NetCDF), a plot, a report, and a moving picture that you can turn and scrub;
+runs one and leaves in `demo/` its numbers (NetCDF), a plot, a report, and an animation that you can turn and scrub;
 `--view` opens that in the browser. It also prints the `whippletree run` that does the same.
 """
 

@@ -72,8 +72,8 @@ def path_of(given: object, what: str) -> Path:
     try:
         return Path(given)  # type: ignore[arg-type]
     except TypeError:
-        said = f"{what} is not named by a path"
-        raise ModelError(said, expected="a str or pathlib.Path", got=described(given)) from None
+        reported = f"{what} is not named by a path"
+        raise ModelError(reported, expected="a str or pathlib.Path", got=described(given)) from None
 
 
 class OffConstraints(ModelError):

@@ -37,7 +37,7 @@ HOPELESS = 8.0  # times as long as the best, predicted: is not timed
 KINDS = tuple(kind for kind in JOINT_KINDS if kind != "fixed")
 CELLS = 2, 4, 8  # along a side of a lattice
 MODES = 4, 10  # of flexible bodies
-BENT_UP_TO = 256  # flexible bodies
+DEFORMED_UP_TO = 256  # flexible bodies
 BATCHED = 30, 1024  # bodies of chains whose states come in batches
 BATCHES = 2, LANES, 16 * LANES
 # how joints of a row stand, where not about or along z
@@ -134,7 +134,7 @@ def cases(sizes: tuple[int, ...]) -> Iterator[Case]:
             yield looped(name, f"{n} loops" if name != "stewart" else f"{n} platforms", loop_families.LOOPS[name](n))
     for n in CELLS:
         yield looped("lattice", f"{n} x {n}", loop_families.lattice(n))
-    for n in (size for size in sizes if size <= BENT_UP_TO):
+    for n in (size for size in sizes if size <= DEFORMED_UP_TO):
         for modes in MODES:
             system = flexible_families.chain(n, flexible_families.strip(modes, "ruthless")).compile()
             yield Case("flexible chain", f"{n} x {modes}", system, *flexible_families.state(system))

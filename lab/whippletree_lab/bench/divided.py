@@ -1,4 +1,4 @@
-"""One long chain, divided: time and error of the ways to do so, beside the articulated-body sweep on one core.
+"""One long chain, divided: time and error of the ways to do so, beside the articulated-body recursion on one core.
 
 The questions of Critchley, Anderson and Binani 2007: figure 8 (time against the number of bodies), figure 7 (time of
 two threads against the share of the terminal subchain); and accuracy, against accelerations in extended precision.
@@ -61,7 +61,7 @@ def chains(sizes: Iterable[int], exact_up_to: int, progress: Callable[[str], Non
 
 def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str], None]) -> None:
     """Every size in every way, then the terminal share."""
-    result.note(f"{OURS} is the articulated-body sweep on one core; all others divide, and take its accelerations")
+    result.note(f"{OURS} is the articulated-body recursion on one core; all others divide, and take its accelerations")
     result.note("times are of the best single call")
     result.note("errors are relative to the largest acceleration, without joint forces")
     for system, q, u, tau, known in chains(sizes, EXACT_UP_TO, progress):

@@ -23,7 +23,7 @@ STATIONS = 8  # pieces of a strip of mass points
 HINGES = "xy"
 GRAVITY = (3.0, 2.0, -9.1)  # aslant, so that a chain that hangs straight down begins to bend
 DAMPING = 2e-5  # s, of the strip of mass points: this much of its stiffness
-BENT = 2e-3  # of a random state: largest eta of the first mode, which has unit mass; of others by their flexibility
+DEFORMED = 2e-3  # of a random state: largest eta of the first mode, which has unit mass; of others by their flexibility
 
 
 def strip(modes: int, fidelity: str) -> Modes:
@@ -73,11 +73,11 @@ def chain(bodies: int, modes: Modes) -> Model:
 
 
 def state(system: Any, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A random q, u and tau: hinges at any angle, strips bent by millimetres."""
+    """A random q, u and tau: hinges at any angle, strips deformed by millimetres."""
     rng = np.random.default_rng(seed)
     q, u, tau = rng.uniform(-np.pi, np.pi, system.nq), rng.normal(size=system.nu), rng.normal(size=system.nu)
     for name, body in system.model.flexibles.items():
         slower = body.modes.frequencies[0] / body.modes.frequencies
-        q[system.q_index(name)] *= BENT / np.pi * slower**2
-        u[system.u_index(name)] *= BENT * slower
+        q[system.q_index(name)] *= DEFORMED / np.pi * slower**2
+        u[system.u_index(name)] *= DEFORMED * slower
     return q, u, tau

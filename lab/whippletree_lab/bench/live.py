@@ -10,8 +10,8 @@ from typing import Any
 
 from whippletree.errors import ModelError
 from whippletree.files import load
-from whippletree.realtime.course import Course
 from whippletree.realtime.live import live
+from whippletree.realtime.stepper import Stepper
 from whippletree.realtime.warm import warm
 from whippletree.system.system import System
 from whippletree.view.export import find_browser, window
@@ -53,14 +53,14 @@ def manipulator() -> System:
 
 def _unpaced(system: System, method: str, rounds: int) -> dict[str, float]:
     """Seconds of a step while the satellite drifts, and while the hand holds it; the best of some rounds."""
-    course = Course(system, None, DRIFT, 1.0 / RATE, method)
-    warm(course)
+    stepper = Stepper(system, None, DRIFT, 1.0 / RATE, method)
+    warm(stepper)
     best = {"free": float("inf"), "latched": float("inf")}
     for _ in range(min(rounds, 5)):
-        course.reset()
+        stepper.reset()
         for question, skipped, steps in (("free", 0, FREE), ("latched", HELD - FREE, LATCHED - HELD)):
-            course.advance(skipped)
-            best[question] = min(best[question], took(partial(course.advance, steps)) / steps)
+            stepper.advance(skipped)
+            best[question] = min(best[question], took(partial(stepper.advance, steps)) / steps)
     return best
 
 

@@ -1,7 +1,8 @@
-"""Mechanisms with ever more loops, each closed at a pose well away from singular ones, with speeds that keep it closed.
+"""Mechanisms with ever more loops, each closed at a pose well away from singular ones, with velocities that keep it
+closed.
 
-Coordinates and speeds are given for all joints: which of them are cut is each engine's own choice. The planar ones are
-in the plane x-y, of bars of 1 kg and 1 m that are hinged about z.
+Coordinates and velocities are given for all joints: which of them are cut is each engine's own choice. The planar ones
+are in the plane x-y, of bars of 1 kg and 1 m that are hinged about z.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Posed:
 
 
 def start(system: Any, q: Mapping[str, Any], u: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a System from coordinates and speeds by joint; joints that are not named are at zero."""
-    full, speeds = system.q0.copy(), np.zeros(system.nu)
+    """The rows of a System from coordinates and velocities by joint; joints that are not named are at zero."""
+    full, velocities = system.q0.copy(), np.zeros(system.nu)
     for name in system.joints:
         if name in q:
             full[system.q_index(name)] = q[name]
         if u and name in u:
-            speeds[system.u_index(name)] = u[name]
-    return full, speeds
+            velocities[system.u_index(name)] = u[name]
+    return full, velocities
 
 
 class AllJoints:
@@ -121,7 +122,7 @@ def tower(n: int) -> Posed:
 def lattice(n: int, seed: int = 0) -> Posed:
     """A net of ``n`` x ``n`` parallelograms that share their bars, hinged at its nodes and pinned by one corner.
 
-    Bars across one column stay parallel, and so do those up one row: 2n freedoms are left.
+    Bars across one column stay parallel, and so do those up one row: 2n DOF are left.
     """
     rng = np.random.default_rng(seed)
     it = Posed(Model(f"lattice of {n} x {n} loops", gravity=(0.0, -GRAVITY, 0.0)))

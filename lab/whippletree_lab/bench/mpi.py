@@ -43,11 +43,15 @@ def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str],
     for size in sizes:
         for ranks in RANKS:
             progress(f"chain of {size} on {ranks} ranks")
-            told = _ask(ranks, size, result.rounds if ranks <= cores else min(result.rounds, CROWDED))
-            row = Row("forward", str(size), size, told["freedoms"], threads=ranks)
-            row.seconds, row.differences, row.operations = told["seconds"], told["differences"], told["messages"]
+            reported = _ask(ranks, size, result.rounds if ranks <= cores else min(result.rounds, CROWDED))
+            row = Row("forward", str(size), size, reported["dofs"], threads=ranks)
+            row.seconds, row.differences, row.operations = (
+                reported["seconds"],
+                reported["differences"],
+                reported["messages"],
+            )
             result.rows.append(row)
-            latencies.setdefault(ranks, []).append(told["latencies"])
+            latencies.setdefault(ranks, []).append(reported["latencies"])
     for ranks, found in latencies.items():
         best = {name: min(times[name] for times in found) for name in found[0]}
         result.rows.append(Row("latency", f"{ranks} ranks", 0, 0, threads=ranks, seconds=best))
@@ -58,7 +62,7 @@ def _ask(ranks: int, size: int, rounds: int) -> dict[str, Any]:
     command = [mpiexec(), "-n", str(ranks), *python("-m", "whippletree_lab.bench.mpi_rank", str(size), str(rounds))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment())
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["nothing"])[0]
-        raise SimulationError(f"the bench on {ranks} ranks failed", got=said, where=" ".join(command[3:]))
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+        words = (done.stderr.strip().splitlines() or ["nothing"])[0]
+        raise SimulationError(f"the bench on {ranks} ranks failed", got=words, where=" ".join(command[3:]))
+    reported: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return reported

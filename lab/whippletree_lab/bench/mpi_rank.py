@@ -46,7 +46,7 @@ class Evaluation:
         self.udot = np.zeros(self.share.forest.nu)
 
     def __call__(self) -> None:
-        self.pieces.sweep(self.q, self.u, self.tau)
+        self.pieces.recursion(self.q, self.u, self.tau)
         self.pieces.solve()
         self.pieces.answer(self.udot)
 
@@ -124,14 +124,14 @@ def main(size: int, rounds: int) -> None:
     calls: dict[str, Callable[[], None]] = {OURS: one, name: together}
     seconds = best_turns(comm, calls | latencies(comm), {OURS}, rounds)
     if ranks.rank == 0:
-        told = {
-            "freedoms": system.nu,
+        reported = {
+            "dofs": system.nu,
             "seconds": {way: seconds.pop(way) for way in calls},
             "latencies": seconds,
             "differences": {name: difference(answer[both], expected[both])},
             "messages": _messages(counts, ranks.size),
         }
-        print(json.dumps(told), flush=True)
+        print(json.dumps(reported), flush=True)
 
 
 def _messages(counts: dict[str, list[int]], ranks: int) -> dict[str, float]:

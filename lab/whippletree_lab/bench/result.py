@@ -26,7 +26,7 @@ class Row:
     question: str
     label: str
     bodies: int
-    freedoms: int
+    dofs: int
     states: int = 1
     threads: int = 1
     loops: int = 0

@@ -19,7 +19,7 @@ from .result import OURS, BenchResult, Row
 
 BATCH = 4096  # states
 ROLLOUT = 256, 50, 1e-3  # states, steps, and the step (s)
-LARGEST_MATRIX = 1024  # freedoms; beyond, writing the matrix is all that is measured
+LARGEST_MATRIX = 1024  # DOF; beyond, writing the matrix is all that is measured
 Progress = Callable[[str], None]
 MODELS: dict[str, Callable[[Any], Model]] = {"chain": families.chain, "tree": families.tree, "robot": families.robot}
 
@@ -33,10 +33,10 @@ def single(result: BenchResult, sizes: Iterable[Any], against: list[str], progre
         q, u, tau, udot = (x[0] for x in families.states(model, system, 1))
         for question, args in (("forward", (q, u, tau)), ("inverse", (q, u, udot)), ("mass", (q,))):
             if question == "mass" and system.nu > LARGEST_MATRIX:
-                result.note(f"mass matrix: not asked above {LARGEST_MATRIX} freedoms")
+                result.note(f"mass matrix: not asked above {LARGEST_MATRIX} degrees of freedom")
                 continue
             progress(f"{model.name}: {question}")
-            label = str(size) if size == system.nu else f"{size} ({system.nu} freedoms)"
+            label = str(size) if size == system.nu else f"{size} ({system.nu} DOF)"
             row = Row(question, label, len(model.bodies), system.nu)
             _measure(result, [c for e in engines for c in getattr(e, question)(*args)], row)
 
@@ -82,11 +82,11 @@ def rollout(
 def _loop_rollout(
     result: BenchResult, name: str, against: list[str], threads: Iterable[int], progress: Progress
 ) -> None:
-    """The same with closed loops: states at one pose with speeds of other sizes, against loops that are soft."""
+    """The same with closed loops: states at one pose with velocities of other sizes, against loops that are soft."""
     states, steps, h = ROLLOUT
     posed = ROLLED[name]()
     system, every = posed.model.compile(), AllJoints(posed.model)
-    faster = np.linspace(0.0, 1.0, states)[:, None]  # speeds that keep loops closed do so at any scale
+    faster = np.linspace(0.0, 1.0, states)[:, None]  # velocities that keep loops closed do so at any scale
 
     def batch(q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.tile(q, (states, 1)), faster * u

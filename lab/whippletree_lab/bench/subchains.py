@@ -1,4 +1,4 @@
-"""One long chain in floating subchains: time, iterations and error, beside the articulated sweep and divide.
+"""One long chain in floating subchains: time, iterations and error, beside the articulated recursion and divide.
 
 The questions of Anderson and Duan 1999: what cutting costs and gains by the number of subchains, and how many
 iterations the loads at the cuts take, from nothing and from those of a state before; accuracy is against extended
@@ -36,7 +36,7 @@ RUN_BODIES, RUN_PIECES, RUN_UNTIL = 128, 16, 0.02  # of the run whose iterations
 
 def measure(result: BenchResult, sizes: Iterable[int], progress: Callable[[str], None]) -> None:
     """Every size in every number of pieces by every solver, then a run."""
-    result.note(f"{OURS} is the articulated-body sweep on one core; all others are on one core, in lanes")
+    result.note(f"{OURS} is the articulated-body recursion on one core; all others are on one core, in lanes")
     result.note("times are of the best single call; those of pcg start from the loads of a state 1 ms away")
     result.note(
         f"iterations leave a residual of {RTOL:g}; cold: from zero loads, warm: from those of a state 1 ms away"
@@ -81,7 +81,7 @@ class _Evaluation:
         if self.pieces.solver.choice.solver == "thomas":
             self.pieces.evaluate(self.states[self.turn], self.u, self.tau, self.udot)
         else:
-            self.pieces.sweep_tree(self.states[self.turn], self.u, self.tau)
+            self.pieces.recursion_of_tree(self.states[self.turn], self.u, self.tau)
             self.iterations = self.pieces.solve().iterations
             self.pieces.answer_tree(self.udot)
         return self.udot

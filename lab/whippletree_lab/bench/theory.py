@@ -160,8 +160,8 @@ def measure(result: BenchResult, sizes: tuple[int, ...], progress: Callable[[str
                 result.rows.append(Row("share", f"{n}, {share:.0%}", n, n, threads=p, operations=counted))
     progress("hybrid")
     result.rows += map(_hybrid, GROWING)
-    for said in (*divide_statements(), *hybrid_statements()):
-        result.note(f"{said.paper}; here: {said.here}")
+    for words in (*divide_statements(), *hybrid_statements()):
+        result.note(f"{words.paper}; here: {words.here}")
 
 
 def _processors(n: int, p: int) -> Row:
@@ -264,12 +264,12 @@ def divide_statements() -> list[Statement]:
 
 def hybrid_statements() -> list[Statement]:
     """What Anderson and Duan state of costs, and what comes out here."""
-    alone, told = (_between(*message) for message in ((0.0, 0.0), (ALPHA, BETA)))
+    alone, reported = (_between(*message) for message in ((0.0, 0.0), (ALPHA, BETA)))
     return [
         Statement(
             "fig. 6",
             "the curve of the hybrid algorithm lies between sequential O(n) and O(log n) on n processors",
-            f"on 64 processors from {alone} bodies on; with messages from {told} on",
+            f"on 64 processors from {alone} bodies on; with messages from {reported} on",
             "in part",
             "of fewer bodies, table 3 with one iteration and no messages counts even less than O(log n) does",
         ),

@@ -114,11 +114,11 @@ def _first_picture(browser: Any, file: Path) -> dict[str, float]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=usual)
     try:
         assert process.stderr is not None
-        said = process.stderr.readline()  # the address, with its token, as soon as it listens
-        if not said.startswith("view: "):
-            raise SimulationError("the command did not open its port", got=said or " ".join(command))
+        reported = process.stderr.readline()  # the address, with its token, as soon as it listens
+        if not reported.startswith("view: "):
+            raise SimulationError("the command did not open its port", got=reported or " ".join(command))
         moments = {"listens": time.time() - begun}
-        page.goto(said.split()[-1], wait_until="commit")
+        page.goto(reported.split()[-1], wait_until="commit")
         page.wait_for_function("window.noted.seen", timeout=1e3 * PATIENCE, polling=100)
         return moments | {name: at / 1e3 - begun for name, at in page.evaluate("window.noted").items()}
     finally:

@@ -63,7 +63,9 @@ class Drake:
         actuator.set_default_gear_ratio(1.0)
 
     def _hold(self, link: Link, q: np.ndarray) -> Held:
-        """Ball joints by roll-pitch-yaw, free ones by [quaternion, position]; speeds in axes of the parent's side."""
+        """Ball joints by roll-pitch-yaw, free ones by [quaternion, position]; velocities in axes of the parent's
+        side.
+        """
         R = rotation(q[-4:])
         if link.kind == "spherical":
             return Held(self.math.RollPitchYaw(self.math.RotationMatrix(R)).vector(), R)

@@ -28,7 +28,7 @@ ROUNDS = 60  # of refinement
 # changes, relative to the largest acceleration, that say it has converged, or has settled if they shrink no more
 ENOUGH, SETTLED = 1e-16, 1e-13
 Long = np.longdouble
-# which of [turning; sliding] along the joint's x, y, z are its freedoms; its axis is z
+# which of [turning; sliding] along the joint's x, y, z are its DOF; its axis is z
 FREE = {"revolute": [2], "prismatic": [5], "spherical": [0, 1, 2]}
 
 
@@ -51,7 +51,7 @@ class Side(NamedTuple):
 
 
 def of_chain(model: Model, joints: Sequence[str], q: np.ndarray, u: np.ndarray) -> tuple[Posed, np.ndarray]:
-    """Joints of one freedom each at q and u, and udot of them without joint forces."""
+    """Joints of one DOF each at q and u, and udot of them without joint forces."""
     posed = Posed(model, dict(zip(joints, q, strict=True)), dict(zip(joints, u, strict=True)))
     found = accelerations(posed)
     return posed, np.array([found[j][0] for j in joints])
@@ -131,7 +131,7 @@ def _mass(model: Model, motions: dict[str, Motion]) -> tuple[csr_matrix, np.ndar
 def _relative(joint: Joint, model: Model, motions: dict[str, Motion]) -> tuple[np.ndarray, np.ndarray]:
     """Rate of [turning; sliding] of the child seen from the parent, as J [x parent; x child] + bias.
 
-    In the parent's joint axes; those of a spherical joint in the child's, as its speeds are.
+    In the parent's joint axes; those of a spherical joint in the child's, as its velocities are.
     """
     a, b = motions[joint.parent], motions[joint.child]
     A, B = side_of(joint, joint.parent, model, motions), side_of(joint, joint.child, model, motions)

@@ -149,7 +149,7 @@ def _columns(e: np.ndarray) -> np.ndarray:
 
 
 class ExudynChain(Engine):
-    """A chain of flexible bodies in Exudyn, with hinge speeds ``u`` from where it hangs straight down.
+    """A chain of flexible bodies in Exudyn, with hinge velocities ``u`` from where it hangs straight down.
 
     The frame of a body is fixed to its base, as in ours: its modes do not move there.
     """

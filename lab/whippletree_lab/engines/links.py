@@ -2,7 +2,7 @@
 
 A link is what moves as one piece. Its frame is the child's side of its joint, turned so that the axis of a revolute
 or prismatic joint is z (the fastest joint of every peer); then joint coordinates mean the same in all engines, except
-for the order of quaternions and the axes in which spherical and free joints hold their speeds.
+for the order of quaternions and the axes in which spherical and free joints hold their velocities.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _walk(model: Model, outward: Steps) -> tuple[list[Link], dict[str, tuple[int
 
 
 def _align(joint: Joint, turned: bool = False) -> Place:
-    """z along the axis of a joint of one freedom; against it where that is turned, so that q and u are the same."""
+    """z along the axis of a joint of one DOF; against it where that is turned, so that q and u are the same."""
     if joint.kind in ("revolute", "prismatic"):
         return Place(z_along(-np.array(joint.axis) if turned else joint.axis), np.zeros(3))
     if turned and joint.kind != "fixed":
@@ -235,7 +235,7 @@ class Coordinates:
         return out
 
     def turn(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Speeds or forces (nu,) or (nu, k) to the peer's: T x."""
+        """Velocities or forces (nu,) or (nu, k) to the peer's: T x."""
         out = np.zeros((self.nu, *x.shape[1:]))
         out[self.u_peer] = x[self.u_ours]
         for link, qs, us, _, start in self.many:
@@ -244,7 +244,7 @@ class Coordinates:
         return out
 
     def back(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The peer's speeds or forces (nu,) or (nu, k) to ours: T' x."""
+        """The peer's velocities or forces (nu,) or (nu, k) to ours: T' x."""
         out = np.zeros((self.nu_ours, *x.shape[1:]))
         out[self.u_ours] = x[self.u_peer]
         for link, qs, us, _, start in self.many:

@@ -44,9 +44,9 @@ class Ours:
     def calls(self) -> list[Call]:
         s, rows = self.system, self.all.rows(self.joints)
         q, u = start(s, self.posed.q, self.posed.u)
-        speeds = np.linspace(1.0, 0.0, BATCH)  # speeds that keep loops closed do so at any scale
+        velocities = np.linspace(1.0, 0.0, BATCH)  # velocities that keep loops closed do so at any scale
         one = q, u, np.zeros(s.nu)
-        many = np.tile(q, (BATCH, 1)), speeds[:, None] * u, np.zeros((BATCH, s.nu))
+        many = np.tile(q, (BATCH, 1)), velocities[:, None] * u, np.zeros((BATCH, s.nu))
 
         def call(name: str, algorithm: str, state: tuple[np.ndarray, ...]) -> Call:
             run = partial(forward_dynamics, s, *state, algorithm=algorithm)

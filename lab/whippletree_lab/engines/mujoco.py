@@ -71,7 +71,9 @@ class Mujoco:
 
     @staticmethod
     def _hold(link: Link, q: np.ndarray) -> Held:
-        """A free joint has its pose in the world, and its speeds are [linear in world axes; angular in body axes]."""
+        """A free joint has its pose in the world, and its velocities are [linear in world axes; angular in body
+        axes].
+        """
         if link.kind == "spherical":
             return Held(q, np.eye(3))
         R, T = link.at.R @ rotation(q[3:]), np.zeros((6, 6))

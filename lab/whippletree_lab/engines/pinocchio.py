@@ -47,7 +47,7 @@ class Pinocchio:
 
     @staticmethod
     def _hold(link: Link, q: np.ndarray) -> Held:
-        """Quaternions are [x, y, z, w]; a free joint's speeds are [linear; angular] in the body's axes."""
+        """Quaternions are [x, y, z, w]; a free joint's velocities are [linear; angular] in the body's axes."""
         if link.kind == "spherical":
             return Held(np.roll(q, -1), np.eye(3))
         return Held(np.concatenate((q[:3], np.roll(q[3:], -1))), np.roll(np.eye(6), 3, axis=0))
@@ -63,7 +63,7 @@ class Pinocchio:
         return [Call(f"pinocchio {c.lower()}", run, partial(value, run)) for c, run in runs.items()]
 
     def rates(self) -> Callable[[float, np.ndarray], np.ndarray]:
-        """y' = (u, udot) of y = (q, u) without joint forces, for joints of one freedom, as solve_ivp calls it."""
+        """y' = (u, udot) of y = (q, u) without joint forces, for joints of one DOF, as solve_ivp calls it."""
         aba, concatenate, model, data = self.pin.aba, np.concatenate, self.model, self.data
         n, tau = model.nv, np.zeros(model.nv)
 

@@ -58,7 +58,7 @@ def plot_divided(figure: Any, result: BenchResult) -> None:
     shares.set_xlabel("share of the terminal subchain (%)")
     for panel in (sizes, shares):
         panel.axhline(1.0, **ONE)
-        plain(panel, ylabel="times as fast as the articulated sweep")
+        plain(panel, ylabel="times as fast as the articulated recursion")
     legend(figure, [sizes], 6)
 
 
@@ -79,7 +79,7 @@ def plot_subchains(figure: Any, result: BenchResult) -> None:
             counts = [r.operations[kind] for r in mine]
             iterations.plot(pieces, counts, line, color=colour, marker="o", markersize=4)
     speed.axhline(1.0, **ONE)
-    words = "times as fast as the articulated sweep", "iterations to a residual of 1e-10"
+    words = "times as fast as the articulated recursion", "iterations to a residual of 1e-10"
     plain(speed, "by elimination, and (dashed) by iteration", ylabel=words[0], ylim=(0, None))
     plain(iterations, "from the last loads, and (dotted) from none", ylabel=words[1], yscale="symlog")
     for panel in (speed, iterations):

@@ -73,12 +73,12 @@ def _question(panel: Any, result: BenchResult, question: str) -> None:
     for engine in result.engines():
         for threads in sorted({r.threads for r in rows}):
             some = [r for r in rows if r.threads == threads and engine in r.seconds]
-            points = sorted((r.freedoms, r.seconds[engine] * 1e6) for r in some)
+            points = sorted((r.dofs, r.seconds[engine] * 1e6) for r in some)
             label = engine if threads == 1 else f"{engine}, {threads} threads"
             style = {"linestyle": "-" if threads == 1 else "--", "linewidth": 2.2 if engine == OURS else 1.3}
             panel.plot(*zip(*points, strict=True), label=label, **_style(engine, **style))
-    panel.set(xscale="log", yscale="log", xlabel="freedoms")
-    sizes = {r.freedoms for r in rows}
+    panel.set(xscale="log", yscale="log", xlabel="dofs")
+    sizes = {r.dofs for r in rows}
     ticks(panel, sizes, lambda n: str(n) if n < 10000 else f"{n:.0e}".replace("e+0", "e"), rotation=45)
     plain(panel, QUESTIONS[question])
 

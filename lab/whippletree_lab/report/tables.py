@@ -110,7 +110,7 @@ def _divided(result: BenchResult) -> Table:
 
 
 def whole_chains(result: BenchResult) -> dict[int, float]:
-    """Seconds of the articulated sweep, by bodies."""
+    """Seconds of the articulated recursion, by bodies."""
     return {r.bodies: r.seconds[OURS] for r in reversed(result.rows) if OURS in r.seconds}
 
 

@@ -35,7 +35,7 @@ TITLE = "Real-time simulation of constrained motion (Kelly 1987)"
 L = (0, 1, 2, 3, 1, 5)  # the body connection array of figure 2: two arms on a body that floats
 MADE, BROKEN, UNTIL = 1.0, 3.0, 4.0  # s: of the temporary constraint of figure 3
 AT = 2.0  # s: where its equations are looked at
-CROSSING = 12  # freedoms below which the paper finds O(n^3) faster
+CROSSING = 12  # DOF below which the paper finds O(n^3) faster
 LONGEST = 30
 START = {"hinge2": 0.35, "hinge3": -0.3, "hinge4": 0.4, "hinge5": -0.35, "hinge6": 0.3}
 
@@ -54,7 +54,7 @@ def arms(latch: str | None = None) -> Model:
     if latch:
         model.constraint("grasp", "latch", body="B6", to="B4", joint="spherical", at=(0.8, 0, 0), to_at=(0.8, 0, 0))
     if latch == "temporary":
-        model.temporary("grasp", make_at=MADE, break_at=BROKEN, here=True)
+        model.temporary("grasp", activate_at=MADE, release_at=BROKEN, here=True)
     return model
 
 
@@ -67,7 +67,7 @@ class Equations(NamedTuple):
     """Kelly's equations at one moment while the hands hold: what each leaves over, relative to the forces there."""
 
     rows: int
-    freedoms: int
+    dofs: int
     null: float  # eq. (10): B Z = 0
     by_singular_values: float  # the same space, by SVD and by QR: the two ways to Z that it names
     motion: float  # eq. (8) differentiated: B u' = gamma
@@ -106,7 +106,7 @@ def equations(run: Result) -> Equations:
 
 
 def crossing() -> int:
-    """Freedoms of a chain from which on the articulated sweep takes fewer operations than the mass matrix."""
+    """DOF of a chain from which on the articulated recursion takes fewer operations than the mass matrix."""
     systems = ((n, families.chain(n).compile()) for n in range(2, LONGEST))
     return next(n for n, s in systems if of_articulated(s) < of_composite(s))
 
@@ -137,12 +137,12 @@ def statements(run: Result, at: Equations, docking: Outcome) -> list[Statement]:
             f"the O(n³) method of Walker and Orin is more efficient than the articulated-body one for n < {CROSSING}",
             f"by operations of our kernels for n < {n}",
             "yes" if n == CROSSING else "in part",
-            "our sweep needs no transforms between frames, so it wins a little earlier",
+            "our recursion needs no transforms between frames, so it wins a little earlier",
         ),
         Statement(
             "eqs (8)-(15)",
             "columns of Z that span the null space of B, by singular values or otherwise",
-            f"{at.rows} rows leave {at.freedoms} speeds; B Z = {small(at.null)}; the spaces by QR and by SVD differ by "
+            f"{at.rows} rows leave {at.dofs} velocities; B Z = {small(at.null)}; the spaces by QR and by SVD differ by "
             f"{small(at.by_singular_values)}",
             _small_enough(at.null, at.by_singular_values),
         ),
@@ -192,7 +192,7 @@ def statements(run: Result, at: Equations, docking: Outcome) -> list[Statement]:
         Statement(
             "conclusions",
             "no forward dynamics algorithm efficiently computes constraint forces of even permanent constraints",
-            "one inward sweep behind the accelerations gives the loads of all joints (`reactions`), O(n)",
+            "one inward pass behind the accelerations gives the loads of all joints (`reactions`), O(n)",
             "no",
             "what was open in 1987",
         ),
@@ -206,7 +206,7 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     at = equations(run)
     page.text(
         "[kelly1987] is a survey for the simulation of berthing and docking: how constraints enter Kane's equations, "
-        "by undetermined multipliers or by the null space of their matrix, and why some of them come and go. It has no "
+        "by undetermined multipliers or by the null space of their matrix, and why some are temporary. It has no "
         "numbers but one; its equations are checked here on the system of its figures 2 and 3. The code is "
         "`dynamics/constraints/multipliers.py`, `dynamics/constraints/nullspace.py` and `integrate/contacts/run.py` "
         "([concept](../concepts/constraints.md)).",
@@ -228,17 +228,17 @@ def _arms(page: Page, run: Result) -> None:
         f"{digits(float(np.linalg.norm(made.impulse[3:])))} N s and {digits(made.lost)} J of "
         f"{digits(float(run['energy'][0]))} J.",
     )
-    with page.figure("constrained_arms", "Joint speeds, energy, and the force of the grasp", (8.6, 3.4)) as figure:
-        speeds, energy, force = figure.subplots(1, 3)
+    with page.figure("constrained_arms", "Joint velocities, energy, and the force of the grasp", (8.6, 3.4)) as figure:
+        velocities, energy, force = figure.subplots(1, 3)
         for k in range(2, 7):
-            speeds.plot(run.t, run[f"hinge{k}.u"], linewidth=1.1, label=f"B{k}")
-        figure.legend(*speeds.get_legend_handles_labels(), loc="outside lower left", ncols=5, frameon=False)
-        speeds.set(ylabel="hinge speeds (rad/s)")
+            velocities.plot(run.t, run[f"hinge{k}.u"], linewidth=1.1, label=f"B{k}")
+        figure.legend(*velocities.get_legend_handles_labels(), loc="outside lower left", ncols=5, frameon=False)
+        velocities.set(ylabel="hinge velocities (rad/s)")
         energy.plot(run.t, run["energy"], color="#D55E00")
         energy.set(ylabel="energy (J)", ylim=(0, None))
         force.plot(run.t, np.linalg.norm(run["grasp.reaction"][:, 3:], axis=1), color="#0072B2")
         force.set(ylabel="force of the grasp (N)")
-        for panel in (speeds, energy, force):
+        for panel in (velocities, energy, force):
             panel.axvspan(MADE, BROKEN, color="#f0f0f0")
             plain(panel, xlabel="t (s)")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whippletree.dynamics.auto import chain_operations as costs
-from whippletree.dynamics.auto.loop_operations import OF_BODY, OF_FREEDOM
+from whippletree.dynamics.auto.loop_operations import OF_BODY, OF_DOF
 from whippletree.dynamics.auto.tree_operations import ASIDE, OF_KINEMATICS, TIP
 from whippletree.joints import CODES
 
@@ -35,8 +35,8 @@ NAMES = {  # of the ways that are measured
 
 
 def two_handles() -> float:
-    """What a body of a subchain with two handles costs here, over the plain sweep, by operations of our kernels."""
-    plain_body = OF_KINEMATICS[CODES["revolute"]] + OF_BODY + OF_FREEDOM
+    """What a body of a subchain with two handles costs here, over the plain recursion, by operations of our kernels."""
+    plain_body = OF_KINEMATICS[CODES["revolute"]] + OF_BODY + OF_DOF
     return (plain_body + ASIDE + TIP) / plain_body
 
 
@@ -44,10 +44,10 @@ def statements() -> list[Statement]:
     """What the paper says of counts, beside what comes out."""
     own = Statement(
         "non-terminal subsystems, eqs (53)-(71)",
-        "handle 2 takes a second, backward sweep: twice the cost",
-        f"one sweep gives both handles, at {two_handles():.2f} times the plain one by operations of our kernels",
+        "handle 2 takes a second, backward pass: twice the cost",
+        f"one pass gives both handles, at {two_handles():.2f} times the plain one by operations of our kernels",
         "no",
-        "the acceleration of handle 2 follows from what the inward sweep leaves ([concept](../concepts/divide.md))",
+        "the acceleration of handle 2 follows from what the inward pass leaves ([concept](../concepts/divide.md))",
     )
     unknown = Statement(
         "figs 3 and 5",
@@ -134,14 +134,14 @@ def _measured(page: Page, result: BenchResult) -> None:
     page.text(
         "## Measured",
         f"Microseconds of one evaluation, best single call (`{result.command}`). {page.measured()} Two threads share "
-        "two cores; lanes let one core sweep several subchains at once, which the paper does not have.",
+        "two cores; lanes let one core solve several subchains at once, which the paper does not have.",
     )
     page.table(["bodies", *NAMES.values()], [[r.label, *microseconds(r, NAMES)] for r in rows])
     longest = rows[-1]
     page.text(
         "Errors of accelerations against extended precision, relative to the largest. The paper says that the accuracy "
         f"of DCA is significantly worse than that of O(n) in chains above 1000. Here, at {longest.label}, it is "
-        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) sweep. That "
+        f"{digits(longest.differences[PLAIN] / longest.differences[OURS], 2)} times that of our O(n) recursion. That "
         "one refers all quantities to one point at the base, and so rounds the more the longer the chain; handles "
         "stay near their bodies."
     )

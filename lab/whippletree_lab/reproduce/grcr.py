@@ -133,7 +133,7 @@ def statements(
             f"power {net:.2f} of the number of loops; {counts['lattice'][-1][2][0]} keys at most for "
             f"{counts['lattice'][-1][0]} loops",
             "in part",
-            "n x n loops have fronts of up to n keys, and a freedom costs the square of its front: n² bodies of n² "
+            "n x n loops have fronts of up to n keys, and a DOF costs the square of its front: n² bodies of n² "
             "each tend to the power 2; sizes here are too small to be there",
         ),
         Statement(
@@ -157,8 +157,8 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     tell("operations of ladders, towers, lattices and platforms")
     counts = {family: operations(family, sizes[: 3 if quick else None]) for family, sizes in GROWING.items()}
     page.text(
-        "[critchley2003] extends recursive coordinate reduction to all mechanisms: loops are folded into the "
-        "articulated-body sweep, by arbitrary dependent coordinates (ACS, sec. 4) or by coupled loops (GCL, sec. 5). "
+        "[critchley2003] extends recursive coordinate reduction to all mechanisms: loops are folded into the recursion "
+        "of articulated bodies, by arbitrary dependent coordinates (ACS, sec. 4) or coupled loops (GCL, sec. 5). "
         "Here both are one recursion over fronts ([concept](../concepts/loops.md), `dynamics/reduction/passes.py`). "
         "The traditional technique, which cuts joints and solves for multipliers, is "
         "`dynamics/constraints/multipliers.py`.",

@@ -45,7 +45,7 @@ def gamma(bodies: int, pieces: int) -> tuple[np.ndarray, list[int]]:
     system, q, u, tau = one_state(chain(bodies))
     choice = Cutting(pieces=pieces)
     made = Pieces(cut_of(system, choice), choice)
-    made.sweep_tree(q, u, tau)
+    made.recursion_of_tree(q, u, tau)
     solver, m = made.solver, made.cut.rows
     found = np.zeros((m + 1, m + 1))
     for s, rows in enumerate(solver.rows_of):
@@ -93,7 +93,7 @@ def agreement() -> float:
 def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]]) -> list[Statement]:
     """What the paper says, beside what comes out."""
     found, loads = gamma(*SHOWN)
-    (printed, sent), steps, told = table_3(*TABLE), costs.hybrid(*TABLE), costs.hybrid_messages(*TABLE)
+    (printed, sent), steps, reported = table_3(*TABLE), costs.hybrid(*TABLE), costs.hybrid_messages(*TABLE)
     size = f"N = {TABLE[0]}, N_sub = {TABLE[1]}"
     least = float(np.linalg.eigvalsh(found).min())
     powers = ", ".join(f"{power(points):.2f} for {n} bodies" for n, points in dividing.items())
@@ -109,12 +109,12 @@ def statements(growing: list[list[float]], dividing: dict[int, list[list[float]]
         Statement(
             "table 3",
             f"communication: {_sent(sent)}",
-            f"sum of the steps: {_sent(told)}",
-            "yes" if sent == told else "no",
+            f"sum of the steps: {_sent(reported)}",
+            "yes" if sent == reported else "no",
         ),
         Statement(
             "sequential costs",
-            "2nd outward sweep: - (35m + 25a) N / N_sub",
+            "2nd outward pass: - (35m + 25a) N / N_sub",
             "table 3 has + (35m + 25a) N / N_sub² for it",
             "no",
             "the paper contradicts itself by a sign; table 3 is taken as it is printed",
@@ -157,7 +157,7 @@ def write(page: Page, quick: bool, tell: Callable[[str], None]) -> None:
     tell("iterations")
     growing, dividing = iterations(quick)
     page.text(
-        "[anderson1999] cuts a chain into subchains that float, sweeps each in O(n), and finds the loads at the cuts "
+        "[anderson1999] cuts a chain into subchains that float, solves each in O(n), and finds the loads at the cuts "
         "by preconditioned conjugate gradients. Here it is `subchains` ([concept](../concepts/subchains.md), "
         "`dynamics/subchains/algorithm.py`), for trees too and with elimination as the default.",
     )

@@ -73,7 +73,7 @@ def andrews_model() -> Model:
 
 
 def andrews_angles(x: Sequence[float]) -> dict[str, float]:
-    """Angles, speeds or accelerations of all joints from the seven of the test set."""
+    """Angles, velocities or accelerations of all joints from the seven of the test set."""
     at = dict(zip(ANDREWS, x, strict=True))
     turned = {2: at["beta"] + at["Theta"], 4: at["Phi"] + at["delta"], 6: at["Omega"] + at["epsilon"]}
     return at | {f"pin{k}": angle - at["gamma"] for k, angle in turned.items()}

@@ -67,7 +67,9 @@ def puma560(rotors: bool = True) -> Model:
 
 
 def rod_chain(n: int = 16) -> Model:
-    """P07 part a: level rods that fall from rest; the axis points so that they turn downward for positive speeds."""
+    """P07 part a: level rods that fall from rest; the axis points so that they turn downward for positive
+    velocities.
+    """
     model = Model(f"rod chain {n}")
     for i in range(n):
         model.body(f"rod{i}", mass=1.0, com=(0.5, 0, 0), inertia=(0.0, 1 / 12, 1 / 12))
@@ -165,7 +167,7 @@ def docking(latch: str = "fixed", **options: Any) -> Model:
         model.joint(f"flight_{name}", "free", "ground", name)
     hinge: Any = {} if latch == "fixed" else {"joint": latch, "at": (-0.75, 0, 0), "to_at": (0.75, 0, 0)}
     model.constraint("latch", "latch", body="B", to="A", **hinge)
-    model.temporary("latch", make_at=0.0, break_at=5.0, here=latch == "fixed", **options)
+    model.temporary("latch", activate_at=0.0, release_at=5.0, here=latch == "fixed", **options)
     return model
 
 

@@ -17,7 +17,7 @@ from .checks import Curve, Outcome
 from .flexible_problems import UNIT, hub_and_beam, p10, turned_at
 from .problems import case
 
-TURNED = ("1", "2", "4", "8", "12")  # speeds of rotation, in units of the table
+TURNED = ("1", "2", "4", "8", "12")  # velocities of rotation, in units of the table
 RITZ = 14  # modes of a beam that turns
 
 

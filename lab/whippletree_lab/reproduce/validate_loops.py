@@ -34,7 +34,7 @@ def five_bars() -> Outcome:
             run = simulate(system, 3.0, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=float(rows["t"][1]))
         exact = given["reference"]["initial_accelerations"][variant]["udot"]
         out.compare(f"{variant}: accelerations at the start", udot, exact[: system.nu], 1e-12)
-        for kind, unit in (("q", "coordinates"), ("u", "speeds")):
+        for kind, unit in (("q", "coordinates"), ("u", "velocities")):
             found = np.column_stack([run[f"q{i}.{kind}"] for i in range(1, 6)])
             names = [f"{kind}{i}" for i in range(1, 6)]
             out.compare(f"{variant}: {unit}, 0 to 3 s", found, columns(rows, names), given["tolerance"][kind])
@@ -58,7 +58,7 @@ def squeezer() -> Outcome:
     out.compare("accelerations at the start", at, [first[j] for j in turned], 1e-5 * abs(first["beta"]) / 1e4)
     end = {name: andrews_angles(given["reference"][f"published_{name}"]) for name in ("q", "qd", "qdd")}
     for name, column, joints in (("q", "q", ANDREWS), ("qd", "u", ANDREWS), ("qdd", "udot", turned)):
-        words = {"q": "angles", "qd": "speeds, relative", "qdd": "accelerations, relative"}[name]
+        words = {"q": "angles", "qd": "velocities, relative", "qdd": "accelerations, relative"}[name]
         found = [run[f"{j}.{column}"][-1] for j in joints]
         tolerance = given["tolerance"]["q" if name == "q" else f"{name}_rel"]
         out.compare(f"{words}, at 0.03 s", found, [end[name][j] for j in joints], tolerance, relative=name != "q")
@@ -69,7 +69,7 @@ def squeezer() -> Outcome:
 
 
 def bricard_swing() -> Outcome:
-    """P03: five rows of six would do, and which one is idle no count of freedoms tells."""
+    """P03: five rows of six would do, and which one is idle no count of DOF tells."""
     out, given = Outcome(), case("P03")
     system, q, u = bricard()
     rows, known = table("p03_bricard"), given["reference"]

@@ -62,7 +62,7 @@ def puma() -> Outcome:
             "gravity torque (N m)": (gravity, known["gravity_torque_qn"]),
             "mass matrix at qn": (mass_matrix(bare, qn), known["M_qn_without_rotor"]),
             "mass matrix at q1": (mass_matrix(bare, q1), known["M_q1_without_rotor"]),
-            "torque of speeds (N m)": (bias_force(bare, qn, v) - gravity, known["velocity_torque_qn_v123123"]),
+            "torque of velocities (N m)": (bias_force(bare, qn, v) - gravity, known["velocity_torque_qn_v123123"]),
             "inverse dynamics (N m)": (inverse_dynamics(bare, q1, v1, a1), known["tau_q1_v1_a1_without_rotor"]),
             "forward dynamics, with rotors": (forward_dynamics(geared, q1, v1, forward["tau"]), forward["qdd"]),
         }
@@ -156,11 +156,11 @@ def docked() -> Outcome:
     out.compare("energy lost by the weld (J)", made.lost, weld["kinetic_before"] - weld["kinetic_after"], 1e-12)
     impulse = given["model"]["B"]["mass"] * (np.array(weld["vB_plus"]) - given["initial"]["vB"])
     out.compare("impulse of the weld (N s)", made.impulse[3:], impulse, tol["post_impact"])
-    # A and B move on for a nanosecond before their speeds can be read
+    # A and B move on for a nanosecond before their velocities can be read
     for body in "AB":
         v = ball[f"{body}.velocity"][-1]
         after = [*known["spherical"][f"w{body}"], *known["spherical"][f"v{body}"]]
-        out.compare(f"ball joint: speeds of {body} after it", v, after, 1e-9)
+        out.compare(f"ball joint: velocities of {body} after it", v, after, 1e-9)
     for row, key in ((10, "t5"), (14, "t7")):
         for body in "AB":
             where = run[f"{body}.position"][row]

@@ -22,8 +22,8 @@ def install(wheel: Path, folder: Path) -> Path:
     python = folder / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
     program = "import whippletree; print(whippletree.__file__)"
-    said = subprocess.run([python, "-c", program], cwd=folder, check=True, capture_output=True, text=True).stdout
-    package = Path(said.strip()).parent
+    reported = subprocess.run([python, "-c", program], cwd=folder, check=True, capture_output=True, text=True).stdout
+    package = Path(reported.strip()).parent
     if not package.is_relative_to(folder):
         raise RuntimeError(f"another whippletree is found first: {package}")
     for path in (package, *package.rglob("*")):

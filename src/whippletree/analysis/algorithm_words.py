@@ -16,7 +16,7 @@ from ..dynamics.functions import forward_dynamics
 from ..dynamics.registry import ALGORITHMS, able_to_solve
 from ..errors import WhippletreeError
 from ..system.system import System
-from .loop_words import survey
+from .loop_words import found_mobility
 from .mobility import Mobility
 
 LONGEST = 2.0  # s: what is predicted to take longer is not measured
@@ -34,16 +34,16 @@ class Line(NamedTuple):
 
 def lines(system: System, measure: bool) -> list[Line]:
     """Of every algorithm that supports the system, the first that ``auto`` considers first."""
-    able, known = able_to_solve(system), survey(system)
+    able, known = able_to_solve(system), found_mobility(system)
     found = known if isinstance(known, Mobility) else None
     counted = {name: count + of_kinematics(system) for name, count in (found.operations if found else {}).items()}
     rates = calibrate.measured([*able, *[WITH_FORCES] * system.forces.any]) if measure else calibrate.known()
-    told = []
+    reported = []
     for name in able:
         count = counted.get(name) or predict.operations(system, name, ONE)
         took = predict.seconds(system, name, ONE, rates, counted)
-        told.append(Line(name, count, took, _measured(system, name, found, took) if measure else None))
-    return told
+        reported.append(Line(name, count, took, _measured(system, name, found, took) if measure else None))
+    return reported
 
 
 def _measured(system: System, name: str, found: Mobility | None, predicted: float | None) -> float | None:
@@ -67,7 +67,7 @@ def describe(system: System, measure: bool) -> list[str]:
     """The algorithm that is taken, and a table of all."""
     refused = cannot(system)
     by_reason = {why: [name for name, w in refused.items() if w == why] for why in refused.values()}
-    told = [f"           cannot: {', '.join(names)} ({why})" for why, names in by_reason.items()]
+    reported = [f"           cannot: {', '.join(names)} ({why})" for why, names in by_reason.items()]
     decision = decide(system)
     rows = lines(system, measure)
     head = f"costs      {'of one state':<14}{'operations':>14}{'predicted':>12}" + f"{'measured':>12}" * measure
@@ -76,7 +76,7 @@ def describe(system: System, measure: bool) -> list[str]:
         f"           {decision.why}",
         head,
         *(_row(r, measure) for r in rows),
-        *told,
+        *reported,
         f"           predicted {_whose(rows)}" + ("; with forces of the model" * system.forces.any),
     ]
 

@@ -19,7 +19,7 @@ from ..system.system import System
 from .chart import Chart, Poses, refuse_rolling
 from .differences import ROUNDING, units, weights
 from .modal import Small, poles_and_shapes
-from .point import turning
+from .point import rotational
 from .reduced import damping, left_over, mass, stiffness
 
 ROUNDS = 4  # of solving and falling
@@ -82,7 +82,7 @@ class Balance:
         for joint in self.system.joints:
             index = self.system.u_index(joint)
             parts = [left[:, j : j + 1] for j in range(index.start, index.stop)]
-            shifts = np.flatnonzero(~turning(self.system)[index])
+            shifts = np.flatnonzero(~rotational(self.system)[index])
             if len(shifts) > 1:  # their axes may turn: the length is what stays
                 parts.append(left[:, index][:, shifts])
             for part in parts:
@@ -103,7 +103,7 @@ class Balance:
         """The joint with the largest force that is left over; with loops, along the motion that goes with it."""
         j = int(np.abs(self.left).argmax())
         row = int(self.chart.rows[j])
-        unit = "N m" if turning(self.system)[row] else "N"
+        unit = "N m" if rotational(self.system)[row] else "N"
         return SimulationError(
             f"no equilibrium of '{self.system.name}' was found in {count} steps",
             expected="joint forces in balance",
@@ -188,5 +188,5 @@ def _shortened(d: np.ndarray, longest: float) -> np.ndarray:
 
 
 def _positive(M: np.ndarray) -> np.ndarray:
-    """M, and a trace of its diagonal for freedoms that move no mass."""
+    """M, and a trace of its diagonal for DOF that move no mass."""
     return M + np.diag(np.full(M.shape[0], 1e-9 * M.diagonal().max() + np.finfo(float).tiny))

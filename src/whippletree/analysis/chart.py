@@ -1,6 +1,6 @@
 """Independent coordinates on the poses that loops and constraints allow, near one of them; of a tree all that are free.
 
-With C the matrix of the constraints, split by columns into dependent and independent freedoms, a small motion is
+With C the matrix of the constraints, split by columns into dependent and independent DOF, a small motion is
 
     dq_dep = -C_dep^+ C_ind z,   dq_ind = z:   dq = T z.
 
@@ -38,7 +38,7 @@ def refuse_rolling(system: System) -> None:
         return
     names = dict.fromkeys(owner for owner, pose in zip(c.owner, c.of_poses, strict=True) if not pose)
     raise ModelError(
-        f"'{system.name}' has constraints on speeds, which leave its poses free",
+        f"'{system.name}' has constraints on velocities, which leave its poses free",
         expected="constraints on poses",
         got=", ".join(f"'{name}'" for name in list(names)[:6]),
         hint="runs, mobility, reactions and linearize take them; studies of small motions about a pose at rest do not",
@@ -54,7 +54,7 @@ class Poses(NamedTuple):
 
 
 class Chart:
-    """Coordinates z about a closed pose q; ``rows`` (f) of u are the independent freedoms among those that are free.
+    """Coordinates z about a closed pose q; ``rows`` (f) of u are the independent DOF among those that are free.
 
     ``moving`` (k) are rows of independent velocities: the same but where constraints on velocities leave fewer.
     """
@@ -87,7 +87,7 @@ class Chart:
         return x
 
     def motions(self, q: np.ndarray) -> np.ndarray:
-        """T (..., nu, f) at closed poses: the motion of all freedoms that belongs to each independent one."""
+        """T (..., nu, f) at closed poses: the motion of all DOF that belongs to each independent one."""
         nu, f = self.system.nu, self.rows.size
         T = np.zeros((*q.shape[:-1], f, nu))
         T[..., np.arange(f), self.rows] = 1.0
@@ -97,7 +97,7 @@ class Chart:
         return np.swapaxes(T, -1, -2)
 
     def poses(self, z: np.ndarray) -> Poses:
-        """Displaced along the independent freedoms by z (B, f), in rad and m, and closed again by the others."""
+        """Displaced along the independent DOF by z (B, f), in rad and m, and closed again by the others."""
         moved = np.zeros((len(z), self.system.nu))
         moved[:, self.rows] = z
         q = advance(self.system, self.q, moved)
@@ -131,12 +131,12 @@ class Chart:
             )
         return poses.q
 
-    def speeds(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def velocities(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """u (..., nu) with the dependent ones as the constraints at q want them."""
         if not self.system.constraints.count:
             return u
         rows = rows_of(self.system, q, u)
-        return self.follow_velocities(rows.C, rows.given, u)
+        return self.follow_velocities(rows.C, rows.prescribed, u)
 
     def follow_velocities(self, C: np.ndarray, target: np.ndarray, x: np.ndarray) -> np.ndarray:
         """As ``follow``, of all rows: what is not in ``moving`` depends."""

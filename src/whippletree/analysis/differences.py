@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.system import System
-from .point import turning
+from .point import rotational
 
 STEP = 2.0**-11  # rad, and of the length of the mechanism
 SPEED_STEP = 2.0**-14  # of max(1, |u|): shorter, because friction may bend within millimetres per second
@@ -30,11 +30,11 @@ def reach(system: System) -> float:
 
 
 def units(system: System) -> np.ndarray:
-    """(nu) A displacement of natural size for each freedom: 1 rad, or the length of the mechanism (m).
+    """(nu) A displacement of natural size for each DOF: 1 rad, or the length of the mechanism (m).
 
     That of a mode turns the node that it moves or turns most by as much.
     """
-    sizes = np.where(turning(system), 1.0, reach(system))
+    sizes = np.where(rotational(system), 1.0, reach(system))
     for body in system.flexible.bodies.values() if system.flexible else ():
         x = body.modes
         moved = np.linalg.norm(x.phi, axis=1).max(axis=0) / reach(system)
@@ -44,7 +44,7 @@ def units(system: System) -> np.ndarray:
 
 
 def weights(system: System) -> np.ndarray:
-    """(nu) The force (N m, N) that the weight of all a freedom carries can put on it, in size."""
+    """(nu) The force (N m, N) that the weight of all a DOF carries can put on it, in size."""
     arrays = system.arrays
     carried = np.array(arrays["mass"])
     for i in range(system.nb - 1, 0, -1):
@@ -58,7 +58,7 @@ def power_of_two(x: np.ndarray | float) -> np.ndarray:
 
 
 def offsets(steps: np.ndarray) -> np.ndarray:
-    """(4 n, n) One displacement for each of the four points and each of n freedoms."""
+    """(4 n, n) One displacement for each of the four points and each of n DOF."""
     return (FACTORS[:, None, None] * np.diag(steps)).reshape(-1, steps.size)
 
 
@@ -68,5 +68,5 @@ def slopes(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def speed_steps(u: np.ndarray) -> np.ndarray:
-    """(n) Steps for speeds."""
+    """(n) Steps for velocities."""
     return SPEED_STEP * power_of_two(np.maximum(1.0, np.abs(u)))

@@ -23,13 +23,13 @@ class Eigenmodes:
     """Small motions x(t) = shape exp(pole t) about the pose ``q``; made by :func:`eigenmodes`.
 
     Modes that grow come first, the fastest before; then those that nothing resists; then by frequency. With loops there
-    are as many as freedoms are left, and the shapes tell the motion of all joints.
+    are as many as DOF are left, and the shapes tell the motion of all joints.
 
     Attributes
     ----------
     q, tau : (nq), (nu) the equilibrium, and the joint forces that hold it (N m, N).
     poles : (k) rad/s, one of each pair: i omega, or a growth rate, or 0; with damping a complex number.
-    shapes : (k, nu) displacements of the freedoms, rad and m; the largest is 1 rad, or one length of the mechanism.
+    shapes : (k, nu) displacements of the DOF, rad and m; the largest is 1 rad, or one length of the mechanism.
     """
 
     system: System
@@ -116,11 +116,11 @@ def eigenmodes(
     free = free_rows(system, fixed)
     if not free.size:
         raise ModelError(f"all joints of '{system.name}' are held: there are no modes", got=f"fixed = {list(fixed)}")
-    forward_dynamics(system, rest.q, np.zeros(system.nu), rest.tau)  # says which freedom moves no mass, if one does
+    forward_dynamics(system, rest.q, np.zeros(system.nu), rest.tau)  # says which DOF moves no mass, if one does
     here = Search(system, rest.q, rest.tau, free).at(rest.q)
     if not here.chart.rows.size:
         raise ModelError(
-            f"'{system.name}' has no freedom left: loops, constraints and what is held determine it",
+            f"'{system.name}' has no degree of freedom left: loops, constraints and what is held determine it",
             got=f"fixed = {list(fixed)}" if fixed else None,
         )
     poles, found = poles_and_shapes(Small(*here.matrices(), here.scale, here.units))

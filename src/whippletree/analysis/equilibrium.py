@@ -63,7 +63,7 @@ def equilibrium(
 
     The search starts at ``q`` (default neutral) and may end at an unstable pose, if that is near. ``q``
     and ``tau`` are arrays, or dicts from joint names to values. Joints named in ``fixed`` are held where
-    they are, and so are given motions, at t = 0; what it takes to hold them is in ``tau`` of the answer. The other
+    they are, and so are prescribed motions, at t = 0; what it takes to hold them is in ``tau`` of the answer. The other
     forces of the model act, as they are at t = 0. With loops the search starts at the nearest closed pose, and moves
     through closed poses only. ``tolerance`` is what may be left
     over of a joint force, relative to the weight that the joint carries and the forces on it.
@@ -119,7 +119,7 @@ def closed_start(system: System, q: np.ndarray, given: Any, fixed: Iterable[str]
 
 
 def _reactions(system: System, q: np.ndarray, tau: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """(nu) What joints that are held, and given motions, add to tau; where loops share it, the least that does."""
+    """(nu) What joints that are held, and prescribed motions, add to tau; where loops share it, the least that does."""
     if not held.size:
         return np.zeros(system.nu)
     reactions, still = np.zeros(system.nu), np.zeros(system.nu)

@@ -1,12 +1,13 @@
 """Small deviations from a state, as matrices: x' = A x + B w, y = C x + D w.
 
-The state is x = (dq, du). dq (nu) is the deviation on the tangent space of the configurations, du that of the speeds:
+The state is x = (dq, du). dq (nu) is the deviation on the tangent space of the configurations, du that of the
+velocities:
 
     q(t) = advance(q_ref(t), dq(t)),   u(t) = u_ref(t) + du(t),
 
 where q_ref, u_ref is the motion that starts in the given state under the given joint forces. For coordinates with
-q' = u this is dq = q - q_ref and dq' = du. Spherical and free joints have speeds in the axes of the child, q' = q u as
-elements of a group. From q = q_ref exp(dq), to first order,
+q' = u this is dq = q - q_ref and dq' = du. Spherical and free joints have velocities in the axes of the child, q' = q u
+as elements of a group. From q = q_ref exp(dq), to first order,
 
     dq' = du - u_ref x dq:   spherical  dr' = dw - w x dr
                              free       also  dx' = dv - w x dx - v x dr
@@ -14,7 +15,7 @@ elements of a group. From q = q_ref exp(dq), to first order,
 (x is the bracket of the group). The reference need not be at rest: A is then that of the moment t = 0, and constant
 along steady motions, as a body that spins about a principal axis.
 
-With loops and constraints the state is that of independent freedoms, x = (z, w), as many as the rank of the constraints
+With loops and constraints the state is that of independent DOF, x = (z, w), as many as the rank of the constraints
 leaves: dq = T z, du = V w + (dV z) u, see chart.py; V = T but where wheels roll or blades glide, which leave fewer
 velocities than poses. Names say which they are; ``motion`` gives (dq, du) of all joints.
 
@@ -38,7 +39,7 @@ from ..derivatives.evaluate import states_of, tangents_of
 from ..derivatives.functions import forward_dynamics_derivatives
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.functions import forward_dynamics, inverse_dynamics
-from ..dynamics.loads.applied import given_accelerations
+from ..dynamics.loads.applied import prescribed_accelerations
 from ..errors import ModelError, path_of
 from ..files.whole_file import whole_file
 from ..integrate.assemble import consistent_start
@@ -48,7 +49,7 @@ from ..result.result import Result
 from ..system.system import System, require_system
 from .chart import Chart
 from .differences import STEP, offsets, slopes, speed_steps
-from .point import free_rows, freedom_names, joint_rows, operating_point
+from .point import dof_names, free_rows, joint_rows, operating_point
 
 FORMATS = (".npz", ".json")
 
@@ -69,9 +70,9 @@ class Linear:
     ----------
     A, B, C, D : (2 f, 2 f), (2 f, m), (k, 2 f), (k, m), SI units and radians; f = nu, or what loops leave of it. With
         constraints on velocities, the second half of the state is shorter.
-    names : of states (dq, then du, of independent freedoms), inputs (joint forces) and outputs.
+    names : of states (dq, then du, of independent DOF), inputs (joint forces) and outputs.
     q, u, tau, udot : the state, the joint forces and the accelerations there: zero in an equilibrium.
-    motion : (2 nu, 2 f) deviations (dq, du) of all freedoms that belong to each state; the identity for trees.
+    motion : (2 nu, 2 f) deviations (dq, du) of all DOF that belong to each state; the identity for trees.
     """
 
     system: System
@@ -156,8 +157,8 @@ def linearize(
     Each is an array, (nq,) or (nu,), or a dict from joint names to values; by default neutral, at rest, no force.
     ``inputs`` are joint names (default: all joints), ``outputs`` names as a Result has them, ``"tip.position"``,
     ``"hinge.udot"``, ``"energy.kinetic"`` (default: the state). The module says what the state is. ``hold`` takes for
-    ``tau`` the joint forces, with loops the smallest, that keep the speeds as they are. With loops the state must be
-    closed, see :func:`assemble`; speeds that a dict leaves out follow from those it names.
+    ``tau`` the joint forces, with loops the smallest, that keep the velocities as they are. With loops the state must
+    be closed, see :func:`assemble`; velocities that a dict leaves out follow from those it names.
     """
     require_system(system)
     if hold and tau is not None:
@@ -167,7 +168,9 @@ def linearize(
     consistent_start(system, q, u, partial, named)
     chart = Chart(system, q, free_rows(system, ()) if system.constraints.count else np.arange(system.nu))
     if not chart.rows.size:
-        raise ModelError(f"'{system.name}' has no freedom left: loops, constraints and given motions determine it")
+        raise ModelError(
+            f"'{system.name}' has no degree of freedom left: loops, constraints and prescribed motions determine it"
+        )
     if hold:
         tau = _holding(chart, u)
     driven = np.arange(system.nu) if inputs is None else joint_rows(system, inputs, "inputs")
@@ -176,9 +179,9 @@ def linearize(
     A = np.vstack([turned[chart.rows], small.answers[chart.moving]])
     answer = small.slopes.dtau[:, driven]
     B = np.vstack([np.zeros((chart.rows.size, driven.size)), answer[chart.moving]])
-    labels = [freedom_names(system, letter) for letter in "qu"]
+    labels = [dof_names(system, letter) for letter in "qu"]
     states = tuple(label[j] for label, rows in zip(labels, (chart.rows, chart.moving), strict=True) for j in rows)
-    forces = freedom_names(system, "tau")
+    forces = dof_names(system, "tau")
     if isinstance(outputs, str):
         raise ModelError("outputs is not a list of names", expected=f"['{outputs}'], with brackets", got=repr(outputs))
     asked = tuple(outputs)
@@ -193,10 +196,10 @@ def linearize(
 
 
 def _holding(chart: Chart, u: np.ndarray) -> np.ndarray:
-    """Joint forces under which independent speeds stay as they are."""
+    """Joint forces under which independent velocities stay as they are."""
     system = chart.system
-    given = given_accelerations(system, 0.0, u)
-    udot = np.zeros(system.nu) if given is None else given
+    prescribed = prescribed_accelerations(system, 0.0, u)
+    udot = np.zeros(system.nu) if prescribed is None else prescribed
     if system.constraints.count:
         rows = rows_of(system, chart.q, u)
         udot = chart.follow_velocities(rows.C, rows.gamma, udot)
@@ -229,7 +232,7 @@ class Small:
         d = np.vstack([offsets(self.steps), np.zeros(self.steps.size)])
         Q, U = chart.displaced(d[:, :f]), np.tile(self.u, (len(d), 1))
         U[:, chart.moving] += d[:, f:]
-        U = chart.speeds(Q, U)
+        U = chart.velocities(Q, U)
         udot = forward_dynamics(self.system, Q, U, self.tau)
         return Result(self.system, np.zeros(len(d)), Q, U, udot=udot)
 

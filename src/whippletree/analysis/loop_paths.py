@@ -29,7 +29,7 @@ class Paths:
         return a
 
     def factor(self, base: int, i: int) -> np.ndarray:
-        """R (6, 6) with R'R = sum S'S over the freedoms outboard of the base up to those of i."""
+        """R (6, 6) with R'R = sum S'S over the DOF outboard of the base up to those of i."""
         todo = []
         while i != base and (base, i) not in self.factors:
             todo.append(i)
@@ -44,7 +44,7 @@ class Paths:
         """A matrix with the singular values of the element's own rows of C."""
         c = self.system.constraints
         if c.kind[e] == COUPLE:
-            return np.ones((1, len({j for j in c.arrays["freedom"][e].tolist() if not driven[j]})))
+            return np.ones((1, len({j for j in c.arrays["dof"][e].tolist() if not driven[j]})))
         own, base = wrenches[c.row[e] : c.row[e + 1]], self.meet[e]
         sides = [own[:, side] @ self.factor(base, int(i)).T for side, i in enumerate((c.body[e], c.to[e])) if i != base]
         return np.hstack(sides) if sides else np.zeros((len(own), 0))

@@ -13,7 +13,7 @@ from .mobility import Mobility, mobility
 MOST = 8  # loops that are listed, and joints of each
 
 
-def survey(system: System) -> Mobility | ModelError | None:
+def found_mobility(system: System) -> Mobility | ModelError | None:
     """What loops and constraints leave, or why that is not known; None where nothing is constrained."""
     if not (system.cut_joints or system.constraints.count):
         return None
@@ -27,18 +27,18 @@ def survey(system: System) -> Mobility | ModelError | None:
 
 def describe(system: System) -> tuple[list[str], list[str]]:
     """Lines on where loops close, and lines on what they leave; none where nothing is constrained."""
-    found = survey(system)
+    found = found_mobility(system)
     if found is None:
         return ["loops      none"], []
     if isinstance(found, ModelError):
         return _listed(system, {}), [f"mobility   not known: {found.what}", f"           {found.got}"]
     ranks = {loop.name: f", rank {loop.rank} of {loop.rows} rows" for loop in found.loops}
-    return _listed(system, ranks), _left(found) + _said_twice(found) + _coupled(found) + _reduced(found)
+    return _listed(system, ranks), _left(found) + _reported_twice(found) + _coupled(found) + _reduced(found)
 
 
 def as_dict(system: System) -> dict[str, Any] | None:
     """The same for a program to read; where no pose is closed, what is in the way."""
-    found = survey(system)
+    found = found_mobility(system)
     if isinstance(found, ModelError):
         return {"refused": found.what, "got": found.got}
     return found.as_dict() if found else None
@@ -62,11 +62,11 @@ def _listed(system: System, ranks: dict[str, str]) -> list[str]:
 def _left(found: Mobility) -> list[str]:
     given = len(found.system.forces.motions)
     pose = "at the closed pose nearest to q = 0" if found.moved else "at q = 0"
-    less = f"{found.system.nu} speeds less " + (f"{given} given and " * bool(given)) + f"rank {found.rank}"
+    less = f"{found.system.nu} velocities less " + (f"{given} given and " * bool(given)) + f"rank {found.rank}"
     counted = f"; a count of rows would say {found.counted}" if found.counted != found.mobility else ""
     lines = [f"mobility   {found.mobility} {pose}: {less}{counted}"]
     if found.mobility == 0:
-        lines.append("           locked: no freedom is left")
+        lines.append("           locked: no degree of freedom is left")
     elif found.stuck:
         lines.append("           locked: a small motion is possible here, but it cannot go on")
     elif found.nearby not in (None, found.mobility):
@@ -84,7 +84,7 @@ def _some(names: Sequence[str], most: int = MOST) -> str:
     return some([f"'{name}'" for name in names], most)
 
 
-def _said_twice(found: Mobility) -> list[str]:
+def _reported_twice(found: Mobility) -> list[str]:
     """Rows that say nothing new, those of equal joints together."""
     count = len(found.redundant) + found.unnamed
     if not count:
@@ -96,15 +96,15 @@ def _said_twice(found: Mobility) -> list[str]:
         directions.setdefault(owner, {}).setdefault(words if known else what, []).extend([axis] if known else [])
     alike: dict[str, list[str]] = {}
     for owner, parts in directions.items():
-        told = ", ".join(f"{words} {' and '.join(sorted(axes))}".rstrip() for words, axes in parts.items())
-        alike.setdefault(told, []).append(owner)
-    said = [f"{told} of {_some(owners, 4)}" for told, owners in alike.items()]
-    if len(said) > MOST:
-        said = [*said[:MOST], f"{len(alike) - MOST} kinds more"]
+        reported = ", ".join(f"{words} {' and '.join(sorted(axes))}".rstrip() for words, axes in parts.items())
+        alike.setdefault(reported, []).append(owner)
+    phrases = [f"{reported} of {_some(owners, 4)}" for reported, owners in alike.items()]
+    if len(phrases) > MOST:
+        phrases = [*phrases[:MOST], f"{len(alike) - MOST} kinds more"]
     if found.unnamed:
-        said.append(f"{found.unnamed} more in large groups of loops")
-    lines = [f"redundant  {count} of {found.rows} rows: {said[0]}"]
-    return lines + [f"           {more}" for more in said[1:]]
+        phrases.append(f"{found.unnamed} more in large groups of loops")
+    lines = [f"redundant  {count} of {found.rows} rows: {phrases[0]}"]
+    return lines + [f"           {more}" for more in phrases[1:]]
 
 
 def _coupled(found: Mobility) -> list[str]:
@@ -123,6 +123,6 @@ def _reduced(found: Mobility) -> list[str]:
     lines = [f"dependent  {dependent}; independent: {independent}"]
     if found.keys is not None:
         most, mean = found.keys
-        told = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"
-        lines.append(f"keys       {told if most else 'none: all loops are based on ground'}")
+        reported = f"at most {most} of a body, {mean:.2g} on average: bases of loops that pass over it"
+        lines.append(f"keys       {reported if most else 'none: all loops are based on ground'}")
     return lines

@@ -1,7 +1,7 @@
-"""Loops and constraints at one pose: the rank of each and of all together, and so how many freedoms are left.
+"""Loops and constraints at one pose: the rank of each and of all together, and so how many DOF are left.
 
-A count of rows is wrong wherever rows say the same: mobility is the number of speeds less the rank of C. Rows that add
-nothing are named by joint and axis. Loops that share joints form a group; each group has its rank for itself, from
+A count of rows is wrong wherever rows say the same: mobility is the number of velocities less the rank of C. Rows that
+add nothing are named by joint and axis. Loops that share joints form a group; each group has its rank for itself, from
 singular values, or from the plan of reduction where it is large.
 """
 
@@ -17,7 +17,7 @@ from ..dynamics.constraints.jacobian import ConstraintRows, rows_of
 from ..dynamics.constraints.live_rows import live_rows, loop_geometry
 from ..dynamics.constraints.nullspace import rank_tolerance, scaled_rows
 from ..dynamics.inputs import one_state
-from ..dynamics.loads.applied import given_motion, signals
+from ..dynamics.loads.applied import prescribed_motion, signals
 from ..dynamics.reduction import passes as reduction
 from ..dynamics.reduction.plan import make_plan
 from ..dynamics.reduction.program import Plan
@@ -28,7 +28,7 @@ from ..integrate.motion import advance
 from ..system.joint_frames import joint_frame
 from ..system.system import System, require_system
 from .loop_paths import Paths
-from .point import freedoms_of
+from .point import dofs_of
 
 DENSE = 400  # rows of a group whose singular values are taken
 MOST_OPEN = 1000  # rows: closing more takes minutes
@@ -45,7 +45,7 @@ class Loop(NamedTuple):
     base: int  # system body at which its two sides meet; 0 is ground
     rows: int
     rank: int
-    dependent: tuple[str, ...]  # freedoms that it gives, chosen by reduction
+    dependent: tuple[str, ...]  # DOF that it gives, chosen by reduction
 
 
 class Mobility(NamedTuple):
@@ -57,7 +57,7 @@ class Mobility(NamedTuple):
     loops: tuple[Loop, ...]
     rows: int
     rank: int  # of all together
-    mobility: int  # freedoms that are left: speeds less the rank, and less motions that are given
+    mobility: int  # DOF that are left: velocities less the rank, and less prescribed motions
     counted: int  # the same by a count of rows, after Gruebler
     nearby: int | None  # the mobility at a pose nearby; None where it was not looked for
     stuck: bool  # whatever moves at this pose cannot go on
@@ -66,7 +66,7 @@ class Mobility(NamedTuple):
     unnamed: int  # more of them, in groups too large to say which
     groups: tuple[tuple[str, ...], ...]  # loops that share joints
     overlap: tuple[int, str]  # the most loops over one joint, and that joint
-    dependent: tuple[str, ...]  # freedoms, by name
+    dependent: tuple[str, ...]  # DOF, by name
     independent: tuple[str, ...]
     keys: tuple[int, float] | None  # of a body, the most and the mean
     operations: dict[str, int]  # of forward dynamics behind kinematics and rows, by algorithm
@@ -96,38 +96,38 @@ class Mobility(NamedTuple):
 
 
 def mobility(system: System, q: ArrayLike | Mapping[str, Any] | None = None) -> Mobility:
-    """How many freedoms loops and constraints leave at the pose ``q``, and which of their rows say nothing new.
+    """How many DOF loops and constraints leave at the pose ``q``, and which of their rows say nothing new.
 
     ``q`` is an array or a dict from joint names to values; without it, the neutral pose. Where that is not closed,
     the nearest pose that is closed is taken; where there is none, a ModelError names what cannot close.
     """
     require_system(system)
     Q, U, _ = one_state(system, q, None, None, "mobility")
-    given_motion(system, 0.0, Q, U)
+    prescribed_motion(system, 0.0, Q, U)
     count = system.constraints.count
     if count * system.nu > LARGEST:
         raise ModelError(
             f"'{system.name}' is too large for its mobility",
-            expected=f"rows of constraints times freedoms of at most {LARGEST:.0e}",
-            got=f"{count} rows and {system.nu} freedoms",
+            expected=f"rows of constraints times degrees of freedom of at most {LARGEST:.0e}",
+            got=f"{count} rows and {system.nu} degrees of freedom",
         )
     rows = rows_of(system, Q, np.zeros(system.nu))
-    gap = float(np.abs(rows.g).max(initial=0.0))
-    moved = gap > CLOSED * min(1.0, system.constraints.size)
+    violation = float(np.abs(rows.g).max(initial=0.0))
+    moved = violation > CLOSED * min(1.0, system.constraints.size)
     if moved:
         if count > MOST_OPEN:
             raise ModelError(
                 f"'{system.name}' is not closed at this pose",
                 expected=f"a closed pose, or at most {MOST_OPEN} rows of constraints to close",
-                got=f"{count} rows, open by {gap:.3g} m or rad",
+                got=f"{count} rows, open by {violation:.3g} m or rad",
                 hint="give a closed pose as q",
             )
         Q = assemble(system, q).q
         rows = rows_of(system, Q, np.zeros(system.nu))
-    return _Survey(system, Q, rows).found(moved)
+    return _Analysis(system, Q, rows).found(moved)
 
 
-class _Survey:
+class _Analysis:
     """All that is known of one pose."""
 
     def __init__(self, system: System, q: np.ndarray, rows: ConstraintRows) -> None:
@@ -176,7 +176,7 @@ class _Survey:
             else:
                 of_group = sum(len(plan.dependents.get(name, ())) for name in {self.name(e) for e in group})
                 rank, unnamed = rank + of_group, unnamed + len(kept) - of_group
-        names = _freedoms(system)
+        names = _dofs(system)
         dependents = plan.dependents if plan else {}
         taken = {j for js in dependents.values() for j in js}
         if plan is None:
@@ -218,7 +218,7 @@ class _Survey:
             return None, False, ()
         if np.linalg.norm(difference(system, self.q, q)) < 1e-2 * np.linalg.norm(step):
             return None, True, ()
-        there = _Survey(system, q, rows_of(system, q, np.zeros(system.nu)))
+        there = _Analysis(system, q, rows_of(system, q, np.zeros(system.nu)))
         rank = _dependent_rows(there.C, there.tolerance)[0]
         weak = [self.name(e) for e in self.elements if _weaker(self.own[e], there.own[e], there.tolerance)]
         if not weak and _weaker(C, there.C, there.tolerance):
@@ -251,16 +251,16 @@ def _weaker(here: np.ndarray, there: np.ndarray, tolerance: float) -> bool:
 
 
 def _pivots(C: np.ndarray, rank: int, columns: np.ndarray) -> list[int]:
-    """Freedoms that depend on the others, by pivoting."""
+    """DOF that depend on the others, by pivoting."""
     from scipy.linalg import qr
 
     return [int(columns[j]) for j in qr(C, mode="r", pivoting=True)[1][:rank]] if rank else []
 
 
-def _freedoms(system: System) -> list[str]:
-    """The joint, and which of its freedoms where it has several."""
-    freedoms = ((joint, label) for joint in system.joints for label, _ in freedoms_of(system, joint))
-    return [f"{joint}.{label}" if label else joint for joint, label in freedoms]
+def _dofs(system: System) -> list[str]:
+    """The joint, and which of its DOF where it has several."""
+    dofs = ((joint, label) for joint in system.joints for label, _ in dofs_of(system, joint))
+    return [f"{joint}.{label}" if label else joint for joint, label in dofs]
 
 
 def direction(system: System, r: int) -> str:

@@ -1,4 +1,4 @@
-"""The state that a study is made about: given as arrays or by joint names, checked, and its freedoms by name."""
+"""The state that a study is made about: given as arrays or by joint names, checked, and its DOF by name."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.inputs import one_state
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import prescribed_motion
 from ..errors import ModelError
 from ..joints import QUATERNIONS
 from ..result.columns import joint_quantity
 from ..system.system import System
 
-# what turns and shifts along the axes of a child are called before x, y, z: displacements, speeds, forces
+# what turns and shifts along the axes of a child are called before x, y, z: displacements, velocities, forces
 LETTERS = {"q": ("r", ""), "u": ("w", "v"), "tau": ("t", "f")}
 
 
 def operating_point(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, u and tau of one state as new arrays; each may be None (neutral, zero), an array or a dict by joint.
 
-    Where a motion is given, q and u are those of t = 0.
+    Where a motion is prescribed, q and u are those of t = 0.
     """
     if system.nu == 0:
-        raise ModelError(f"'{system.name}' has no freedoms: there is nothing to study", expected="a joint that moves")
+        raise ModelError(
+            f"'{system.name}' has no degrees of freedom: there is nothing to study", expected="a joint that moves"
+        )
     Q, U, T = one_state(system, q, u, tau, "a study")
-    given_motion(system, 0.0, Q, U)
+    prescribed_motion(system, 0.0, Q, U)
     return Q, U, T
 
 
 def free_rows(system: System, fixed: Iterable[str]) -> np.ndarray:
-    """Rows of u that may move: neither of the joints named in ``fixed`` nor of a given motion."""
+    """Rows of u that may move: neither of the joints named in ``fixed`` nor of a prescribed motion."""
     held = np.concatenate([joint_rows(system, fixed, "fixed"), np.array(list(system.forces.motions), int)])
     return np.setdiff1d(np.arange(system.nu), held)
 
@@ -53,25 +55,25 @@ def joints_of(system: System, rows: Iterable[int]) -> str:
     return ", ".join(f"'{system.carriers[i - 1]}'" for i in np.unique(bodies))
 
 
-def freedoms_of(system: System, joint: str, letter: str = "q") -> list[tuple[str, bool]]:
-    """(label, turns) of each freedom of a joint; modes of a flexible body are numbered."""
-    speeds = joint_quantity(system, joint, "u")
-    found = [(label, unit == "rad/s") for label, unit in zip(speeds.labels, speeds.units, strict=True)]
+def dofs_of(system: System, joint: str, letter: str = "q") -> list[tuple[str, bool]]:
+    """(label, turns) of each DOF of a joint; modes of a flexible body are numbered."""
+    velocities = joint_quantity(system, joint, "u")
+    found = [(label, unit == "rad/s") for label, unit in zip(velocities.labels, velocities.units, strict=True)]
     if system.joint_kind(joint) in QUATERNIONS:
         return [(LETTERS[letter][0 if turns else 1] + label[-1], turns) for label, turns in found]
     return found
 
 
-def freedom_names(system: System, letter: str) -> tuple[str, ...]:
-    """Names of the freedoms as small displacements ("q"), speeds ("u") or forces ("tau"): ``ball.q.rx``, ``hinge.tau``.
+def dof_names(system: System, letter: str) -> tuple[str, ...]:
+    """Names of the DOF as small displacements ("q"), velocities ("u") or forces ("tau"): ``ball.q.rx``, ``hinge.tau``.
 
-    The freedoms of spherical and free joints are turns rx, ry, rz (speeds w, torques t) and shifts x, y, z
-    (speeds v, forces f), along the child's axes.
+    The DOF of spherical and free joints are turns rx, ry, rz (velocities w, torques t) and shifts x, y, z
+    (velocities v, forces f), along the child's axes.
     """
-    freedoms = ((joint, label) for joint in system.joints for label, _ in freedoms_of(system, joint, letter))
-    return tuple(f"{joint}.{letter}" + (f".{label}" if label else "") for joint, label in freedoms)
+    dofs = ((joint, label) for joint in system.joints for label, _ in dofs_of(system, joint, letter))
+    return tuple(f"{joint}.{letter}" + (f".{label}" if label else "") for joint, label in dofs)
 
 
-def turning(system: System) -> np.ndarray:
-    """(nu) True for the freedoms that turn, False for those that shift."""
-    return np.array([turns for joint in system.joints for _, turns in freedoms_of(system, joint)], bool)
+def rotational(system: System) -> np.ndarray:
+    """(nu) True for the DOF that turn, False for those that shift."""
+    return np.array([turns for joint in system.joints for _, turns in dofs_of(system, joint)], bool)

@@ -52,8 +52,8 @@ def _state(system: System, q: np.ndarray, rng: np.random.Generator) -> tuple[np.
                 break
     else:
         rigid = assemble(system, q, speed)
-    bent = assemble(system, advance(system, rigid.q, bend), rigid.u + bending)
-    return bent.q, bent.u
+    deformed = assemble(system, advance(system, rigid.q, bend), rigid.u + bending)
+    return deformed.q, deformed.u
 
 
 def _strain(system: System, q: np.ndarray) -> float:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..dynamics.constraints.forces import Held, motion_force, multipliers_of
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import require_finite, states
-from ..dynamics.loads.indeterminate import open_loads
-from ..dynamics.loads.joints import Load, joint_loads
+from ..dynamics.loads.indeterminate import open_reactions
+from ..dynamics.loads.joints import Load, joint_reactions
 from ..errors import ModelError, nearest
 from ..model.forces import Motion
 from ..system.system import System
@@ -43,7 +43,7 @@ def reactions(
     require_finite(system, (Q, U, T), ("q", "u", "tau"))
     at = np.asarray(t, float)
     held = multipliers_of(system, Q, U, A, T, wrenches, at)
-    found = joint_loads(system, Q, U, A, held, wrenches, at)
+    found = joint_reactions(system, Q, U, A, held, wrenches, at)
     motions = {
         f.name: motion_force(system, held, U, f)[0] for f in system.forces.elements.values() if isinstance(f, Motion)
     }
@@ -55,12 +55,13 @@ class Reactions(Mapping[str, np.ndarray]):
 
     ``loads["pin"]`` is what the joint does to its child, at the origin of the joint's frame on the child
     (``child_at``), in world axes; the parent gets the opposite at the same point. It is the part that holds: what acts
-    along the joint's freedoms, by motors, springs, dampers, friction, stops, given motions, ``tau`` and couplings, is
-    not in it, but is ``along(name)``: a torque about the axis (a screw's too) or a force along it. Welds have loads.
+    along the joint's DOF, by motors, springs, dampers, friction, joint limits, prescribed motions, ``tau`` and
+    couplings, is not in it, but is ``along(name)``: a torque about the axis (a screw's too) or a force along it. Welds
+    have loads.
 
     Of a constraint between two bodies (``distance``, ``roll``, ...) it is what it does to ``body`` at the point ``at``;
     of a ``gear``, ``rack``, ``relative``, ``speed`` or coupling (``"<joint>.coupling"``) what it does to the child of
-    ``joint``, along its freedom. The joint ``of`` feels -ratio times as much.
+    ``joint``, along its DOF. The joint ``of`` feels -ratio times as much.
 
     Where constraints are redundant, rigid bodies do not tell how they share their load. It is then the shortest of
     all multipliers of joints that close loops and of constraints, and ``unique`` says which components are sure. With
@@ -70,7 +71,7 @@ class Reactions(Mapping[str, np.ndarray]):
     Attributes
     ----------
     axes : "world", or "joint" after :meth:`in_joint_axes`.
-    motions : the force along the freedom that each given motion takes, by name.
+    motions : the force along the DOF that each prescribed motion takes, by name.
     """
 
     def __init__(self, system: System, loads: dict[str, Load], motions: dict[str, np.ndarray], axes: str, sure: Any):
@@ -98,7 +99,7 @@ class Reactions(Mapping[str, np.ndarray]):
         return len(self._loads)
 
     def along(self, name: str) -> np.ndarray:
-        """What acts on the child along each freedom of a joint, all together, (n,) or (B, n), N m and N.
+        """What acts on the child along each DOF of a joint, all together, (n,) or (B, n), N m and N.
 
         A rotor (armature) takes its share before: a motor's torque less armature times acceleration arrives.
         """
@@ -127,7 +128,7 @@ class Reactions(Mapping[str, np.ndarray]):
             return f"{head}\n{len(self)} of a batch of states: {', '.join(self)}"
         rows = [["", *LABELS]]
         for name, load in self.items():
-            rows.append([name, *(_said(x, sure) for x, sure in zip(load, self.unique[name], strict=True))])
+            rows.append([name, *(_reported(x, sure) for x, sure in zip(load, self.unique[name], strict=True))])
         open_ = [name for name, sure in self.unique.items() if not sure.all()]
         note = "\n~ is not unique: redundant constraints share the load, here with the shortest multipliers"
         return f"{head}\n{columns(rows)}" + (note if open_ else "")
@@ -135,7 +136,7 @@ class Reactions(Mapping[str, np.ndarray]):
     __repr__ = __str__
 
 
-def _said(x: float, sure: bool) -> str:
+def _reported(x: float, sure: bool) -> str:
     return f"{'' if sure else '~'}{0.0 if abs(x) < 1e-12 else x:.5g}"
 
 
@@ -150,12 +151,12 @@ def _unique(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Which components no idle multiplier changes, in world and in joint axes."""
     if q.ndim == 1:
-        return _sure(open_loads(system, q, u, held), {name: load.axes for name, load in found.items()})
+        return _sure(open_reactions(system, q, u, held), {name: load.axes for name, load in found.items()})
     each = []
     for s in range(len(q)):
         here = held._replace(rows=type(held.rows)(*(x[s] for x in held.rows)), null=held.null[s])
         axes = {name: load.axes[s] for name, load in found.items()}
-        each.append(_sure(open_loads(system, q[s], u[s], here), axes))
+        each.append(_sure(open_reactions(system, q[s], u[s], here), axes))
     return {name: tuple(np.array([one[name][n] for one in each]) for n in (0, 1)) for name in found}  # type: ignore[misc]
 
 

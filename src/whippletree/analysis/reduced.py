@@ -24,7 +24,7 @@ def left_over(chart: Chart, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
 def _slopes(chart: Chart, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(nu, nu) Derivatives by q and u of the force that holds the system at rest, less what constraints hold of it.
 
-    C' lam, with lam fixed, takes all that the dependent freedoms need: T' (f - C' lam) has then the derivative of T' f,
+    C' lam, with lam fixed, takes all that the dependent DOF need: T' (f - C' lam) has then the derivative of T' f,
     as that of T has no rows but theirs.
     """
     system, still = chart.system, np.zeros(chart.system.nu)
@@ -45,7 +45,7 @@ def stiffness(chart: Chart, tau: np.ndarray) -> np.ndarray:
 
 
 def damping(chart: Chart, tau: np.ndarray) -> np.ndarray:
-    """(f, f) What the force that holds the speeds grows by, for small speeds about rest."""
+    """(f, f) What the force that holds the velocities grows by, for small velocities about rest."""
     T = chart.motions(chart.q)
     return T.T @ _slopes(chart, tau)[1] @ T
 

@@ -14,7 +14,7 @@ from ..system.system import System
 from .eigen import Eigenmodes
 from .equilibrium import Equilibrium
 from .linearize import Linear
-from .point import free_rows, freedom_names, turning
+from .point import dof_names, free_rows, rotational
 
 MOST_COLUMNS = 12  # of a matrix that is printed
 
@@ -30,28 +30,28 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 class Assembly(NamedTuple):
-    """A state in which all loops close, and the freedoms that they leave there."""
+    """A state in which all loops close, and the DOF that they leave there."""
 
     system: System
     q: np.ndarray
     u: np.ndarray
-    freedoms: int
+    dofs: int
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as ``whippletree assemble --json`` prints them."""
         s = self.system
         q, u = ({j: x[at(j)].tolist() for j in s.joints} for x, at in ((self.q, s.q_index), (self.u, s.u_index)))
-        return {"system": s.name, "q": q, "u": u, "freedoms": self.freedoms}
+        return {"system": s.name, "q": q, "u": u, "dof": self.dofs}
 
     def table(self) -> str:
-        """Coordinates and speeds, the freedoms, and what to give to ``run``."""
-        told = self.as_dict()
+        """Coordinates and velocities, the DOF, and what to give to ``run``."""
+        reported = self.as_dict()
         rows = _values(self.system, "q", self.q) + _values(self.system, "u", self.u)
-        left = str(self.freedoms) if self.freedoms else "0: it is locked, and nothing can move"
+        left = str(self.dofs) if self.dofs else "0: it is locked, and nothing can move"
         options = [
             f"--{letter} '{joint}={','.join(f'{v:.12g}' for v in x)}'"
             for letter in ("q", "u")
-            for joint, x in told[letter].items()
+            for joint, x in reported[letter].items()
             if letter == "q" or any(x)
         ]
         return columns(rows) + f"\nfreedoms  {left}\nrun with  " + " ".join(options)
@@ -73,7 +73,7 @@ def equilibrium_table(found: Equilibrium) -> str:
     """Coordinates and joint forces, then how good and how firm it is."""
     system = found.system
     rows = _values(system, "q", found.q)
-    forces = zip(freedom_names(system, "tau"), found.tau, turning(system), strict=True)
+    forces = zip(dof_names(system, "tau"), found.tau, rotational(system), strict=True)
     rows += [(name, f"{x:.9g}", "N m" if turns else "N") for name, x, turns in forces]
     firm = "yes" if found.stable else "no" + (f", {found.neutral} directions are neutral" if found.neutral else "")
     more = [("residual", f"{found.residual:.1e}"), ("iterations", str(found.iterations)), ("stable", firm)]

@@ -36,7 +36,7 @@ from .random_states import random_states
 
 LAW = 1e-9  # of the largest term of a law, for each unit of conditioning
 RUN = 1e-6  # of the way that a motion goes, after it: differences grow along it
-BALANCE = 1e-7  # of the energy that comes and goes
+BALANCE = 1e-7  # of the energy that is activated and released
 CLOSED = 1e-9  # m or rad, against the size of the mechanism
 RTOL, ATOL = 1e-10, 1e-12
 LASTS = 0.2  # s
@@ -83,8 +83,8 @@ class Verification(NamedTuple):
 
         rows = [("", "worst", "allowed", "conditioning", "where")]
         for c in self.checks:
-            told = "" if c.conditioning is None else f"{c.conditioning:.1e}"
-            rows.append((c.what, f"{c.worst:.1e}", f"{c.allowed:.1e}", told, c.where))
+            reported = "" if c.conditioning is None else f"{c.conditioning:.1e}"
+            rows.append((c.what, f"{c.worst:.1e}", f"{c.allowed:.1e}", reported, c.where))
         wrong = [c.what for c in self.checks if not c.holds]
         end = "all agree" if not wrong else "NOT in agreement: " + "; ".join(wrong)
         return "\n".join([columns(rows), *(f"note: {note}" for note in self.notes), end])
@@ -118,7 +118,11 @@ def verify(
         raise ModelError(f"nothing of '{system.name}' can move", hint="there is no motion to verify")
     dense = system.nu + system.constraints.count <= DENSE
     Q, U = hard_states(system, states, rng, dense, _within(tell, 0.0, 0.3))
-    notes = [] if dense else [f"more than {DENSE} freedoms and rows: no dense matrices, conditioning is taken as 1"]
+    notes = (
+        []
+        if dense
+        else [f"more than {DENSE} degrees of freedom and rows: no dense matrices, conditioning is taken as 1"]
+    )
     condition = [conditioning(system, q, u) if dense else 1.0 for q, u in zip(Q, U, strict=True)]
     checks = _solved(system, Q, U, rng, able, condition, _within(tell, 0.3, 0.6))
     if dense:
@@ -150,7 +154,7 @@ def hard_states(
         Q, U = Q[chosen], U[chosen]
     U = U.copy()
     if (
-        not system.forces.motions and not rows_of(system, Q, U, matrix=False).given.any()
+        not system.forces.motions and not rows_of(system, Q, U, matrix=False).prescribed.any()
     ):  # C u = 0: any multiple will do
         U[2::3] *= FAST
     return Q, U
@@ -258,9 +262,9 @@ def _moved(
     short = partial(simulate, system, until, q=q, u=u, rtol=RTOL, atol=ATOL, output_step=until / 20)
     runs, found = {}, []
     for n, name in enumerate(able):
-        told = _within(tell, n / len(able), (n + 1.0 / until) / len(able))  # for t, not for a share
+        reported = _within(tell, n / len(able), (n + 1.0 / until) / len(able))  # for t, not for a share
         try:
-            runs[name] = short(algorithm=name, progress=told)
+            runs[name] = short(algorithm=name, progress=reported)
         except ModelError as refusal:  # of what a run cannot do, or not by this algorithm
             notes.append(f"no run: {refusal.what}")
         except SimulationError as failure:

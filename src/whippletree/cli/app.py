@@ -35,8 +35,8 @@ class Commands(typer.core.TyperGroup):
             progress.say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
             raise typer.Exit(143 if isinstance(e, progress.Terminated) else 130) from None
         except WhippletreeError as e:
-            told = _with_command(e) if isinstance(e, OffConstraints) else e
-            progress.say("\n  ".join([f"error: {told}", *getattr(e, "__notes__", ())]))
+            reported = _with_command(e) if isinstance(e, OffConstraints) else e
+            progress.say("\n  ".join([f"error: {reported}", *getattr(e, "__notes__", ())]))
             raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
@@ -71,10 +71,10 @@ def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="model file: .toml, .urdf or MJCF .xml")]
 VALUES = "JOINT=VALUE[,VALUE]"
 Q = Annotated[list[str], option(VALUES, "coordinates, at the start; may be repeated", "--q")]
-U = Annotated[list[str], option(VALUES, "speeds, at the start", "--u")]
+U = Annotated[list[str], option(VALUES, "velocities, at the start", "--u")]
 Tau = Annotated[list[str], option(VALUES, "constant joint forces", "--tau")]
 Base = Annotated[str | None, option("KIND", "'free' lets the base of a robot float")]
-Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and stops of joints act")]
+Passive = Annotated[bool, typer.Option("--passive", help="let springs, damping, friction and limits of joints act")]
 Algorithm = Annotated[str, option("NAME", "'auto' or the name of an algorithm")]
 Integrator = Annotated[str, option("NAME", "the time integrator")]
 Assemble = Annotated[bool, typer.Option("--assemble", help="at the nearest state in which all loops close")]
@@ -106,7 +106,7 @@ def check(model: ModelPath, json: Json = False, base: Base = None, passive: Pass
     constrained = left is not None and system.constraints.count > 0
     some = f"{left} {'is' if left == 1 else 'are'} left" if left else "none are left: locked"
     leave = f", of which {some}" if constrained else ""
-    print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} freedoms{leave}")
+    print(f"ok: {system.name}: {bodies} bodies, {joints} joints{closed}, {system.nu} degrees of freedom{leave}")
 
 
 @app.command("warm-up", short_help="Compile what a model will need.")
@@ -150,18 +150,18 @@ def explain(
     base: Base = None,
     passive: Passive = False,
 ) -> None:
-    """Show how a model is understood: topology, freedoms, forces, what algorithms cost, which is chosen and why."""
+    """Show how a model is understood: topology, DOF, forces, what algorithms cost, which is chosen and why."""
     from ..system.explain import as_dict
 
     _picture(plot)
     system = _system(model, base, passive)
     what = "explain --measure" if measure else "explain"
     with progress.compiling(what) if system.constraints.count or measure else nullcontext():
-        told: Any = as_dict(system, measure) if json else system.explain(measure)
+        reported: Any = as_dict(system, measure) if json else system.explain(measure)
     if json:
-        progress.print_json(told)
+        progress.print_json(reported)
     else:
-        print(told)
+        print(reported)
     if plot is not None:
         from ..result.pictures.plot import save_figure
         from ..result.pictures.topology import topology_figure
@@ -224,7 +224,7 @@ def _assembled(system: System, q: Any, u: Any) -> dict[str, Any]:
 
 
 def _mobility(system: System) -> int | None:
-    """Freedoms that loops and constraints leave; complains where they cannot close. None where they are too many."""
+    """DOF that loops and constraints leave; complains where they cannot close. None where they are too many."""
     if system.constraints.count == 0:
         return system.nu
     from ..analysis.mobility import MOST_OPEN, mobility

@@ -14,7 +14,7 @@ from ..errors import ModelError
 from .app import _picture, app, option
 from .progress import Bar, compiling, notes, print_table, say
 
-ENDINGS = {"moving picture": "_moving.html", "report": ".html", "plot": ".svg", "numbers": ".nc"}
+ENDINGS = {"animation": "_moving.html", "report": ".html", "plot": ".svg", "numbers": ".nc"}
 
 
 def _lab(name: str) -> Any:
@@ -79,9 +79,9 @@ def bench(
 def demo(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="without it they are listed")] = None,
     output: Annotated[Path, option("FOLDER", "where its files go", "--output", "-o")] = Path("demo"),
-    view: Annotated[bool, typer.Option("--view", help="open the moving picture in the browser")] = False,
+    view: Annotated[bool, typer.Option("--view", help="open the animation in the browser")] = False,
 ) -> None:
-    """List the motions of the gallery; run one and leave its numbers, plot, report and moving picture.
+    """List the motions of the gallery; run one and leave its numbers, plot, report and animation.
 
     \b
     whippletree demo
@@ -105,10 +105,10 @@ def demo(
     result.save(files["numbers"])
     result.plot(path=files["plot"], scale=chosen.scale)
     result.report(files["report"], scale=chosen.scale)
-    result.animate(files["moving picture"], scale=chosen.scale)
+    result.animate(files["animation"], scale=chosen.scale)
     print_table([(kind, str(path)) for kind, path in files.items()])
     if view:
-        typer.launch(files["moving picture"].resolve().as_uri())
+        typer.launch(files["animation"].resolve().as_uri())
 
 
 @app.command(short_help="Redo a paper's examples, tables and figures.")

@@ -67,7 +67,7 @@ def live(
     options |= {"window_port": window_port, "port": port, "websocket": websocket, "host": host, "token": token}
     options |= {"folder": folder, "integrator": integrator, "algorithm": algorithm, "output_step": output_step}
     with compiling(f"live {system.name}"):
-        ended = run(system, paused=paused, ready=_told, **options)
+        ended = run(system, paused=paused, ready=_reported, **options)
     if output is not None:
         ended.result.save(output)
         say(f"wrote {output}")
@@ -79,7 +79,7 @@ def live(
         print(line)
 
 
-def _told(about: dict[str, Any]) -> None:
+def _reported(about: dict[str, Any]) -> None:
     if "url" in about:
         say(f"window: {about['url']}")
     for key in ("port", "websocket"):

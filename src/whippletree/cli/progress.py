@@ -62,7 +62,7 @@ def compiling(what: str) -> Iterator[None]:
         if sys.stderr.isatty() and not quiet[0]:
             print(f"\r  kernel {len(begun)}: {kernel}\x1b[K", end="", file=sys.stderr, flush=True)
 
-    with notice.told_by(tell):
+    with notice.reported_by(tell):
         try:
             yield
         finally:

@@ -76,7 +76,7 @@ def linearize(
     q: Q = [],  # noqa: B006
     u: U = [],  # noqa: B006
     tau: Tau = [],  # noqa: B006
-    hold: Annotated[bool, typer.Option("--hold", help="with the joint forces that hold the speeds")] = False,
+    hold: Annotated[bool, typer.Option("--hold", help="with the joint forces that hold the velocities")] = False,
     drive: Annotated[list[str], option("JOINT", "an input; default: all joints")] = [],  # noqa: B006
     see: Annotated[list[str], option("NAME", "an output, as tip.position")] = [],  # noqa: B006
     output: Annotated[Path | None, option("FILE", ".npz or .json", "--output", "-o")] = None,
@@ -99,11 +99,11 @@ def linearize(
         writable(linear_path(output), "the linear model")
     if hold and tau:
         raise ModelError("--hold and --tau exclude each other", hint="--hold finds the joint forces itself")
-    pose, speeds, forces = (_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau")))
-    point: dict[str, Any] = {"q": pose, "u": speeds}
+    pose, velocities, forces = (_values(given, option) for given, option in ((q, "--q"), (u, "--u"), (tau, "--tau")))
+    point: dict[str, Any] = {"q": pose, "u": velocities}
     system = _system(model, base, passive)
     if assemble:
-        point = _assembled(system, pose, speeds)
+        point = _assembled(system, pose, velocities)
     with _computing("linear model", system):
         linear = wt.linearize(system, **point, tau=forces or None, outputs=see, inputs=drive or None, hold=hold)
     if output is not None:

@@ -15,7 +15,7 @@ from .progress import Bar, compiling, notes, print_json, say, terminated_in_orde
 if TYPE_CHECKING:
     from ..sweeps.study import Sweep
 
-MOST_TOLD = 10  # failures; the file has them all
+MOST_REPORTED = 10  # failures; the file has them all
 
 
 @app.command(short_help="Run a model many times with other numbers.")
@@ -118,7 +118,7 @@ def _tell(study: Sweep, output: Path | None, plot: Path | None, json: bool) -> N
         _print_runs(study)
     if written:
         say(f"wrote {', '.join(written)}")
-    for failure in study.failures[:MOST_TOLD]:
+    for failure in study.failures[:MOST_REPORTED]:
         at = ", ".join(f"{name} = {_short(value)}" for name, value in failure.parameters.items())
         say(f"failed at {at}: {failure.message}")
     if study.failures:

@@ -74,7 +74,7 @@ def fence(typing_context: Any) -> Any:
 
 @intrinsic
 def pause(typing_context: Any) -> Any:
-    """Tell the core that this thread only waits, where it can be told."""
+    """Tell the core that this thread only waits, where it can be reported."""
     machine = llvm.get_default_triple().split("-")[0]
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:

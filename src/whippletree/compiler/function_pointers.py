@@ -14,7 +14,7 @@ from .disk_cache import on_disk
 from .dual import value_of
 from .lanes import ALWAYS, LANES, OPTIONS, borrow, get, put
 
-GIVEN, ANSWERED = 18, 6  # numbers that a force on a body is told, and that it answers
+PASSED, ANSWERED = 18, 6  # numbers that a force on a body is reported, and that it answers
 
 
 def read_lane(block, j, lane):
@@ -75,19 +75,19 @@ def call_force(typing_context: Any, address: Any, t: Any, block: Any, lane: Any)
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = context.make_array(sig.args[2])(context, builder, args[2]).data
         word = args[0].type
-        room = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), GIVEN + ANSWERED))
+        room = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), PASSED + ANSWERED))
         first = builder.bitcast(room, ir.DoubleType().as_pointer())
 
         def places(n: int) -> tuple[Any, Any]:
             row = builder.add(ir.Constant(word, n * width), args[3])
             return builder.gep(data, [row]), builder.gep(first, [ir.Constant(word, n)])
 
-        for n in range(GIVEN + ANSWERED):
+        for n in range(PASSED + ANSWERED):
             there, here = places(n)
             builder.store(builder.load(there), here)
         shape = ir.FunctionType(word, [ir.DoubleType(), first.type])
         status = builder.call(builder.inttoptr(args[0], shape.as_pointer()), [args[1], first])
-        for n in range(GIVEN, GIVEN + ANSWERED):
+        for n in range(PASSED, PASSED + ANSWERED):
             there, here = places(n)
             builder.store(builder.load(here), there)
         return status
@@ -192,7 +192,7 @@ def call_division(
     u: Any,
     forces: Any,
     udot: Any,
-    board: Any,
+    shared_state: Any,
     member: Any,
     members: Any,
 ) -> Any:
@@ -202,18 +202,18 @@ def call_division(
         shape = ir.FunctionType(ir.DoubleType(), [a.type for a in args[1:]])
         return builder.call(builder.inttoptr(args[0], shape.as_pointer()), args[1:])
 
-    given = (memory, q, u, forces, udot, board, types.int64, types.int64)
+    given = (memory, q, u, forces, udot, shared_state, types.int64, types.int64)
     return types.float64(types.int64, *given), generate
 
 
-STRAND_CALL = types.float64(
+SUBCHAIN_CALL = types.float64(
     _NUMBERS, types.int64, types.int64, types.int64, _NUMBERS, types.int64, _NUMBERS, types.int64
 )  # fmt: skip
 
 
 @intrinsic
-def call_strand(typing_context: Any, place: Any, memory: Any, kind: Any, start: Any, forces: Any, udot: Any) -> Any:
-    """Do a step of one strand by the function at an address, of dynamics/divide/subchain_loops.py."""
+def call_subchain(typing_context: Any, place: Any, memory: Any, kind: Any, start: Any, forces: Any, udot: Any) -> Any:
+    """Do a step of one subchain by the function at an address, of dynamics/divide/subchain_loops.py."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         whole, given, out = (context.make_array(sig.args[n])(context, builder, args[n]) for n in (1, 4, 5))
@@ -229,7 +229,7 @@ def call_strand(typing_context: Any, place: Any, memory: Any, kind: Any, start: 
 # ---------------------------------------------------------------- flexible bodies, compiled apart as well
 # Kernels that meet one call by the address in the System's header: those of rigid bodies do not grow by it.
 
-(ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, SURVEY,
+(ELIMINATE, PRESS, PRESS_ALONE, ACCELERATE, NEED, NEED_IN, PUSH, CARRY, HOLD, MASS, ALONG, INNOVATE, BODY_OUTPUT,
  HALF, HALF_BACK, MODAL, SETTLE, STIFFEN) = range(18)  # fmt: skip
 FLEXIBLE_CALL = types.float64(
     types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS, _NUMBERS,

@@ -27,7 +27,7 @@ def compiled() -> int:
 
 
 @contextmanager
-def told_by(say: Callable[[str], None]) -> Iterator[None]:
+def reported_by(say: Callable[[str], None]) -> Iterator[None]:
     """Have ``say`` called with the name of every kernel that is compiled meanwhile, in the place of the line."""
     _instead.append(say)
     try:

@@ -25,7 +25,7 @@ AWAKE = 24
 FIRST_TASK = AWAKE + MOST_HELPERS * APART
 DONE = FIRST_TASK + MOST_STEPS + 1
 CLAIMS = DONE + MOST_STEPS * APART
-BOARD = CLAIMS + MOST_TASKS * APART
+SHARED_STATE = CLAIMS + MOST_TASKS * APART
 SPINS = 20_000  # pauses of a thread without a job until it sleeps: some hundred microseconds
 PATIENCE = 2_000  # pauses of a thread that waits for another, until it offers its core
 
@@ -34,87 +34,89 @@ PATIENCE = 2_000  # pauses of a thread that waits for another, until it offers i
 
 
 @inline
-def publish(board, memory, q, u, forces, udot, first_task, steps, members):
+def publish(shared_state, memory, q, u, forces, udot, first_task, steps, members):
     """Write a job on the board; its number"""
-    job = read_shared(board, JOBS)
-    write_shared(board, JOBS, job + 1)
+    job = read_shared(shared_state, JOBS)
+    write_shared(shared_state, JOBS, job + 1)
     fence()
-    board[SIZES], board[SIZES + 1] = address(memory), memory.shape[0]
-    board[SIZES + 2], board[SIZES + 3] = address(q), q.shape[0]
-    board[SIZES + 4], board[SIZES + 5] = address(u), u.shape[0]
-    board[SIZES + 6], board[SIZES + 7] = address(forces), forces.shape[0]
-    board[SIZES + 8], board[SIZES + 9] = address(udot), udot.shape[0]
-    board[STEPS], board[MEMBERS] = steps, members
+    shared_state[SIZES], shared_state[SIZES + 1] = address(memory), memory.shape[0]
+    shared_state[SIZES + 2], shared_state[SIZES + 3] = address(q), q.shape[0]
+    shared_state[SIZES + 4], shared_state[SIZES + 5] = address(u), u.shape[0]
+    shared_state[SIZES + 6], shared_state[SIZES + 7] = address(forces), forces.shape[0]
+    shared_state[SIZES + 8], shared_state[SIZES + 9] = address(udot), udot.shape[0]
+    shared_state[STEPS], shared_state[MEMBERS] = steps, members
     for n in range(steps + 1):
-        board[FIRST_TASK + n] = first_task[n]
+        shared_state[FIRST_TASK + n] = first_task[n]
     for n in range(steps):
-        write_shared(board, DONE + n * APART, 0)
-    write_shared(board, JOBS, job + 2)
+        write_shared(shared_state, DONE + n * APART, 0)
+    write_shared(shared_state, JOBS, job + 2)
     return job + 2
 
 
 @inline
-def claim(board, task, job):
+def claim(shared_state, task, job):
     """Whether this thread is the one to do a task of a job.
 
     A thread that comes so late that the next job is on the board may claim one of its tasks for the old job, which the
     next job's threads pass over; it must not do it: its job is done.
     """
-    seen = read_shared(board, CLAIMS + task * APART)
+    seen = read_shared(shared_state, CLAIMS + task * APART)
     while seen < job:
-        if swap_shared(board, CLAIMS + task * APART, seen, job):
-            return read_shared(board, JOBS) == job
-        seen = read_shared(board, CLAIMS + task * APART)
+        if swap_shared(shared_state, CLAIMS + task * APART, seen, job):
+            return read_shared(shared_state, JOBS) == job
+        seen = read_shared(shared_state, CLAIMS + task * APART)
     return False
 
 
 @inline
-def finish(board, step):
+def finish(shared_state, step):
     """Say that a task of a step is done"""
-    add_shared(board, DONE + step * APART, 1)
+    add_shared(shared_state, DONE + step * APART, 1)
 
 
 @inline
-def wait_for(board, step, tasks, job):
+def wait_for(shared_state, step, tasks, job):
     """Until all tasks of a step are done; whether the job is still the one"""
     spins = 0
-    while read_shared(board, DONE + step * APART) < tasks and read_shared(board, JOBS) == job:
+    while read_shared(shared_state, DONE + step * APART) < tasks and read_shared(shared_state, JOBS) == job:
         pause()
         spins += 1
         if spins % PATIENCE == 0:
-            give_way(board[GIVE_WAY])
-    return read_shared(board, JOBS) == job
+            give_way(shared_state[GIVE_WAY])
+    return read_shared(shared_state, JOBS) == job
 
 
 # ---------------------------------------------------------------- Python
 
 
-class Crew:
-    """Helpers of the thread that calls. ``serve(board, member)`` is what they do until nothing came for a while."""
+class ThreadPool:
+    """Helpers of the thread that calls. ``serve(shared_state, member)`` is what they do until nothing came for a
+    while.
+    """
 
     def __init__(self, serve: Any) -> None:
         self.serve = serve
-        self.board = np.zeros(BOARD, np.int64)
-        self.board[GIVE_WAY] = _give_way_address()
+        self.shared_state = np.zeros(SHARED_STATE, np.int64)
+        self.shared_state[GIVE_WAY] = _give_way_address()
         self.free = threading.Lock()  # one job at a time
-        self.bells: list[threading.Event] = []
+        self.events: list[threading.Event] = []
 
     def call(self, helpers: int) -> None:
         """See that so many helpers are awake, or about to be."""
-        while len(self.bells) < helpers:
-            bell = threading.Event()
-            self.bells.append(bell)
-            name = f"whippletree-{len(self.bells)}"
-            threading.Thread(target=self._wait, args=(bell, len(self.bells)), name=name, daemon=True).start()
+        while len(self.events) < helpers:
+            event = threading.Event()
+            self.events.append(event)
+            name = f"whippletree-{len(self.events)}"
+            threading.Thread(target=self._wait, args=(event, len(self.events)), name=name, daemon=True).start()
         for n in range(helpers):
-            if not self.board[AWAKE + n * APART]:
-                self.bells[n].set()
+            if not self.shared_state[AWAKE + n * APART]:
+                self.events[n].set()
 
-    def _wait(self, bell: threading.Event, member: int) -> None:
+    def _wait(self, event: threading.Event, member: int) -> None:
         while True:
-            bell.wait()
-            bell.clear()
-            self.serve(self.board, member)
+            event.wait()
+            event.clear()
+            self.serve(self.shared_state, member)
 
 
 def _give_way_address() -> int:
@@ -125,13 +127,13 @@ def _give_way_address() -> int:
         return 0
 
 
-_crews: dict[Any, Crew] = {}
-if hasattr(os, "register_at_fork"):  # a forked process has the crews but not their threads
-    os.register_at_fork(after_in_child=_crews.clear)
+_thread_pools: dict[Any, ThreadPool] = {}
+if hasattr(os, "register_at_fork"):  # a forked process has the thread pools but not their threads
+    os.register_at_fork(after_in_child=_thread_pools.clear)
 
 
-def crew_of(serve: Any) -> Crew:
-    """The crew of this process for one kind of job."""
-    if serve not in _crews:
-        _crews[serve] = Crew(serve)
-    return _crews[serve]
+def thread_pool_of(serve: Any) -> ThreadPool:
+    """The thread pool of this process for one kind of job."""
+    if serve not in _thread_pools:
+        _thread_pools[serve] = ThreadPool(serve)
+    return _thread_pools[serve]

@@ -94,7 +94,7 @@ def forward_dynamics_derivatives(
     Returns
     -------
     A :class:`ForwardDerivatives`: ``dq``, ``du``, ``dtau``, ``udot``, ``differences``. Rows and columns of SI units of
-    the freedoms. A coordinate whose motion is prescribed accelerates as prescribed: its row is zero.
+    the DOF. A coordinate whose motion is prescribed accelerates as prescribed: its row is zero.
 
     Raises
     ------

@@ -162,14 +162,14 @@ def spring_slopes(P, c, u, over, under):
 
 @kernel
 def joint_slopes(m, F, q, u, signals, s):
-    """Springs, dampers, friction, stops and motors of freedoms of the tree, into force, kq and ku"""
+    """Springs, dampers, friction, stops and motors of DOF of the tree, into force, kq and ku"""
     zero = 0.0 * get(s.a, 0)
     for j in range(m.nu):
         put(s.force, j, zero)
         put(s.kq, j, zero)
         put(s.ku, j, zero)
     for n in range(F.nj):
-        c, j, over, under, stretch = 9 * n, F.passive_freedom[n], zero, zero, zero
+        c, j, over, under, stretch = 9 * n, F.passive_dof[n], zero, zero, zero
         rate = get(u, j)
         if F.passive_coordinate[n] >= 0:
             x = get(q, F.passive_coordinate[n])
@@ -182,7 +182,7 @@ def joint_slopes(m, F, q, u, signals, s):
         put(s.ku, j, get(s.ku, j) + ku)
     for n in range(F.nf):
         if F.kind[n] == MOTOR:
-            c, j, lag = NUMBERS * n + FRAMES, F.freedom[n], zero
+            c, j, lag = NUMBERS * n + FRAMES, F.dof[n], zero
             if F.numbers[c] != 0.0:
                 lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
             force = motor_law(F, n, signals, lag, get(u, j), zero)

@@ -21,7 +21,7 @@ from ..system.system import System
 
 
 def tree_inverse(system: System, q: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(..., nu, nu) M^-1 of the freedoms whose motion is not prescribed, zero elsewhere."""
+    """(..., nu, nu) M^-1 of the DOF whose motion is not prescribed, zero elsewhere."""
     if not system.forces.motions:
         return mass_matrix_inverse(system, q, threads=threads)
     free = np.delete(np.arange(system.nu), list(system.forces.motions))

@@ -63,7 +63,7 @@ def add_wrenches(m, k, given, wrench):
 
 @kernel
 def press(m, E, k, c, lam, wrench, total):
-    """C' lam, into wrenches on bodies and forces on freedoms"""
+    """C' lam, into wrenches on bodies and forces on DOF"""
     for r in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, r)
         if first != 0.0 or second != 0.0:

@@ -23,7 +23,7 @@ from ..system.system import System
 from .inputs import body_of, require_finite, require_unit
 
 SHARES = 4  # of a batch, for each thread
-BENT = "a flexible body tells its mass near the shape it was made in: deform it less, or take fewer modes"
+DEFORMED = "a flexible body tells its mass near the shape it was made in: deform it less, or take fewer modes"
 
 _preparing = Lock()  # threads that share a batch may come here together
 _prepared: set[tuple[int, int]] = set()
@@ -177,13 +177,13 @@ def explain_failure(system: System, inputs: Sequence[np.ndarray], names: Sequenc
     which = f" in state {state} of the batch" if out.ndim > 1 else ""
     vanished = _vanished_pivot(system, np.atleast_2d(inputs[0])[state])
     if vanished is None:
-        if bent := _bent(system, np.atleast_2d(inputs[0])[state]):
-            name, strain = bent
+        if deformed := _deformed(system, np.atleast_2d(inputs[0])[state]):
+            name, strain = deformed
             raise SimulationError(
                 f"the mass matrix of '{system.name}' is not positive{which}",
                 got=f"a strain of {strain:.3g}",
                 where=f"flexible body '{name}'",
-                hint=BENT,
+                hint=DEFORMED,
             )
         raise SimulationError(
             f"the motion of '{system.name}' is too large to compute with{which}",
@@ -192,12 +192,12 @@ def explain_failure(system: System, inputs: Sequence[np.ndarray], names: Sequenc
     raise SimulationError(
         f"the mass matrix of '{system.name}' is singular{which}",
         where=system.mechanical(body_of(system, "u", vanished)),
-        hint="a freedom moves no mass: give the outermost bodies mass and inertia about that axis, or armature",
+        hint="a DOF moves no mass: give the outermost bodies mass and inertia about that axis, or armature",
     )
 
 
 def _vanished_pivot(system: System, q: np.ndarray) -> int | None:
-    """The outermost freedom whose pivot is zero or lost: it failed first, and took the others with it."""
+    """The outermost DOF whose pivot is zero or lost: it failed first, and took the others with it."""
     from .tree.innovations import pivots, workspace
 
     D = np.zeros(system.nu)
@@ -207,7 +207,7 @@ def _vanished_pivot(system: System, q: np.ndarray) -> int | None:
     return int(bad[-1]) if bad.size else None
 
 
-def _bent(system: System, q: np.ndarray) -> tuple[str, float] | None:
+def _deformed(system: System, q: np.ndarray) -> tuple[str, float] | None:
     """The flexible body that is strained most, and how much, where the mass matrix has a negative eigenvalue."""
     from .functions import mass_matrix
 

@@ -384,9 +384,9 @@ def bias_force(
 def applied_force(
     system: System, q: ArrayLike, u: ArrayLike, *, t: ArrayLike = 0.0, threads: int | None = None
 ) -> np.ndarray:
-    """What springs, motors, drag ... of the model do along each freedom at time ``t`` (s): (nu,) or (B, nu), N m or N.
+    """What springs, motors, drag ... of the model do along each DOF at time ``t`` (s): (nu,) or (B, nu), N m or N.
 
-    Gravity, given motions and the forces of loops and constraints are not among them.
+    Gravity, prescribed motions and the forces of loops and constraints are not among them.
     """
     require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))

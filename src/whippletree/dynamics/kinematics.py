@@ -348,7 +348,7 @@ def _sums(system: System, q: ArrayLike, u: ArrayLike, threads: int | None) -> np
 
 
 def energy(system: System, q: ArrayLike, u: ArrayLike, *, threads: int | None = None) -> Energy:
-    """Kinetic, potential (gravity) and elastic energy, J; elastic is what springs, bushings, stops and
+    """Kinetic, potential (gravity) and elastic energy, J; elastic is what springs, bushings, joint limits and
     flexible bodies store."""
     found = _sums(system, q, u, threads)
     one = found.ndim == 1

@@ -32,7 +32,7 @@ def load(
     ``base="free"`` lets the root link of a URDF robot float; None fixes it to the ground. Mesh files are looked for in
     the model's own folder and in ``packages``: folders of ROS packages, or the folders that hold them.
 
-    ``passive=True`` lets stiffness, damping, friction and stops of the joints act. Those of a URDF or MJCF file do not
+    ``passive=True`` lets stiffness, damping, friction and limits of joints act. Those of a URDF or MJCF file do not
     without it; those of a TOML file do, unless it says ``passive = false``.
     """
     file = path_of(path, "the model file")

@@ -236,7 +236,7 @@ class _Tree:
         if self.given.missing:
             files = [f"'{self.given.meshes[name]}'" for name in self.given.missing]
             notes.append(f"mesh files not found: {len(files)}, {check.some(files)}; packages=[...] takes their folder")
-        notes += [f"MuJoCo says: {' '.join(said.split())}" for said in dict.fromkeys(heard)]
+        notes += [f"MuJoCo says: {' '.join(reported.split())}" for reported in dict.fromkeys(heard)]
         if notes:
             warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
 

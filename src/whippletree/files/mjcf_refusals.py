@@ -7,7 +7,7 @@ import re
 from ..errors import ModelError, nearest
 from .mjcf_source import Source
 
-# what is said, and the cure; the first that fits is told
+# what is said, and the cure; the first that fits is reported
 CURES = {
     r"repeated name": "give each a name of its own",
     r"mass and inertia of moving bodies": "give the body an <inertial>, or a geom with mass",
@@ -22,13 +22,13 @@ CURES = {
 REFERENCE = "what <{tag}> takes stands in the XML reference of MuJoCo"
 
 
-def complaint(said: str, given: Source, source: str) -> ModelError:
+def complaint(reported: str, given: Source, source: str) -> ModelError:
     """What MuJoCo says, without its prefixes, about the element it says it of."""
-    first = re.sub(r"^((XML )?(Error: |parse error \d+:\s*)|Schema violation: )+", "", said).splitlines()[0]
+    first = re.sub(r"^((XML )?(Error: |parse error \d+:\s*)|Schema violation: )+", "", reported).splitlines()[0]
     for asked, mesh in zip(given.assets, (n for n in given.meshes if n not in given.missing), strict=True):
         first = first.replace(f"'{asked}'", f"'{given.meshes[mesh]}'")
     got, where, tag = None, source, "mujoco"
-    element = given.element(said)
+    element = given.element(reported)
     if element is not None:
         name, where, tag = element.attributes.get("name"), element.where, element.tag
         got = f"<{tag}>" + (f" '{name}'" if name else "")
@@ -40,4 +40,4 @@ def _cure(first: str, given: Source, tag: str) -> str:
     if unknown:
         names = {e.attributes["name"] for e in given.elements if "name" in e.attributes}
         return nearest(unknown[1] or unknown[2] or "", sorted(names)) or "give what is meant that name"
-    return next((cure for said, cure in CURES.items() if re.search(said, first)), REFERENCE.format(tag=tag))
+    return next((cure for reported, cure in CURES.items() if re.search(reported, first)), REFERENCE.format(tag=tag))

@@ -226,7 +226,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
         raise ModelError(
             f"the file is not valid TOML: {what or error}",
             where=f"{source}:{line}" + (f", column {column}" if column else ", the end of the file"),
-            hint=next((hint for said, hint in SLIPS.items() if what.startswith(said)), SYNTAX),
+            hint=next((hint for reported, hint in SLIPS.items() if what.startswith(reported)), SYNTAX),
         ) from None
     except ValueError:  # int() takes no more than some thousand digits
         digits = re.search(r"\d[\d_]{4000}", text)

@@ -1,7 +1,7 @@
 """The state nearest to a given one that all constraints allow; or which of them cannot be met, and by how much.
 
 Paper    [yamashita2001] On the rate of convergence of the Levenberg-Marquardt method: damping by the residual.
-Symbols  g residual, C its matrix, W weights of freedoms.
+Symbols  g residual, C its matrix, W weights of DOF.
 Differs  steps are weighted and on the manifold of q; once closed, steps along the null space of C lead to the
          nearest point. A start from which nothing moves, as bars in one line, is left by small turns, always the same.
          Of large mechanisms C is never formed: the passes of reduction solve for the same steps in O(n + m), without
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..dynamics.constraints.consistency import (
     START,
     motions_left,
-    named_gaps,
+    named_violations,
     off_constraints,
     require_closed,
     require_consistent,
@@ -27,7 +27,7 @@ from ..dynamics.constraints.consistency import (
 )
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.inputs import one_state
-from ..dynamics.loads.applied import given_motion, signals
+from ..dynamics.loads.applied import prescribed_motion, signals
 from ..dynamics.reduction.weighted import Displacements
 from ..errors import ModelError
 from ..joints import QUATERNIONS
@@ -47,11 +47,13 @@ DENSE = 30_000  # numbers of C: the singular values of more take longer than the
 CORRECTIONS, LESS, EXACT = 5, 0.1, 1e-6  # of velocities, at most; they go on as long as each leaves less than this
 # share of a violation, and more than this share of what is allowed
 AS_GOOD = 1e-11  # violation of a large mechanism that rounding of its coordinates leaves: no plan is made to mend it
-MOST_RANKED = 300  # freedoms: the rank of more takes longer than a run of a second
+MOST_RANKED = 300  # DOF: the rank of more takes longer than a run of a second
 
 
 class State(NamedTuple):
-    """A moment of a motion: time ``t`` (s), coordinates ``q`` (nq,) and speeds ``u`` (nu,), in radians and metres."""
+    """A moment of a motion: time ``t`` (s), coordinates ``q`` (nq,) and velocities ``u`` (nu,), in radians and
+    metres.
+    """
 
     t: float  # s
     q: np.ndarray  # (nq)
@@ -71,7 +73,7 @@ def assemble(
     """
     require_system(system)
     Q, U, _ = one_state(system, q, u, None, "assemble")
-    given_motion(system, 0.0, Q, U)
+    prescribed_motion(system, 0.0, Q, U)
     if system.constraints.count == 0:
         return State(0.0, Q, U)
     kept = _kept(system, q)
@@ -86,15 +88,15 @@ def consistent_velocities(system: System, q: np.ndarray) -> np.ndarray:
 
 
 def closed_pose(system: System, q: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """The pose nearest to q that closes all loops, with the freedoms ``kept`` (nu, bool) where they are."""
+    """The pose nearest to q that closes all loops, with the DOF ``kept`` (nu, bool) where they are."""
     if system.constraints.count == 0:
         return q
-    closed = _gap(system, q) < CLOSED * min(1.0, system.constraints.size)
+    closed = _violation(system, q) < CLOSED * min(1.0, system.constraints.size)
     return q if closed else _closed(system, q, kept, np.inf)
 
 
 def _kept(system: System, given: Any) -> np.ndarray:
-    """Freedoms of the joints that a dict names."""
+    """DOF of the joints that a dict names."""
     kept = np.zeros(system.nu, bool)
     for name in given if isinstance(given, Mapping) else ():
         kept[system.u_index(name)] = True
@@ -102,7 +104,7 @@ def _kept(system: System, given: Any) -> np.ndarray:
 
 
 def _modal(system: System) -> np.ndarray:
-    """Freedoms that are modes."""
+    """DOF that are modes."""
     found = np.zeros(system.nu, bool)
     for name in system.model.flexibles:
         found[system.u_index(name)] = True
@@ -110,7 +112,7 @@ def _modal(system: System) -> np.ndarray:
 
 
 def _roots(system: System, kept: np.ndarray, weight: float) -> np.ndarray:
-    """W^-1/2: 0 holds a freedom still, as a given motion does."""
+    """W^-1/2: 0 holds a DOF still, as a prescribed motion does."""
     roots = np.where(kept, 1.0 / np.sqrt(weight), 1.0)
     roots[list(system.forces.motions)] = 0.0
     return roots
@@ -122,7 +124,7 @@ def _residual(system: System, q: np.ndarray, t: float = 0.0) -> np.ndarray:
     return np.where(system.constraints.of_poses, rows.g, 0.0)
 
 
-def _gap(system: System, q: np.ndarray) -> float:
+def _violation(system: System, q: np.ndarray) -> float:
     return float(np.abs(_residual(system, q)).max(initial=0.0))
 
 
@@ -197,13 +199,13 @@ def _closed(system: System, start: np.ndarray, kept: np.ndarray, weight: float) 
         for n in range(TRIES):
             turn = rng.normal(size=system.nu) * root * min(0.02 * 2.0**n, 1.5) if n else np.zeros(system.nu)
             q = _march(system, advance(system, start, turn), root)
-            gap = _gap(system, q)
-            if gap < limit:
+            violation = _violation(system, q)
+            if violation < limit:
                 return _nearest(system, start, q, root, np.where(root == 0.0, 0.0, _roots(system, kept, each)))
-            best = min(best, (gap, q), key=lambda pair: pair[0])
+            best = min(best, (violation, q), key=lambda pair: pair[0])
             if n == 0 and kept.any() and each == np.inf:
                 q = _led(system, start, kept, root)
-                if _gap(system, q) < limit:
+                if _violation(system, q) < limit:
                     return q
     raise _cannot_close(system, best[1])
 
@@ -215,11 +217,11 @@ def _led(system: System, start: np.ndarray, kept: np.ndarray, root: np.ndarray) 
     q = _march(system, advance(system, start, np.where(kept, -d, 0.0)), _roots(system, np.zeros(system.nu, bool), 1.0))
     way, limit = np.where(kept, difference(system, q, start), 0.0), CLOSED * min(1.0, system.constraints.size)
     count = int(np.ceil(np.abs(way).max() / LED))
-    if _gap(system, q) > limit or count > MOST_LED:
+    if _violation(system, q) > limit or count > MOST_LED:
         return start
     for _ in range(count):
         q = _march(system, advance(system, q, way / count), root)
-        if _gap(system, q) > limit:
+        if _violation(system, q) > limit:
             break
     return q
 
@@ -267,7 +269,7 @@ def _nearest(system: System, start: np.ndarray, q: np.ndarray, closing: np.ndarr
             moved = _march(system, advance(system, q, step), closing)
             ahead = difference(system, moved, start)
             nearer = np.linalg.norm(_scaled(ahead, root)) < np.linalg.norm(_scaled(away, root))
-            if nearer and _gap(system, moved) < limit:
+            if nearer and _violation(system, moved) < limit:
                 break
             step = 0.3 * step
         else:
@@ -277,7 +279,7 @@ def _nearest(system: System, start: np.ndarray, q: np.ndarray, closing: np.ndarr
 
 
 def _scaled(step: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """W^1/2 step; freedoms that are held do not count."""
+    """W^1/2 step; DOF that are held do not count."""
     return np.divide(step, root, out=np.zeros_like(step), where=root > 0)
 
 
@@ -285,16 +287,16 @@ def difference(system: System, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The displacement (nu) that takes q = a to b; a rotation by its rotation vector."""
     out = np.zeros(system.nu)
     for edge in system.topology.edges:
-        rows, speeds = system.q_index(edge.joint.name), system.u_index(edge.joint.name)
+        rows, velocities = system.q_index(edge.joint.name), system.u_index(edge.joint.name)
         x, y, kind = a[rows], b[rows], edge.joint.kind
         if kind not in QUATERNIONS:
-            out[speeds] = y - x
+            out[velocities] = y - x
             continue
         (w1, e1), (w2, e2) = (x[-4], x[-3:]), (y[-4], y[-3:])
         w, e = w1 * w2 + e1 @ e2, w1 * e2 - w2 * e1 - np.cross(e1, e2)  # of conj(a) b
         length = np.linalg.norm(e)
         turn = 2.0 * np.arctan2(length, abs(w)) * np.sign(w or 1.0) / length * e if length > 0 else e
-        out[speeds] = turn if x.size == 4 else np.concatenate([turn, _turned_back(x[-4:], y[:3] - x[:3])])
+        out[velocities] = turn if x.size == 4 else np.concatenate([turn, _turned_back(x[-4:], y[:3] - x[:3])])
     return out
 
 
@@ -304,9 +306,9 @@ def _turned_back(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """The speeds nearest to u that the constraints allow at q."""
+    """The velocities nearest to u that the constraints allow at q."""
     rows = rows_of(system, q, u, matrix=False)
-    least = START * float(speed_scale(u, rows.given))
+    least = START * float(speed_scale(u, rows.prescribed))
     stiff = _modal(system)
     for held, weight in ((kept | stiff, np.inf), (kept, np.inf), (kept, KEPT)):
         solver, out, left = _solver(system, _roots(system, held, weight), all_rows=True), u, rows.rate
@@ -319,7 +321,7 @@ def _moving(system: System, q: np.ndarray, u: np.ndarray, kept: np.ndarray) -> n
             return out
     raise ModelError(
         f"the constraints of '{system.name}' contradict each other in speed",
-        got=f"at best, opening are {named_gaps(system, left, least, '/s')}",
+        got=f"at best, opening are {named_violations(system, left, least, '/s')}",
         hint="functions of time, or motions given to joints, ask for what the loops do not allow",
     )
 
@@ -332,7 +334,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
         return ModelError(
             f"the constraints of '{system.name}' contradict each other",
             expected="a pose that meets them all",
-            got=f"at best, open are {named_gaps(system, g, least)}",
+            got=f"at best, open are {named_violations(system, g, least)}",
             where=file_places(system, *(o for o in system.constraints.owner if o in owners)),
             hint="look at the places of these joints, and at lengths between them; or start from a pose that is nearer",
         )
@@ -341,7 +343,7 @@ def _cannot_close(system: System, q: np.ndarray) -> ModelError:
     return ModelError(
         f"{what} cannot be closed" if owner in system.cut_joints else f"{what} cannot be met",
         expected="a pose in which its two sides meet",
-        got=f"at best, open is {named_gaps(system, g, least)}",
+        got=f"at best, open is {named_violations(system, g, least)}",
         where=file_places(system, owner),
         hint="look at its place on both bodies, and at the lengths and axes around the loop",
     )
@@ -355,19 +357,21 @@ def file_places(system: System, *owners: str) -> str | None:
 
 
 def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bool, named: Mapping[str, Any]) -> None:
-    """Refuse a start off the constraints; q and u, in place, become exact. ``completes``: speeds not named follow."""
+    """Refuse a start off the constraints; q and u, in place, become exact. ``completes``: velocities not named
+    follow.
+    """
     if system.constraints.count == 0:
         return
     rows = rows_of(system, q, u, matrix=False)
     require_closed(system, rows, "the start")
-    scale = speed_scale(u, rows.given)
+    scale = speed_scale(u, rows.prescribed)
     if completes and np.abs(rows.rate).max() > START * scale:
         u[:] = _moving(system, q, u, _kept(system, named))
         for name in named:
             got, asked = u[system.u_index(name)], np.atleast_1d(np.asarray(named[name], float))
             if np.abs(got - asked).max() > 1e-4 * scale:
-                told = f"'{name}' would have to move at {got}, asked is {asked}"
-                raise off_constraints(system, "the start", "cannot be so", told)
+                reported = f"'{name}' would have to move at {got}, asked is {asked}"
+                raise off_constraints(system, "the start", "cannot be so", reported)
     rows = require_consistent(system, q, u, who="the start")
     violation = max(np.abs(rows.g).max() / min(1.0, system.constraints.size), np.abs(rows.rate).max() / scale)
     if violation > AS_GOOD or system.constraints.count * system.nu <= DENSE:
@@ -380,7 +384,7 @@ def _timed(system: System) -> bool:
 
 
 def locked(system: System, q: np.ndarray) -> str | None:
-    """A note if loops and constraints leave no freedom at a closed pose; None if something can move, or is moved."""
+    """A note if loops and constraints leave no DOF at a closed pose; None if something can move, or is moved."""
     c = system.constraints
     moved = system.forces.motions or c.driven or _timed(system)
     if not 0 < system.nu <= min(c.count, MOST_RANKED) or moved:
@@ -388,4 +392,5 @@ def locked(system: System, q: np.ndarray) -> str | None:
     if motions_left(system, rows_of(system, q, np.zeros(system.nu))).size:
         return None
     owners = ", ".join(f"'{owner}'" for owner in list(dict.fromkeys(c.owner))[:6])
-    return f"'{system.name}' is locked: its loops and constraints ({owners}) leave no freedom, and nothing will move"
+    held = f"its loops and constraints ({owners})"
+    return f"'{system.name}' is locked: {held} leave no degree of freedom, and nothing will move"

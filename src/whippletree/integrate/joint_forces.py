@@ -1,6 +1,6 @@
-"""Forces of some joints, from their own coordinates and speeds: what a part of a mechanism knows of its forces.
+"""Forces of some joints, from their own coordinates and velocities: what a part of a mechanism knows of its forces.
 
-Springs, dampers, friction and stops of joints, motors, and the constant forces of a task. Formulas: kernels/forces.py.
+Springs, dampers, friction and limits of joints, motors, and the constant forces of a task. Formulas: kernels/forces.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .run.task import Task
 
 
 @entry
-def joint_loads(packed, t, signals, here, constant, counted, passive, elements, q, u, total):
+def joint_reactions(packed, t, signals, here, constant, counted, passive, elements, q, u, total):
     """Set the joint forces ``total`` at the places ``here``; returns the power of those that are ``counted``"""
     F, _ = unpack_forces(packed, 0)
     power = 0.0
@@ -50,9 +50,9 @@ def joint_loads(packed, t, signals, here, constant, counted, passive, elements, 
 
 
 class JointForces:
-    """Of the freedoms ``u_rows`` of a System, in vectors that hold them at ``u_here``, and ``q_rows`` at ``q_here``.
+    """Of the DOF ``u_rows`` of a System, in vectors that hold them at ``u_here``, and ``q_rows`` at ``q_here``.
 
-    ``counted`` says of each freedom whether its power is counted here.
+    ``counted`` says of each DOF whether its power is counted here.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class JointForces:
         which = {int(row): n for n, row in enumerate(u_rows)}
         at = {int(row): int(n) for row, n in zip(q_rows, q_here, strict=True)} | {-1: -1}
         a = forces.arrays
-        passive = zip(range(len(a["passive"])), a["passive_freedom"], a["passive_coordinate"], strict=True)
+        passive = zip(range(len(a["passive"])), a["passive_dof"], a["passive_coordinate"], strict=True)
         kinds = [n for n, kind in enumerate(a["kind"]) if kind in (MOTOR, BALL)]
-        elements = [(n, a["freedom"][n], a["coordinate"][n]) for n in kinds]
+        elements = [(n, a["dof"][n], a["coordinate"][n]) for n in kinds]
         self.passive, self.elements = (
             np.array(
                 [(n, u_here[which[int(j)]], at[int(c)], which[int(j)]) for n, j, c in rows if int(j) in which], np.int64
@@ -84,7 +84,7 @@ class JointForces:
     def __call__(self, t: float, q: np.ndarray, u: np.ndarray, total: np.ndarray) -> float:
         """Joint forces into ``total``; the power of those that store no energy."""
         return float(
-            joint_loads(
+            joint_reactions(
                 self.packed, t, self.signals, self.here, self.constant, self.counted, self.passive, self.elements,
                 q, u, total,
             )

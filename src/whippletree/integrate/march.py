@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..dynamics.dispatch import BENT
+from ..dynamics.dispatch import DEFORMED
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import body_of
 from ..errors import SimulationError, WhippletreeError
@@ -159,11 +159,11 @@ def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
     """The error that names time and joint; ``row`` is the last that is filled."""
     if failure.error:
         return failure.error
-    system, where, hint = task.system, None, failure.hint + f"; {BENT}" * bool(task.system.flexible)
+    system, where, hint = task.system, None, failure.hint + f"; {DEFORMED}" * bool(task.system.flexible)
     try:
         forward_dynamics(system, task.Q[row], task.U[row], task.tau, t=task.t[row], algorithm=task.algorithm)
     except SimulationError as e:
-        if e.where:  # a freedom without mass: the dynamics know which
+        if e.where:  # a DOF without mass: the dynamics know which
             where, hint = e.where, e.hint or hint
     return stopped(system, failure, where, hint)
 

@@ -55,7 +55,7 @@ def rates(memory, q, u, out, start, stop):
 
 
 def advance(system: System, q: ArrayLike, u: ArrayLike, h: float = 1.0) -> np.ndarray:
-    """q (nq,) or (B, nq) moved along constant speeds u (nu,) or (B, nu) for h seconds: exact, on its manifold."""
+    """q (nq,) or (B, nq) moved along constant velocities u (nu,) or (B, nu) for h seconds: exact, on its manifold."""
     require_system(system)
     Q, U = states(system, ("q", q, system.nq), ("u", u, system.nu))
     return evaluate(moved, workspace, system, [Q, U * number(h, "h")], system.nq)

@@ -1,6 +1,6 @@
 """Modes that follow their loads at once, without inertia: K eta = f. A run need not take steps as short as they swing.
 
-Their freedoms resist acceleration without end, as those of given motions do; accelerate.py finds where they are.
+Their DOF resist acceleration without end, as those of prescribed motions do; accelerate.py finds where they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..model.check import number
 from ..system.system import System
 
 SETTLED = 1e-13  # of the largest coordinate: some roundings
-SEEN = 1e-3  # a strain: of modes that are bent less, it is this that the roundings are compared with
+SEEN = 1e-3  # a strain: of modes that are deformed less, it is this that the roundings are compared with
 MOST_ROUNDS = 50
 
 

@@ -70,11 +70,11 @@ def simulate(
     """Motion from t = 0 to ``until`` (s).
 
     ``q`` and ``u`` are arrays, or dicts from joint names to values; what is missing is neutral and at
-    rest, and where a motion is given that says how it starts. With loops the start must be closed
-    (:func:`assemble` makes it so), and speeds that a dict leaves out follow from those it names. ``tau`` is a constant
-    joint force (N m or N), an array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one compiled by
-    ``numba.njit`` stays in the compiled loop. The forces of the model act besides. ``algorithm`` is "auto" or a name as
-    :func:`forward_dynamics` takes it, as "divide(threads=2)". ``integrator`` is one of
+    rest, and where a motion is prescribed that says how it starts. With loops the start must be closed
+    (:func:`assemble` makes it so), and velocities that a dict leaves out follow from those it names. ``tau`` is a
+    constant joint force (N m or N), an array or a dict, or a function ``tau(t, q, u, tau)`` that writes it; one
+    compiled by ``numba.njit`` stays in the compiled loop. The forces of the model act besides. ``algorithm`` is "auto"
+    or a name as :func:`forward_dynamics` takes it, as "divide(threads=2)". ``integrator`` is one of
     ``INTEGRATORS``: ``dopri5``, ``dop853``, ``cvode`` and those of SciPy choose their steps so that the error of each,
     in every component x of q and u, is about ``atol + rtol |x|``; ``step`` is then the largest they may take. ``rk4``,
     ``euler`` and, for stiff systems, ``generalized_alpha`` take steps of ``step`` (default 1 ms, or a hundredth of the
@@ -99,8 +99,8 @@ def simulate(
 
     ``check`` = k solves every k-th row of the result once more, by another algorithm that can; where accelerations
     differ by more than rounding and conditioning explain, the run warns, once, or with ``check_action="stop"`` ends
-    with a SimulationError. ``attrs`` then hold ``checked``, the number of rows, ``checked_by``, ``check_amiss``, how
-    many were amiss, and ``check_worst``, the worst difference over conditioning.
+    with a SimulationError. ``attrs`` then hold ``checked``, the number of rows, ``checked_by``, ``check_disagreed``,
+    how many of them disagreed, and ``check_worst``, the worst difference over conditioning.
 
     ``on`` are processes that share the run, which :func:`simulate_on_ranks` gives.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics.accuracy.certificate import Unreliable
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import one_state
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import prescribed_motion
 from ..errors import ModelWarning
 from ..system.system import System
 from .assemble import consistent_start, locked
@@ -22,7 +22,7 @@ from .contacts.friction import free_to_slip
 def start_of(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, u and constant joint forces as a user passes them; refuses what does not hold its constraints."""
     q_now, u_now, force = one_state(system, q, u, tau, "simulate")
-    given_motion(system, 0.0, q_now, u_now)
+    prescribed_motion(system, 0.0, q_now, u_now)
     partial = u is None or isinstance(u, Mapping)
     consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     if note := locked(free_to_slip(system), q_now):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.constraints.consistency import require_consistent
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import prescribed_motion
 from ..errors import ModelError, nearest
 from ..model.numbers import changed, find_number, numbers_of
 from ..system.system import System
@@ -31,7 +31,7 @@ class Variants(NamedTuple):
     def close(self, q: np.ndarray, u: np.ndarray) -> None:
         """Prescribed motions into starts (B, n), in place; refuses a start that its System does not allow."""
         for n in range(len(q)):
-            given_motion(self.system(n), 0.0, q[n], u[n])
+            prescribed_motion(self.system(n), 0.0, q[n], u[n])
         if len(self.systems) == 1:
             require_consistent(self.systems[0], q, u, who="the start")
             return

@@ -391,7 +391,7 @@ CURVE = JointKind(
     "curve",
     about="motion along a spline through `points`, with the parent's axes or following the tangent",
     coordinates=(("", "m"),),
-    freedoms=((X + SHIFT, WAY),),
+    dofs=((X + SHIFT, WAY),),
     holds=None,
     pose=pose,
     kernels=kernels,

@@ -33,7 +33,7 @@ CYLINDRICAL = JointKind(
     "cylindrical",
     about="rotation about the axis and displacement along it",
     coordinates=(("angle", "rad"), ("displacement", "m")),
-    freedoms=((Z, ANGLE_Z), (Z + SHIFT, WAY)),
+    dofs=((Z, ANGLE_Z), (Z + SHIFT, WAY)),
     holds=(TURN_AXIS, ACROSS),
     pose=lambda x, joint: (about(Z, x[..., 0]), along(slice(2, 3), x[..., 1:])),
     kernels=kernels,

@@ -9,7 +9,7 @@ FIXED = JointKind(
     "fixed",
     about="nothing: a weld",
     coordinates=(),
-    freedoms=(),
+    dofs=(),
     holds=(TURN_ALL, ALL),
     pose=lambda x, joint: (np.eye(3), nowhere(x)),
     kernels=None,

@@ -3,7 +3,7 @@
 With z the shaft in both frames, Q = Rx(q1/2) Ry(q2) Rx(q1/2): a double Cardan joint whose middle part halves the bend.
 Its quaternion (cos q1/2 cos q2/2, sin q1/2 cos q2/2, sin q2/2, 0) has no part along z. Hence the relative angular
 velocity S u is in the plane that bisects the shafts, w . (z_A + z_B) = 0, and shafts that spin in fixed bearings spin
-at equal speeds at any bend: w_A . (z_A + z_B) = w_B . (z_A + z_B). The bend b has cos b/2 = cos q1/2 cos q2/2.
+at equal velocities at any bend: w_A . (z_A + z_B) = w_B . (z_A + z_B). The bend b has cos b/2 = cos q1/2 cos q2/2.
 
 S = [(x_A + x_B) / 2, y'] with y' = Rx(q1/2) y; both are at right angles. At q2 = pi, folded back, S is singular.
 """
@@ -80,7 +80,7 @@ HOMOKINETIC = JointKind(
     "homokinetic",
     about="bending in two directions across the shaft `axis`, without twist: a constant-velocity joint",
     coordinates=(("bend1", "rad"), ("bend2", "rad")),
-    freedoms=((X, BEND_X), (Y, BEND_Y)),
+    dofs=((X, BEND_X), (Y, BEND_Y)),
     holds=(TURN_TWIST, ALL),
     pose=pose,
     kernels=kernels,

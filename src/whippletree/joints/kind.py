@@ -47,12 +47,12 @@ class JointKind:
     name: str
     about: str  # for the reference of joint kinds: what it lets move
     coordinates: Labels
-    freedoms: tuple[tuple[int, int], ...]  # axis (layout.forces.ON_CHILD says how) and measure of each DOF, joint frame
+    dofs: tuple[tuple[int, int], ...]  # axis (layout.forces.ON_CHILD says how) and measure of each DOF, joint frame
     holds: tuple[int, int] | None  # rotations and displacements held where it closes a loop; None if it cannot
     pose: Callable[[np.ndarray, Any], Pose]  # of the child's frame in the parent's at coordinates (..., nq) of a Joint
     kernels: Callable[[], Formulas] | None  # None: never a joint of the tree
     group: int = REVERSIBLE
-    speeds: Labels = ()  # those of the coordinates if there are none
+    velocities: Labels = ()  # those of the coordinates if there are none
     axes: int = 1  # how many axes the user may write
     parameters: tuple[str, ...] = ()  # what the user may write besides axes: pitch, or entries of Joint.own
     drives: tuple[int, ...] = ()  # how a prescribed motion of each DOF is held where it closes a loop
@@ -71,7 +71,7 @@ class JointKind:
     @property
     def rates(self) -> Labels:
         """Label and unit of each generalized velocity."""
-        return self.speeds or tuple((label, f"{unit}/s") for label, unit in self.coordinates)
+        return self.velocities or tuple((label, f"{unit}/s") for label, unit in self.coordinates)
 
     @property
     def nu(self) -> int:
@@ -94,11 +94,11 @@ class JointKind:
     @property
     def telescopes(self) -> bool:
         """Whether it moves along its own axis."""
-        return any(axis == Z + SHIFT for axis, _ in self.freedoms)
+        return any(axis == Z + SHIFT for axis, _ in self.dofs)
 
     @property
     def coded(self) -> bool:
-        """Whether the axes of its DOF are axes of its two frames, as ``freedoms`` says."""
+        """Whether the axes of its DOF are axes of its two frames, as ``dof`` says."""
         return self.axes_of is None and self.numbers is None
 
     def drive(self, dof: int) -> int:
@@ -112,7 +112,7 @@ class JointKind:
         """
         if self.axes_of is not None:
             return self.axes_of(A, B)
-        return [(B if axis % SHIFT >= ON_CHILD else A)[..., :, axis % 3] for axis, _ in self.freedoms]
+        return [(B if axis % SHIFT >= ON_CHILD else A)[..., :, axis % 3] for axis, _ in self.dofs]
 
 
 def about(axis: int, angle: np.ndarray) -> np.ndarray:

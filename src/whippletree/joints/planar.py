@@ -51,7 +51,7 @@ PLANAR = JointKind(
     "planar",
     about="two displacements in the plane across the axis and rotation about it",
     coordinates=(("x", "m"), ("y", "m"), ("angle", "rad")),
-    freedoms=((X + SHIFT, WAY), (Y + SHIFT, WAY), (Z, ANGLE_Z)),
+    dofs=((X + SHIFT, WAY), (Y + SHIFT, WAY), (Z, ANGLE_Z)),
     holds=(TURN_AXIS, SHIFT_Z),
     pose=lambda x, joint: (about(Z, x[..., 2]), along(slice(2), x[..., :2])),
     kernels=kernels,

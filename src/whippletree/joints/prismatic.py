@@ -31,7 +31,7 @@ PRISMATIC = JointKind(
     "prismatic",
     about="displacement along the axis",
     coordinates=(("", "m"),),
-    freedoms=((Z + SHIFT, WAY),),
+    dofs=((Z + SHIFT, WAY),),
     holds=(TURN_ALL, ACROSS),
     pose=lambda x, joint: (np.eye(3), along(slice(2, 3), x)),
     kernels=kernels,

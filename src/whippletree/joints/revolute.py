@@ -27,7 +27,7 @@ REVOLUTE = JointKind(
     "revolute",
     about="rotation about the axis",
     coordinates=(("", "rad"),),
-    freedoms=((Z, ANGLE_Z),),
+    dofs=((Z, ANGLE_Z),),
     holds=(TURN_AXIS, ALL),
     pose=lambda x, joint: (about(Z, x[..., 0]), nowhere(x)),
     kernels=kernels,

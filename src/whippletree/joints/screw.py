@@ -31,7 +31,7 @@ SCREW = JointKind(
     "screw",
     about="rotation about the axis and, in proportion, displacement along it",
     coordinates=(("", "rad"),),
-    freedoms=((Z, ANGLE_Z),),
+    dofs=((Z, ANGLE_Z),),
     holds=(TURN_AXIS, ACROSS),
     pose=lambda x, joint: (about(Z, x[..., 0]), along(slice(2, 3), joint.pitch * x)),
     kernels=kernels,

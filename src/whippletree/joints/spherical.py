@@ -1,4 +1,4 @@
-"""The spherical (ball) joint: any rotation, by a unit quaternion; its speeds are in the child's axes."""
+"""The spherical (ball) joint: any rotation, by a unit quaternion; its velocities are in the child's axes."""
 
 from ..layout.constraints import TURN_NONE
 from ..layout.forces import ON_CHILD, UNMEASURED
@@ -38,8 +38,8 @@ SPHERICAL = JointKind(
     "spherical",
     about="any rotation about a point",
     coordinates=QUATERNION_LABELS,
-    speeds=TURN_LABELS,
-    freedoms=tuple((n + ON_CHILD, UNMEASURED) for n in range(3)),
+    velocities=TURN_LABELS,
+    dofs=tuple((n + ON_CHILD, UNMEASURED) for n in range(3)),
     holds=(TURN_NONE, ALL),
     pose=lambda x, joint: (matrices(x), nowhere(x)),
     kernels=kernels,

@@ -41,7 +41,7 @@ UNIVERSAL = JointKind(
     "universal",
     about="rotation about `axis`, fixed in the parent, then about `axis2`, fixed in the child",
     coordinates=(("angle1", "rad"), ("angle2", "rad")),
-    freedoms=((X, ANGLE_X), (Y + ON_CHILD, ANGLE_Y)),
+    dofs=((X, ANGLE_X), (Y + ON_CHILD, ANGLE_Y)),
     holds=(TURN_CROSS, ALL),
     pose=lambda x, joint: (about(X, x[..., 0]) @ about(Y, x[..., 1]), nowhere(x)),
     kernels=kernels,

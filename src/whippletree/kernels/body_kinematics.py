@@ -6,7 +6,7 @@ import numpy as np
 
 from ..algebra import spatial as sp
 from ..algebra.trig import sincos_all
-from ..compiler.function_pointers import SURVEY, call_flexible
+from ..compiler.function_pointers import BODY_OUTPUT, call_flexible
 from ..compiler.lanes import entry, get, inline, lane_sum, put, scratch, take, view
 from ..layout.system import MODAL_MOTION, MODES
 from . import blocks
@@ -188,7 +188,7 @@ def sums(memory, q, u, out, start, stop):
         if m.header[MODAL_MOTION] > 0:
             for i in range(1, m.nb):
                 if m.kind[i] == MODES:
-                    call_flexible(SURVEY, i, 0, m.header, k.sin, coordinates, velocities, result, result, result)
+                    call_flexible(BODY_OUTPUT, i, 0, m.header, k.sin, coordinates, velocities, result, result, result)
         blocks.scatter(result, s, out)
         total += blocks.checksum(result) + blocks.unit_check(k)
     return total

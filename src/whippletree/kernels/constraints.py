@@ -109,18 +109,18 @@ def distance_row(m, E, k, x, r, n):
 
 @inline
 def couple_row(E, x, r, n, q, u, value, rate, bend):
-    """g = first q + second q - offset - function of time; or of speeds alone, which no pose can tell: g = 0"""
+    """g = first q + second q - offset - function of time; or of velocities alone, which no pose can tell: g = 0"""
     c = layout.NUMBERS * n
     first, second = E.numbers[c + layout.FIRST], E.numbers[c + layout.SECOND]
-    i, j = E.freedom[2 * n], E.freedom[2 * n + 1]
+    i, j = E.dof[2 * n], E.dof[2 * n + 1]
     total = first * get(q, E.coordinate[2 * n]) + second * get(q, E.coordinate[2 * n + 1])
     gap = total - E.numbers[c + layout.LENGTH] - value
-    if E.turn[n] == layout.SPEEDS:
+    if E.turn[n] == layout.VELOCITIES:
         gap, rate, bend = 0.0 * total, value, rate
     if E.drive[n] == layout.SLIDES:  # no condition, but a load
         rate = first * get(u, i) + second * get(u, j)
     put(x.g, r, gap)
-    put(x.given, r, rate)
+    put(x.prescribed, r, rate)
     put(x.rate, r, first * get(u, i) + second * get(u, j) - rate)
     put(x.gamma, r, bend)
     for s in range(12):
@@ -165,16 +165,16 @@ def constrain(m, E, k, signals, q, u, x):
 
 @inline
 def ends_of_row(E, r):
-    """Bodies of a row, and freedoms and factors of one that couples freedoms"""
+    """Bodies of a row, and DOF and factors of one that couples DOF"""
     n = E.element[r]
     c = layout.NUMBERS * n
     if E.kind[n] == layout.COUPLE:
         return (
             E.body[n],
             E.to[n],
-            E.freedom[2 * n],
+            E.dof[2 * n],
             E.numbers[c + layout.FIRST],
-            E.freedom[2 * n + 1],
+            E.dof[2 * n + 1],
             E.numbers[c + layout.SECOND],
         )
     return E.body[n], E.to[n], 0, 0.0, 0, 0.0

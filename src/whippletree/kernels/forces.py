@@ -1,7 +1,7 @@
 """The forces of a model at one state: joint forces, wrenches on bodies, stored energy and power.
 
 Functions of time are evaluated first, into ``signals``; what acts then needs no time. Potential forces (springs,
-bushings, stops) add to the energy, all others to the power, each in its own row of a ledger if there is one.
+bushings, joint limits) add to the energy, all others to the power, each in its own row of a ledger if there is one.
 Formulas: docs/guides/forces.md.
 """
 
@@ -14,7 +14,7 @@ from ..compiler.function_pointers import read_lane, write_lane
 from ..compiler.lanes import get, inline, kernel, put
 from ..layout import forces as layout
 from .blocks import states_per_block
-from .cut_freedom import beyond, meet_freedom, push_along
+from .cut_dof import beyond, meet_dof, push_along
 from .user_force import ask_force
 
 
@@ -30,7 +30,7 @@ def signal(F, signals, n, which, derivative, default):
 
 @inline
 def passive_law(P, c, u, stretch, over, under, zero):
-    """Spring, damper, smooth friction and stops of a freedom, whose numbers are P[c:]: (force, energy, power)"""
+    """Spring, damper, smooth friction and stops of a DOF, whose numbers are P[c:]: (force, energy, power)"""
     friction = P[c + 3] / math.sqrt(u * u + P[c + 4] * P[c + 4])
     lost = (P[c + 2] + friction) * u
     stop, sink = P[c + 7], P[c + 8] * u
@@ -42,20 +42,20 @@ def passive_law(P, c, u, stretch, over, under, zero):
 
 @inline
 def passive_force(F, n, q, u, zero):
-    """Of a freedom of the tree: (force, energy, power)"""
+    """Of a DOF of the tree: (force, energy, power)"""
     c, stretch, over, under = 9 * n, zero, zero, zero
     if F.passive_coordinate[n] >= 0:
         x = get(q, F.passive_coordinate[n])
         stretch = x - F.passive[c + 1]
         over, under = larger(x - F.passive[c + 6], zero), larger(F.passive[c + 5] - x, zero)
-    return passive_law(F.passive, c, get(u, F.passive_freedom[n]), stretch, over, under, zero)
+    return passive_law(F.passive, c, get(u, F.passive_dof[n]), stretch, over, under, zero)
 
 
 @kernel
 def cut_passive(m, F, k, n, wrench, zero):
-    """Of a freedom of a joint that closes a loop: (force, energy, power)"""
+    """Of a DOF of a joint that closes a loop: (force, energy, power)"""
     c, stretch, over, under = layout.NUMBERS * n + layout.FRAMES, zero, zero, zero
-    x = meet_freedom(m, F, k, n)
+    x = meet_dof(m, F, k, n)
     if F.coordinate[n] != layout.UNMEASURED:
         stretch = beyond(F, n, x, F.numbers[c + 1] + zero)
         past = beyond(F, n, x, F.numbers[layout.NUMBERS * n + layout.MIDDLE] + zero)
@@ -79,7 +79,7 @@ def motor_law(F, n, signals, lag, speed, zero):
 @inline
 def motor_force(F, n, signals, q, u, zero):
     """(force, power)"""
-    lag, speed = zero, get(u, F.freedom[n])
+    lag, speed = zero, get(u, F.dof[n])
     if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
     force = motor_law(F, n, signals, lag, speed, zero)
@@ -89,7 +89,7 @@ def motor_force(F, n, signals, q, u, zero):
 @kernel
 def cut_motor(m, F, k, n, signals, wrench, zero):
     """The same at a joint that closes a loop"""
-    lag, x = zero, meet_freedom(m, F, k, n)
+    lag, x = zero, meet_dof(m, F, k, n)
     if F.numbers[layout.NUMBERS * n + layout.FRAMES] != 0.0:
         lag = -beyond(F, n, x, signal(F, signals, n, 1, 0, zero) + zero)
     force = motor_law(F, n, signals, lag, x.speed, zero)
@@ -155,7 +155,7 @@ def bushing_force(m, F, k, n, wrench):
 
 
 @inline
-def given_wrench(m, F, k, n, signals, wrench):
+def prescribed_wrench(m, F, k, n, signals, wrench):
     a, c = F.body[n], layout.NUMBERS * n + layout.FRAMES
     r, _ = place_on(m, k, a, sp.load3(F.numbers, 12 * n + 6))
     factor = get(signals, 1 + 3 * F.signal[3 * n])
@@ -201,7 +201,7 @@ def custom_force(m, F, k, n, signals, wrench, spare):
 @inline
 def ball_spring(F, n, q, total):
     """k times the rotation 2 e w of a spherical joint, in the child's axes: (energy)"""
-    at, j, stiffness = F.coordinate[n], F.freedom[n], F.numbers[layout.NUMBERS * n + layout.FRAMES]
+    at, j, stiffness = F.coordinate[n], F.dof[n], F.numbers[layout.NUMBERS * n + layout.FRAMES]
     w = get(q, at)
     energy = 0.0 * w
     for r in range(3):
@@ -215,17 +215,17 @@ def ball_spring(F, n, q, total):
 
 
 @kernel
-def spread_given(m, F, k, signals, given):
-    """Set ``given`` (nb, 6), the accelerations of bodies that the motions of freedoms cause"""
+def spread_prescribed(m, F, k, signals, prescribed):
+    """Set ``prescribed`` (nb, 6), the accelerations of bodies that the motions of DOF cause"""
     for n in range(6 * m.nb):
-        put(given, n, 0.0)
+        put(prescribed, n, 0.0)
     for n in range(F.nf):
         if F.kind[n] == layout.MOTION:
             i = F.body[n]
             rate = get(signals, 3 + 3 * F.signal[3 * n])
-            sp.store6(given, i, sp.axpy(rate, sp.load6(k.S, F.freedom[n]), sp.load6(given, i)))
+            sp.store6(prescribed, i, sp.axpy(rate, sp.load6(k.S, F.dof[n]), sp.load6(prescribed, i)))
     for i in range(1, m.nb):
-        sp.store6(given, i, sp.add(sp.load6(given, i), sp.load6(given, m.parent[i])))
+        sp.store6(prescribed, i, sp.add(sp.load6(prescribed, i), sp.load6(prescribed, m.parent[i])))
 
 
 @inline
@@ -236,7 +236,7 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
     for n in range(wrench.shape[0]):
         put(wrench, n, 0.0)
     for n in range(F.nj):
-        j = F.passive_freedom[n]
+        j = F.passive_dof[n]
         force, e, p = passive_force(F, n, q, u, zero)
         put(total, j, get(total, j) + force)
         energy, power = energy + e, power + p
@@ -244,7 +244,7 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
     for n in range(F.nf):
         kind, force, torque, e, p = F.kind[n], none, none, zero, zero
         if kind == layout.MOTOR:
-            j = F.freedom[n]
+            j = F.dof[n]
             x, p = motor_force(F, n, signals, q, u, zero)
             put(total, j, get(total, j) + x)
             torque = (x, zero, zero)
@@ -254,7 +254,7 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
         elif kind == layout.BUSHING:
             force, torque, e, p = bushing_force(m, F, k, n, wrench)
         elif kind == layout.WRENCH:
-            force, torque, p = given_wrench(m, F, k, n, signals, wrench)
+            force, torque, p = prescribed_wrench(m, F, k, n, signals, wrench)
         elif kind == layout.DRAG:
             force, p = drag_force(m, F, k, n, wrench, zero)
         elif kind == layout.CUSTOM:

@@ -1,6 +1,6 @@
 """All that follows from (q, u), in world axes about the moving point of each component (docs/notation.md).
 
-Going outward, a body's frame, freedoms, inertia, velocity and bias acceleration follow from its
+Going outward, a body's frame, DOF, inertia, velocity and bias acceleration follow from its
 parent's: ``v = v_p + S u``, ``b = b_p + v_p x S u + S' u``. The acceleration is ``a = b + x`` with
 ``x = x_p + S u'``: what algorithms solve for has no velocity in it and starts from zero at ground.
 """
@@ -20,7 +20,7 @@ class Kinematics(NamedTuple):
     cos: Any  # (nq)
     R: Any  # (nb, 9)     rotation of the body in the world
     o: Any  # (nb, 3)     its origin, from the component's point
-    S: Any  # (nu, 6)     column of each freedom
+    S: Any  # (nu, 6)     column of each DOF
     J: Any  # (nb, 6)     inertia about the component's point
     h: Any  # (nb, 3)     mass times centre of mass, from the component's point
     point: Any  # (nc, 3) the component's point in the world
@@ -86,7 +86,7 @@ def rest_ground(m, k):
 
 @inline
 def place_frame(m, q, k, i):
-    """Frame and freedoms of one body; returns its rotation and origin"""
+    """Frame and DOF of one body; returns its rotation and origin"""
     p = m.parent[i]
     Rp = sp.load9(k.R, p)
     R = sp.matmul(Rp, sp.load9(m.Rt, i))
@@ -102,7 +102,7 @@ def place_frame(m, q, k, i):
 
 @inline
 def place_body(m, q, k, i):
-    """Frame, freedoms and inertia of one body"""
+    """Frame, DOF and inertia of one body"""
     R, o = place_frame(m, q, k, i)
     place_inertia(m, k, i, R, o)
 

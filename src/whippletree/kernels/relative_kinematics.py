@@ -8,7 +8,7 @@ from ..compiler.lanes import inline, put
 from ..layout.constraints import NUMBERS
 
 
-class Meeting(NamedTuple):
+class RelativeMotion(NamedTuple):
     """Two frames that a joint holds together; vectors with no word on axes are in the world's."""
 
     a: Any  # the first body
@@ -61,7 +61,7 @@ def meet(m, E, k, n):
     va, ba = motion_at(k, a, there)
     rate = sp.sub3(vb, va)
     bend = sp.sub3(sp.sub3(bb, ba), sp.scale3(2.0, sp.cross(sp.angular(sp.load6(k.v, a)), rate)))
-    return Meeting(a, b, R, there, rb, sp.mul33t(R, d), sp.mul33t(R, rate), sp.mul33t(R, bend))
+    return RelativeMotion(a, b, R, there, rb, sp.mul33t(R, d), sp.mul33t(R, rate), sp.mul33t(R, bend))
 
 
 @inline
@@ -80,12 +80,12 @@ def frame(E, n, which):
 
 
 @inline
-def put_row(x, r, g, wa, wb, rate, given, bend):
+def put_row(x, r, g, wa, wb, rate, prescribed, bend):
     sp.store6(x.w, 2 * r, wa)
     sp.store6(x.w, 2 * r + 1, wb)
     put(x.g, r, g)
-    put(x.given, r, given)
-    put(x.rate, r, rate - given)
+    put(x.prescribed, r, prescribed)
+    put(x.rate, r, rate - prescribed)
     put(x.gamma, r, -bend)
 
 
@@ -103,6 +103,6 @@ def force_at(r, e):
 
 
 @inline
-def put_shift_row(x, r, c, g, e, rate, given, bend):
+def put_shift_row(x, r, c, g, e, rate, prescribed, bend):
     """A force along e on the second body at its point, and its opposite there on the first"""
-    put_row(x, r, g, sp.scale(-1.0, force_at(c.there, e)), force_at(c.rb, e), rate, given, bend)
+    put_row(x, r, g, sp.scale(-1.0, force_at(c.there, e)), force_at(c.rb, e), rate, prescribed, bend)

@@ -1,4 +1,4 @@
-"""Rows of constraints on speeds: wheels and balls that roll, blades that do not slip aside.
+"""Rows of constraints on velocities: wheels and balls that roll, blades that do not slip aside.
 
 All is seen from the frame A that carries the surface. A wheel has its centre in d, its axle along a, a rim of a radius
 and a tyre around it, a torus; a ball is all tyre. With n the normal of the surface and m the direction from the axle to
@@ -10,8 +10,8 @@ Along e a row holds e.s = 0 by a force at that point, and gamma = -(e.s' + e'.s)
 the height above the surface, which has a residual g; the others have none: no pose tells how a wheel came there.
 
 What slides has a row of friction instead, that holds nothing: a force against the slip, along -e, whose size follows
-the normal force. ``given`` is its speed, so that the work of friction is counted with that of motions. Slip that goes
-through zero keeps its e within a step; where it ends, the run begins anew with another.
+the normal force. ``prescribed`` is its speed, so that the work of friction is counted with that of motions. Slip that
+goes through zero keeps its e within a step; where it ends, the run begins anew with another.
 """
 
 import math

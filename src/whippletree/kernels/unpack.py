@@ -56,12 +56,12 @@ def unpack_forces(memory, n):
     kind, n = take_integers(memory, n, nf)
     body, n = take_integers(memory, n, nf)
     to, n = take_integers(memory, n, nf)
-    freedom, n = take_integers(memory, n, nf)
+    dof, n = take_integers(memory, n, nf)
     coordinate, n = take_integers(memory, n, nf)
     signal, n = take_integers(memory, n, 3 * nf)
     address, n = take_integers(memory, n, nf)
     numbers, n = take(memory, n, FORCE_NUMBERS * nf)
-    passive_freedom, n = take_integers(memory, n, nj)
+    passive_dof, n = take_integers(memory, n, nj)
     passive_coordinate, n = take_integers(memory, n, nj)
     passive, n = take(memory, n, 9 * nj)
     first, n = take_integers(memory, n, ns + 1)
@@ -69,8 +69,8 @@ def unpack_forces(memory, n):
     piece, n = take(memory, n, 6 * pieces)
     wave, n = take(memory, n, 3 * ns)
     forces = Forces(
-        nf, nj, ns, counts[3], counts[4], kind, body, to, freedom, coordinate, signal, address, numbers,
-        passive_freedom, passive_coordinate, passive, first, time, piece, wave,
+        nf, nj, ns, counts[3], counts[4], kind, body, to, dof, coordinate, signal, address, numbers,
+        passive_dof, passive_coordinate, passive, first, time, piece, wave,
     )  # fmt: skip
     return forces, n
 
@@ -87,13 +87,13 @@ def unpack_constraints(memory, n):
     row, n = take_integers(memory, n, ne + 1)
     body, n = take_integers(memory, n, ne)
     to, n = take_integers(memory, n, ne)
-    freedom, n = take_integers(memory, n, 2 * ne)
+    dof, n = take_integers(memory, n, 2 * ne)
     coordinate, n = take_integers(memory, n, 2 * ne)
     signal, n = take_integers(memory, n, ne)
     element, n = take_integers(memory, n, nr)
     numbers, n = take(memory, n, CONSTRAINT_NUMBERS * ne)
     E = Constraints(
-        ne, nr, size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, freedom, coordinate, signal,
+        ne, nr, size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, dof, coordinate, signal,
         element, numbers,
     )  # fmt: skip
     return E, n
@@ -110,10 +110,10 @@ def follows(E, r):
 def take_rows(E, buffer, n):
     g, n = take(buffer, n, E.nr)
     rate, n = take(buffer, n, E.nr)
-    given, n = take(buffer, n, E.nr)
+    prescribed, n = take(buffer, n, E.nr)
     gamma, n = take(buffer, n, E.nr)
     w, n = take(buffer, n, 12 * E.nr)
-    return Rows(g, rate, given, gamma, w), n
+    return Rows(g, rate, prescribed, gamma, w), n
 
 
 @inline

@@ -12,7 +12,7 @@ from ..compiler.lanes import ALWAYS, get, kernel, put, view
 
 ROOM = GIVEN + ANSWERED  # numbers that a call needs
 DUAL_ROOM = ROOM + 6  # rows of duals: six of them as doubles
-STEP = 2.0**-11  # of the largest change of anything that the force is told
+STEP = 2.0**-11  # of the largest change of anything that the force is reported
 FACTORS, WEIGHTS = (1.0, -1.0, 2.0, -2.0), (8.0 / 12.0, -8.0 / 12.0, -1.0 / 12.0, 1.0 / 12.0)
 
 

@@ -16,15 +16,15 @@ TURN_NONE, TURN_CROSS, TURN_AXIS, TURN_ALL, TURN_TWIST = 0, 1, 2, 3, 4
 TURN_COUNTS = (0, 1, 2, 3, 1)
 SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
 DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
-SLIDES = 3  # the same of what rolls, or couples speeds: its last row is friction
-SPEEDS = 1  # of what couples freedoms: their speeds alone
+SLIDES = 3  # the same of what rolls, or couples velocities: its last row is friction
+VELOCITIES = 1  # of what couples DOF: their velocities alone
 # of what rolls: where, and what may slip; its pivoting may be held besides
 PLANE, LINE, SPHERE = range(3)
 SLIP_NONE, SLIP_SIDE, SLIP_ALL, PIVOT_HELD = 0, 1, 2, 4
 # numbers of an element: rotation of the frame on the first and second body, its point on each, and what its kind needs
 FRAMES, PARAMETERS = 24, 12
 NUMBERS = FRAMES + PARAMETERS
-# factors of two freedoms, or radius and tyre of a wheel; pitch, distance, offset, or radius of what a ball rolls on
+# factors of two DOF, or radius and tyre of a wheel; pitch, distance, offset, or radius of what a ball rolls on
 FIRST, SECOND, LENGTH = FRAMES, FRAMES + 1, FRAMES + 2
 FRICTION, TOWARD = FRAMES + 3, FRAMES + 6  # coefficient, or the load itself; where it slides (3), in the first frame
 ROW_NUMBERS = 16  # of the Rows of one row
@@ -46,7 +46,7 @@ class Constraints(NamedTuple):
     row: Any  # (ne + 1)      first row of each
     body: Any  # (ne)         the first system body, 0 is ground
     to: Any  # (ne)           the second
-    freedom: Any  # (ne, 2)   rows of u
+    dof: Any  # (ne, 2)   rows of u
     coordinate: Any  # (ne, 2)  rows of q
     signal: Any  # (ne)       number of a function of time, -1 for none
     element: Any  # (nr)      of each row
@@ -58,12 +58,12 @@ class Rows(NamedTuple):
 
     g: Any  # (nr)      how far from closed (m, rad)
     rate: Any  # (nr)   C u - given, the rate of that
-    given: Any  # (nr)  what a function of time asks for, else zero
+    prescribed: Any  # (nr)  what a function of time asks for, else zero
     gamma: Any  # (nr)
     w: Any  # (nr, 12)  wrench on the first body and on the second, each about the point of its component
 
 
-_INTEGERS = ("kind", "turn", "shift", "drive", "row", "body", "to", "freedom", "coordinate", "signal", "element")
+_INTEGERS = ("kind", "turn", "shift", "drive", "row", "body", "to", "dof", "coordinate", "signal", "element")
 
 
 STABILIZED = slice(3, 6)  # where alpha, beta and closes stand in what is packed

@@ -10,7 +10,7 @@ import numpy as np
 MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL, HELD, CUT_MOTOR, CUT_PASSIVE = range(11)
 FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
 NUMBERS = FRAMES + PARAMETERS
-# freedom of a CUT element: axis 0, 1 or 2 of the frame on the parent or, more by ON_CHILD, on the child;
+# DOF of a CUT element: axis 0, 1 or 2 of the frame on the parent or, more by ON_CHILD, on the child;
 # a turn about it or, more by SHIFT, a displacement along it
 ON_CHILD, SHIFT = 3, 6
 # coordinate of a CUT element: what is measured of it
@@ -21,22 +21,22 @@ TINY = 1e-200  # m^2: keeps the direction of a spring without length a number
 
 
 class Forces(NamedTuple):
-    """Elements, the passive forces of freedoms, and functions of time, flat."""
+    """Elements, the passive forces of DOF, and functions of time, flat."""
 
     nf: Any  # number of elements
-    nj: Any  # number of freedoms with passive forces
+    nj: Any  # number of DOF with passive forces
     ns: Any  # number of functions of time
     ndriven: Any  # number of motions
     nbodies: Any  # number of elements that act on bodies
     kind: Any  # (nf)
     body: Any  # (nf)          the first system body, 0 is ground
     to: Any  # (nf)            the second
-    freedom: Any  # (nf)       row of u, or as ON_CHILD says
+    dof: Any  # (nf)       row of u, or as ON_CHILD says
     coordinate: Any  # (nf)    row of q, or what is measured
     signal: Any  # (nf, 3)     numbers of functions of time, -1 for none
     address: Any  # (nf)       of a user's function
     numbers: Any  # (nf, NUMBERS)
-    passive_freedom: Any  # (nj)
+    passive_dof: Any  # (nj)
     passive_coordinate: Any  # (nj)  -1 where there is none
     passive: Any  # (nj, 9)    stiffness, rest, damping, friction, its speed, lower, upper, stop, its damping
     first: Any  # (ns + 1)     first piece of each function
@@ -45,13 +45,13 @@ class Forces(NamedTuple):
     wave: Any  # (ns, 3)       amplitude, angular frequency (rad/s), phase
 
 
-_INTEGERS = {"kind", "body", "to", "freedom", "coordinate", "signal", "address"}
-_INTEGERS |= {"passive_freedom", "passive_coordinate", "first"}
+_INTEGERS = {"kind", "body", "to", "dof", "coordinate", "signal", "address"}
+_INTEGERS |= {"passive_dof", "passive_coordinate", "first"}
 
 
 def pack_forces(arrays: Mapping[str, np.ndarray], ndriven: int, nbodies: int) -> np.ndarray:
     """All arrays of :class:`Forces` behind a header of counts, integers by their bits."""
-    nf, nj, ns, pieces = (len(arrays[name]) for name in ("kind", "passive_freedom", "wave", "time"))
+    nf, nj, ns, pieces = (len(arrays[name]) for name in ("kind", "passive_dof", "wave", "time"))
     header = np.array([nf, nj, ns, ndriven, nbodies, pieces], np.int64).view(float)
     parts = [
         np.ascontiguousarray(arrays[name], np.int64).view(float) if name in _INTEGERS else np.asarray(arrays[name])

@@ -31,7 +31,7 @@ class Arrays(NamedTuple):
     position: Any  # (nb+1) first row of q
     dof: Any  # (nb+1)      first row of u
     component: Any  # (nb)
-    up: Any  # (nu)         next freedom towards ground, -1 where there is none
+    up: Any  # (nu)         next DOF towards ground, -1 where there is none
     first: Any  # (nb)      1 if the body is the first of its siblings to be met going inward
     Rt: Any  # (nb, 9)      rotation of the joint's frame in the parent
     pt: Any  # (nb, 3)      its position in the parent; zero for children of ground
@@ -42,7 +42,7 @@ class Arrays(NamedTuple):
     parameter: Any  # (nb)  of the joint's kind: a screw's pitch, or where in numbers its own ones begin
     sign: Any  # (nb)       -1 if the user's child is the parent in the tree
     armature: Any  # (nu)
-    resist: Any  # (nu)     the same, and infinite where the motion is given: nothing moves the freedom then
+    resist: Any  # (nu)     the same, and infinite where the motion is prescribed: nothing moves the DOF then
     gravity: Any  # (3)
     numbers: Any  # (nn)    of joint kinds that have more than one parameter
     header: (

@@ -336,7 +336,7 @@ def whole(model: Model) -> None:
             known(name, model.joints, f"coupling of '{c.joint}': joint", c.where)
             if model.joints[name].kind not in ONE_DOF:
                 raise ModelError(
-                    f"coupling of '{c.joint}': joint '{name}' has not one freedom",
+                    f"coupling of '{c.joint}': joint '{name}' has not one degree of freedom",
                     expected=listed(ONE_DOF),
                     got=model.joints[name].kind,
                     where=c.where,

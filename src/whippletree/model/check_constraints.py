@@ -38,12 +38,12 @@ def flag(value: Any, what: str, where: str | None) -> bool:
 LATCHES = [name for name, kind in KINDS.items() if kind.holds not in (None, (0, 0)) and not kind.parameters]
 _LINK: dict[str, checks.Checker] = checks.BODIES | {"at": vector}
 _PAIR: dict[str, checks.Checker] = {"joint": checks.part_name, "of": checks.part_name, "offset": number}
-_FREEDOMS: dict[str, checks.Checker] = {"freedom": checks.index, "of_freedom": checks.index}
+_DOFS: dict[str, checks.Checker] = {"dof": checks.index, "of_dof": checks.index}
 FIELDS: dict[str, dict[str, checks.Checker]] = {
     "distance": _LINK | {"to_at": vector, "length": checks.positive},
     "point_on_line": _LINK | {"to_at": pose},
     "point_on_plane": _LINK | {"to_at": pose},
-    "gear": _PAIR | _FREEDOMS | {"ratio": _not_zero},
+    "gear": _PAIR | _DOFS | {"ratio": _not_zero},
     "rack": _PAIR | {"radius": _not_zero},
     "roll": _LINK
     | {
@@ -56,9 +56,9 @@ FIELDS: dict[str, dict[str, checks.Checker]] = {
     | {"on": checks.one_of("plane", "line", "sphere"), "slip": checks.one_of("none", "side", "all"), "pivots": flag},
     "latch": checks.BODIES | {"at": pose, "to_at": pose, "joint": checks.one_of(*LATCHES), "axis": axis, "axis2": axis},
     "knife_edge": checks.BODIES | {"at": pose},
-    "speed": _FREEDOMS
+    "speed": _DOFS
     | {"joint": checks.part_name, "of": checks.or_none(checks.part_name), "ratio": _not_zero, "speed": checks.function},
-    "relative": _FREEDOMS
+    "relative": _DOFS
     | {"joint": checks.part_name, "of": checks.or_none(checks.part_name), "position": checks.function},
 }
 
@@ -88,10 +88,10 @@ def constraint(name: str, kind: Any, given: Mapping[str, Any], where: str | None
             where=where,
             hint="give the step a rise",
         )
-    if isinstance(made, Relative | Speed) and made.of is None and made.of_freedom:
-        raise ModelError(f"{label}: of_freedom needs a joint 'of'", got=made.of_freedom, where=where)
-    # two freedoms of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not
-    if made.joint == made.of and (isinstance(made, Rack) or made.freedom == made.of_freedom):
+    if isinstance(made, Relative | Speed) and made.of is None and made.of_dof:
+        raise ModelError(f"{label}: of_dof needs a joint 'of'", got=made.of_dof, where=where)
+    # two DOF of one joint may be tied, as a thread does in a cylindrical joint; one to itself may not
+    if made.joint == made.of and (isinstance(made, Rack) or made.dof == made.of_dof):
         raise ModelError(
             f"{label} ties joint '{made.joint}' to itself", where=where, hint="joint and of are two joints"
         )
@@ -122,7 +122,7 @@ def _rolls(c: Roll, label: str) -> None:
 
 
 def constraints(model: Model) -> None:
-    """What can only be seen when all parts are there: names, bodies, joints and freedoms of constraints."""
+    """What can only be seen when all parts are there: names, bodies, joints and DOF of constraints."""
     taken, places = checks.taken_names(model) | dict.fromkeys(model.forces, "a force"), checks.carriers(model)
     for c in model.constraints.values():
         checks.own_name(c, "constraint", taken, "its outputs are named: give it a name of its own")
@@ -132,14 +132,14 @@ def constraints(model: Model) -> None:
             _kind_of(model, c, "joint", SLIDE)
             _kind_of(model, c, "of", HINGE)
         else:
-            _freedom(model, c, "joint", "freedom")
+            _dof(model, c, "joint", "dof")
             if c.of is not None:
-                _freedom(model, c, "of", "of_freedom")
+                _dof(model, c, "of", "of_dof")
 
 
-def _freedom(model: Model, c: Gear | Relative | Speed, key: str, freedom: str) -> None:
+def _dof(model: Model, c: Gear | Relative | Speed, key: str, dof: str) -> None:
     label, name = f"constraint '{c.name}'", getattr(c, key)
-    checks.one_of_joint(model, name, getattr(c, freedom), f"{label}: {key}", f"{label}: {freedom}", c.where)
+    checks.one_of_joint(model, name, getattr(c, dof), f"{label}: {key}", f"{label}: {dof}", c.where)
     if not isinstance(c, Speed):
         checks.plain_coordinates(model.joints[name], f"{label}: {key}", c.where)
 
@@ -153,5 +153,5 @@ def _kind_of(model: Model, c: Rack, key: str, kind: str) -> None:
             expected=f"a {kind} joint",
             got=got,
             where=c.where,
-            hint="a gear ties freedoms of other joints",
+            hint="a gear ties degrees of freedom of other joints",
         )

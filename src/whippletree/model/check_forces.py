@@ -33,15 +33,13 @@ def positive(value: Any, what: str, where: str | None = None) -> float:
     return x
 
 
-def per_freedom(
-    value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None
-) -> parts.PerFreedom:
-    """One number for every freedom of a joint, or a tuple with one for each."""
+def per_dof(value: Any, kind: str, what: str, *, low: float | None = None, where: str | None = None) -> parts.PerDof:
+    """One number for every DOF of a joint, or a tuple with one for each."""
     if not is_list(value):
         return check.number(value, what, low=low, where=where)
     count = parts.JOINT_KINDS[kind][1]
     if len(value) != count or not count:
-        expected = "a number" + (f", or {count} of them for the freedoms of a {kind} joint" if count else "")
+        expected = "a number" + (f", or {count} of them for the degrees of freedom of a {kind} joint" if count else "")
         raise ModelError(f"{what} has the wrong length", expected=expected, got=f"{len(value)} numbers", where=where)
     return tuple(check.number(x, what, low=low, where=where) for x in value)
 
@@ -50,7 +48,7 @@ def passive(j: parts.Joint) -> None:
     """Spring, damper, friction and stops of a joint."""
     label, where = f"joint '{j.name}'", j.where
     for key, low in (("stiffness", 0.0), ("rest", None), ("damping", 0.0), ("friction", 0.0)):
-        setattr(j, key, per_freedom(getattr(j, key), j.kind, f"{label}: {key}", low=low, where=where))
+        setattr(j, key, per_dof(getattr(j, key), j.kind, f"{label}: {key}", low=low, where=where))
     j.friction_speed = positive(j.friction_speed, f"{label}: friction_speed", where)
     j.limits = check.limits(j.limits, label, where)
     spring = KINDS[j.kind].spring
@@ -187,7 +185,7 @@ def or_none(checker: Checker) -> Checker:
     return lambda value, what, where: None if value is None else checker(value, what, where)
 
 
-_DRIVE: dict[str, Checker] = {"joint": part_name, "freedom": index}
+_DRIVE: dict[str, Checker] = {"joint": part_name, "dof": index}
 BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
 FIELDS: dict[str, dict[str, Checker]] = {
     "motor": _DRIVE
@@ -199,7 +197,7 @@ FIELDS: dict[str, dict[str, Checker]] = {
     | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
     "bushing": BODIES
     | {"at": check.pose, "to_at": check.pose}
-    | {"stiffness": _three, "damping": _three, "turning_stiffness": _three, "turning_damping": _three},
+    | {"stiffness": _three, "damping": _three, "rotational_stiffness": _three, "rotational_damping": _three},
     "wrench": {
         "body": part_name,
         "at": check.vector,
@@ -214,7 +212,7 @@ FIELDS: dict[str, dict[str, Checker]] = {
 # of these one must be there, or the force does nothing
 EFFECTS: dict[str, tuple[str, ...]] = {
     "spring": ("stiffness", "damping"),
-    "bushing": ("stiffness", "damping", "turning_stiffness", "turning_damping"),
+    "bushing": ("stiffness", "damping", "rotational_stiffness", "rotational_damping"),
     "drag": ("linear", "quadratic"),
 }
 
@@ -257,7 +255,7 @@ def no_jumps(f: functions.Function, label: str, where: str | None) -> None:
 
 
 def forces(model: Model) -> None:
-    """What can only be seen when all parts are there: names, bodies, joints and freedoms of forces."""
+    """What can only be seen when all parts are there: names, bodies, joints and DOF of forces."""
     taken, places = taken_names(model), carriers(model)
     driven: dict[tuple[str, int], Motor | Motion] = {}
     for f in model.forces.values():
@@ -288,44 +286,44 @@ def carriers(model: Model) -> dict[str, str]:
 
 def _drive(model: Model, f: Motor | Motion) -> None:
     label = f"force '{f.name}'"
-    one_of_joint(model, f.joint, f.freedom, f"{label}: joint", f"{label}: freedom", f.where)
+    one_of_joint(model, f.joint, f.dof, f"{label}: joint", f"{label}: degree of freedom", f.where)
     if f.position is not None:
         hint = "a bushing pulls to a pose; velocity and kd hold a speed" if isinstance(f, Motor) else None
         plain_coordinates(model.joints[f.joint], f"{label}: position", f.where, hint)
 
 
-def one_of_joint(model: Model, joint: str, freedom: int, what: str, counted: str, where: str | None) -> None:
-    """A joint that is there and has so many freedoms."""
+def one_of_joint(model: Model, joint: str, dof: int, what: str, counted: str, where: str | None) -> None:
+    """A joint that is there and has so many DOF."""
     check.known(joint, model.joints, what, where)
     kind = model.joints[joint].kind
     count = parts.JOINT_KINDS[kind][1]
-    if freedom >= count:
+    if dof >= count:
         raise ModelError(
-            f"{counted} {freedom} is not one of joint '{joint}' ({kind})",
+            f"{counted} {dof} is not one of joint '{joint}' ({kind})",
             expected=f"0 to {count - 1}" if count > 1 else "0" if count else "a joint that moves",
-            got=freedom,
+            got=dof,
             where=where,
         )
 
 
 def plain_coordinates(joint: parts.Joint, what: str, where: str | None, hint: str | None = None) -> None:
-    """A joint with one coordinate for each freedom."""
+    """A joint with one coordinate for each DOF."""
     if joint.kind in QUATERNIONS:
         raise ModelError(
             f"{what} is not for a {joint.kind} joint, whose coordinates are not angles",
             expected=listed([name for name, kind in KINDS.items() if kind.nu and not kind.quaternion]),
             got=f"joint '{joint.name}' ({joint.kind})",
             where=where,
-            hint=hint or "use joints of one freedom each",
+            hint=hint or "use joints of one degree of freedom each",
         )
 
 
 def _alone(f: Motor | Motion, driven: dict[tuple[str, int], Motor | Motion]) -> None:
-    """Motors add up; a motion has its freedom for itself."""
-    other = driven.setdefault((f.joint, f.freedom), f)
+    """Motors add up; a motion has its DOF for itself."""
+    other = driven.setdefault((f.joint, f.dof), f)
     if other is not f and isinstance(f, Motion) | isinstance(other, Motion):
         raise ModelError(
-            f"force '{f.name}': freedom {f.freedom} of joint '{f.joint}' is driven by '{other.name}' already",
+            f"force '{f.name}': dof {f.dof} of joint '{f.joint}' is driven by '{other.name}' already",
             expected="a motion alone, or motors",
             got=f"a {type(other).__name__.lower()} and a {type(f).__name__.lower()}",
             where=f.where,

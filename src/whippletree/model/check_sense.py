@@ -197,7 +197,7 @@ def _resists(b: Body, j: Joint) -> None:
     least = np.linalg.eigvalsh(about if kind.turns_only else I)[0]
     if b.mass == 0.0 and not I.any():
         lacks = "has neither mass nor inertia"
-    elif kind.freedoms[0] == (Z, ANGLE_Z) and not kind.parameters and axis @ about @ axis <= NOTHING * size:
+    elif kind.dofs[0] == (Z, ANGLE_Z) and not kind.parameters and axis @ about @ axis <= NOTHING * size:
         lacks = "has no inertia about its axis"
     elif kind.quaternion and least <= NOTHING * size:
         lacks = "has no inertia about one of the axes it turns about"

@@ -1,4 +1,4 @@
-"""Every complaint about constraints that come and go."""
+"""Every complaint about constraints that are activated and released."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .temporary import Temporary
 if TYPE_CHECKING:
     from .model import Model
 
-FIELDS: dict[str, Checker] = {"begins": one_of("open", "made"), "one_sided": flag, "here": flag}
-FIELDS |= {"restitution": not_negative, "make_at": or_none(not_negative), "break_at": or_none(not_negative)}
+FIELDS: dict[str, Checker] = {"begins": one_of("open", "active"), "unilateral": flag, "here": flag}
+FIELDS |= {"restitution": not_negative, "activate_at": or_none(not_negative), "release_at": or_none(not_negative)}
 for _key in (
-    "make_within",
-    "make_below",
+    "activate_within",
+    "activate_below",
     "release_after",
-    "break_force",
-    "break_torque",
+    "release_force",
+    "release_torque",
     "friction",
     "static_friction",
     "slips_at",
@@ -31,22 +31,24 @@ for _key in (
 
 
 def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> Temporary:
-    """How the constraint of this name comes and goes, each parameter checked."""
+    """How the constraint of this name is activated and released, each parameter checked."""
     label = f"temporary '{name}'"
     made: Temporary = part(name, label, Temporary, FIELDS, given, where)
     if made.restitution > 1.0:
         raise ModelError(f"{label}: restitution is not right", expected="0 to 1", got=made.restitution, where=where)
-    if made.restitution and not made.one_sided:
+    if made.restitution and not made.unilateral:
         raise ModelError(
-            f"{label}: restitution is for what is one-sided",
+            f"{label}: restitution is for what is unilateral",
             where=where,
-            hint="what holds both ways does not bounce; one_sided = true makes it a contact or a rope",
+            hint="what holds both ways does not bounce; unilateral = true makes it a contact or a rope",
         )
-    if made.make_below is not None and made.make_within is None:
-        raise ModelError(f"{label}: make_below needs make_within", where=where, hint="how near must the two sides be?")
-    if made.one_sided and (made.make_within is not None or made.here):
+    if made.activate_below is not None and made.activate_within is None:
         raise ModelError(
-            f"{label}: one_sided is made when it is reached", where=where, hint="leave make_within and here out"
+            f"{label}: activate_below needs activate_within", where=where, hint="how near must the two sides be?"
+        )
+    if made.unilateral and (made.activate_within is not None or made.here):
+        raise ModelError(
+            f"{label}: unilateral is made when it is reached", where=where, hint="leave activate_within and here out"
         )
     _rubs(made, label)
     return made
@@ -54,11 +56,11 @@ def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> 
 
 def _rubs(x: Temporary, label: str) -> None:
     """What friction needs."""
-    if x.friction is not None and not x.one_sided:
+    if x.friction is not None and not x.unilateral:
         raise ModelError(
-            f"{label}: friction is for what is one-sided",
+            f"{label}: friction is for what is unilateral",
             where=x.where,
-            hint="one_sided = true makes it a contact; a clutch or brake is a speed that slips_at a load",
+            hint="unilateral = true makes it a contact; a clutch or brake is a speed that slips_at a load",
         )
     if x.static_friction is not None and (x.friction is None or x.static_friction < x.friction):
         expected = "friction" if x.friction is None else f"at least the friction of what slips, {x.friction:g}"
@@ -79,11 +81,11 @@ def _can_slip(c: Constraint, x: Temporary, label: str) -> None:
         )
     if x.slips_at is not None and not isinstance(c, Speed):
         raise ModelError(
-            f"{label}: only what couples speeds slips at a load",
+            f"{label}: only what couples velocities slips at a load",
             expected="a constraint of kind 'speed'",
             got=type(c).__name__,
             where=x.where,
-            hint="a contact has friction instead; break_force and break_torque let go of others",
+            hint="a contact has friction instead; release_force and release_torque let go of others",
         )
 
 
@@ -92,7 +94,7 @@ def temporaries(model: Model) -> None:
     for t in model.temporaries.values():
         label = f"temporary '{t.name}'"
         c = model.constraints[known(t.name, model.constraints, f"{label}: constraint", t.where)]
-        if t.one_sided and not isinstance(c, Distance | PointOnPlane | Roll):
+        if t.unilateral and not isinstance(c, Distance | PointOnPlane | Roll):
             raise ModelError(
                 f"{label}: its constraint has no two sides",
                 expected="a distance, point_on_plane or roll",

@@ -1,7 +1,7 @@
 """Constraints of a Model that are not joints, one kind each. Plain data; :meth:`Model.constraint` makes and keeps them.
 
 A ``body`` or ``to`` is the name of a body, of a frame or "ground"; points and poses are in its axes, in metres. A
-``freedom`` counts from 0 within its joint, whose coordinates q are angles (rad) and lengths (m).
+``dof`` counts from 0 within its joint, whose coordinates q are angles (rad) and lengths (m).
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class PointOnPlane(Part):
 
 @dataclass(slots=True)
 class Gear(Part):
-    """``q(joint) = ratio * q(of) + offset``, for one freedom of each; as a coupling, with a name."""
+    """``q(joint) = ratio * q(of) + offset``, for one DOF of each; as a coupling, with a name."""
 
     joint: str
     of: str
     ratio: float
     offset: float = 0.0
-    freedom: int = 0
-    of_freedom: int = 0
+    dof: int = 0
+    of_dof: int = 0
 
 
 @dataclass(slots=True)
@@ -78,8 +78,8 @@ class Relative(Part):
     joint: str
     of: str | None = None
     position: Function = 0.0
-    freedom: int = 0
-    of_freedom: int = 0
+    dof: int = 0
+    of_dof: int = 0
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Latch(Part):
     """``body`` is held to ``to`` as a joint of this ``joint`` kind holds its child to its parent.
 
     ``at`` on ``body`` and ``to_at`` on ``to`` are the poses of the joint's two frames. Nothing hangs on a latch: bodies
-    have joints of their own that carry them, so that it can come and go.
+    have joints of their own that carry them, so that it can be activated and released.
     """
 
     body: str
@@ -137,17 +137,17 @@ class KnifeEdge(Part):
 
 @dataclass(slots=True)
 class Speed(Part):
-    """``u(joint) = ratio * u(of) + speed``, or ``u(joint) = speed``: speeds alone (rad/s, m/s), wherever they lead.
+    """``u(joint) = ratio * u(of) + speed``, or ``u(joint) = speed``: velocities alone (rad/s, m/s), wherever they lead.
 
-    ``speed`` is a function of time; a ``freedom`` counts the rows of u of a joint.
+    ``speed`` is a function of time; a ``dof`` counts the rows of u of a joint.
     """
 
     joint: str
     of: str | None = None
     ratio: float = 1.0
     speed: Function = 0.0
-    freedom: int = 0
-    of_freedom: int = 0
+    dof: int = 0
+    of_dof: int = 0
 
 
 Between = Distance | PointOnLine | PointOnPlane | Latch | Roll | KnifeEdge  # two bodies

@@ -18,14 +18,14 @@ ORIGIN: Vector = (0.0, 0.0, 0.0)
 
 @dataclass(slots=True)
 class Motor(Part):
-    """A drive on one freedom of a joint, with coordinate q and speed u.
+    """A drive on one DOF of a joint, with coordinate q and speed u.
 
     It applies ``torque(t) + kp (position(t) - q) + kd (velocity(t) - u)``, cut off at plus and minus ``limit``. Without
-    a ``velocity`` the target speed is the rate of ``position``. ``freedom`` counts from 0 within the joint.
+    a ``velocity`` the target speed is the rate of ``position``. ``dof`` counts from 0 within the joint.
     """
 
     joint: str
-    freedom: int = 0
+    dof: int = 0
     torque: Function = 0.0
     position: Function | None = None
     velocity: Function | None = None
@@ -36,10 +36,10 @@ class Motor(Part):
 
 @dataclass(slots=True)
 class Motion(Part):
-    """One freedom of a joint moves as a given function of time; the force that this takes is an output."""
+    """One DOF of a joint moves as a given function of time; the force that this takes is an output."""
 
     joint: str
-    freedom: int = 0
+    dof: int = 0
     position: Function = 0.0
 
 
@@ -63,8 +63,8 @@ class Spring(Part):
 class Bushing(Part):
     """Springs and dampers in six directions between the pose ``at`` of ``body`` and ``to_at`` of ``to``.
 
-    ``stiffness`` (N/m), ``damping`` (N s/m), ``turning_stiffness`` (N m/rad) and ``turning_damping`` (N m s/rad) act
-    along and about the axes x, y, z of ``to_at``.
+    ``stiffness`` (N/m), ``damping`` (N s/m), ``rotational_stiffness`` (N m/rad) and ``rotational_damping`` (N m s/rad)
+    act along and about the axes x, y, z of ``to_at``.
     """
 
     body: str
@@ -73,8 +73,8 @@ class Bushing(Part):
     to_at: Pose = IDENTITY
     stiffness: Vector = ORIGIN
     damping: Vector = ORIGIN
-    turning_stiffness: Vector = ORIGIN
-    turning_damping: Vector = ORIGIN
+    rotational_stiffness: Vector = ORIGIN
+    rotational_damping: Vector = ORIGIN
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Model:
     """Bodies, joints, frames, forces and constraints by name, and gravity (m/s^2, world axes).
 
-    ``passive`` says whether stiffness, damping, friction and stops of joints act; robot files switch it off
+    ``passive`` says whether stiffness, damping, friction and limits of joints act; robot files switch it off
     (docs/decisions/0007-passive-joints.md). Forces always act. ``tree`` says which joints of loops are cut: those met
     last as the joints are written, ``"as written"``, or others where that costs much less, ``"chosen"``
     (docs/decisions/0011-which-joints-are-cut.md).
@@ -129,7 +129,7 @@ class Model:
         m), a :class:`Pose`, a dict with ``position`` and ``quaternion`` (wxyz) or ``rpy``, or a
         4 x 4 matrix. Axes are "x", "y", "z", "-x" ... or 3 numbers in the joint's frame; they
         default to z (universal: x, then y). ``stiffness``, ``rest``, ``damping`` and ``friction``
-        are one number, or one for each freedom. A kind may take parameters of its own: those of a curve are
+        are one number, or one for each DOF. A kind may take parameters of its own: those of a curve are
         ``points``, ``closed``, ``orientation`` and ``up`` (docs/reference/joints.md).
         """
         check.new_name(name, "joint", self.joints, where)
@@ -179,7 +179,7 @@ class Model:
         offset: float = 0.0,
         where: str | None = None,
     ) -> parts.Coupling:
-        """Couple two joints of one freedom: ``q(joint) = ratio * q(of) + offset``."""
+        """Couple two joints of one DOF: ``q(joint) = ratio * q(of) + offset``."""
         name = joint if isinstance(joint, str) else joint.name
         label = f"coupling of '{name}'"
         check.new_name(name, "coupling", self.couplings, where)
@@ -221,11 +221,11 @@ class Model:
         return made
 
     def temporary(self, constraint: Constraint | str, *, where: str | None = None, **parameters: Any) -> Temporary:
-        """Let a constraint come and go in runs: the parameters are the fields of :class:`Temporary`.
+        """Let a constraint are activated and released in runs: the parameters are the fields of :class:`Temporary`.
 
         >>> m = Model("berth")
         >>> grip = m.constraint("grip", "latch", body="satellite", to="hand")
-        >>> when = m.temporary(grip, make_within=0.01, make_below=0.05, here=True, break_force=500.0)
+        >>> when = m.temporary(grip, activate_within=0.01, activate_below=0.05, here=True, release_force=500.0)
         """
         name = constraint if isinstance(constraint, str) else constraint.name
         check.new_name(name, "temporary", self.temporaries, where)

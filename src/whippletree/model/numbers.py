@@ -116,7 +116,7 @@ def _inside(part: Any, declared: str, value: Any) -> Iterable[tuple[str, ...]]:
         return [(entry,) for entry in TENSOR]
     if kind == "Limits":
         return leaves(value or Limits())
-    if kind == "PerFreedom":
+    if kind == "PerDof":
         count = JOINT_KINDS[part.kind][1]
         return [(), *((str(k),) for k in range(count) if count > 1)]
     return []
@@ -141,7 +141,7 @@ def _put(part: Any, path: tuple[str, ...], x: float) -> Any:
         new = tuple(tuple(row) for row in rows)
     elif rest[0] in XYZ:
         new = _with(value, XYZ.index(rest[0]), x)
-    else:  # one freedom of several
+    else:  # one DOF of several
         each = value if isinstance(value, tuple) else (value,) * JOINT_KINDS[part.kind][1]
         new = _with(each, int(rest[0]), x)
     return replace(part, **{field: new})

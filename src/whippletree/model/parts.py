@@ -11,9 +11,9 @@ from .pose import IDENTITY, Pose, Vector
 
 GROUND = "ground"
 TREES = ("chosen", "as written")  # which joints of loops are cut
-PerFreedom = float | tuple[float, ...]  # one number for every freedom of a joint, or one for each
+PerDof = float | tuple[float, ...]  # one number for every DOF of a joint, or one for each
 
-# freedoms of each joint kind: (length of q, length of u)
+# DOF of each joint kind: (length of q, length of u)
 JOINT_KINDS: dict[str, tuple[int, int]] = {name: (kind.nq, kind.nu) for name, kind in KINDS.items()}
 
 
@@ -75,9 +75,9 @@ class Flexible:
 class Limits:
     """What a joint may do: ``lower``, ``upper`` (rad or m), ``velocity`` (rad/s or m/s) and ``effort`` (N m or N).
 
-    Each bound holds for every freedom. With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant stops:
-    beyond one by d they push back with k d (1 + ``damping`` d'), damping in s/rad or s/m. Without it, and for speed
-    and effort, limits are data.
+    Each bound holds for every DOF. With a ``stiffness`` k (N m/rad or N/m) the position limits are compliant joint
+    limits: beyond one by d they push back with k d (1 + ``damping`` d'), damping in s/rad or s/m. Without it, and for
+    speed and effort, limits are data.
     """
 
     lower: float | None = None
@@ -95,10 +95,10 @@ class Joint:
     ``axis`` is the axis of a revolute, prismatic, screw or cylindrical joint, the normal of a
     planar one, and the first axis (fixed in the parent) of a universal one, whose second axis
     (fixed in the child) is ``axis2``. ``pitch`` is the advance of a screw in metres per radian.
-    ``armature`` is a rotor's reflected inertia, added to the mass matrix for each freedom.
+    ``armature`` is a rotor's reflected inertia, added to the mass matrix for each DOF.
 
-    In each freedom, with coordinate q and speed u, act a spring ``-stiffness (q - rest)``, a damper ``-damping u`` and
-    friction ``-friction u / sqrt(u^2 + friction_speed^2)``: one number for every freedom, or one for each. The spring
+    In each DOF, with coordinate q and speed u, act a spring ``-stiffness (q - rest)``, a damper ``-damping u`` and
+    friction ``-friction u / sqrt(u^2 + friction_speed^2)``: one number for every DOF, or one for each. The spring
     of a spherical joint acts against its whole rotation. ``own`` holds the parameters that only this kind takes.
     """
 
@@ -112,10 +112,10 @@ class Joint:
     child_at: Pose = IDENTITY
     pitch: float = 0.0
     armature: float = 0.0
-    stiffness: PerFreedom = 0.0
-    rest: PerFreedom = 0.0
-    damping: PerFreedom = 0.0
-    friction: PerFreedom = 0.0
+    stiffness: PerDof = 0.0
+    rest: PerDof = 0.0
+    damping: PerDof = 0.0
+    friction: PerDof = 0.0
     friction_speed: float = 0.01
     limits: Limits | None = None
     where: str | None = field(default=None, compare=False)

@@ -1,4 +1,4 @@
-"""Constraints that come and go: what makes one, and what breaks it."""
+"""Constraints that are activated and released: what makes one, and what breaks it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .parts import Part
 class Temporary(Part):
     """The constraint ``name`` is there only at times.
 
-    It ``begins`` "open" or "made". It is made at the time ``make_at`` (s), or as soon as its two sides are nearer than
-    ``make_within`` (m) and slower against each other than ``make_below`` (m/s), and then closes what is left between
-    them. With ``here`` it holds them as it finds them. It breaks at the time ``break_at`` (s), or ``release_after`` (s)
-    from its activation on, each time anew, or beyond a force of ``break_force`` (N) or a torque of ``break_torque``
-    (N m). A ``one_sided`` one is a contact or a rope: made when it
+    It ``begins`` "open" or "made". It is made at the time ``activate_at`` (s), or as soon as its two sides are nearer
+    than ``activate_within`` (m) and slower against each other than ``activate_below`` (m/s), and then closes what is
+    left between them. With ``here`` it holds them as it finds them. It breaks at the time ``release_at`` (s), or
+    ``release_after`` (s) from its activation on, each time anew, or beyond a force of ``release_force`` (N) or a torque
+    of ``release_torque`` (N m). A ``unilateral`` one is a contact or a rope: made when it
     is reached, it breaks when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of
     approach that is left after an impact. Events make and break it too.
 
     A contact with a coefficient of ``friction`` sticks as long as the force across is at most ``static_friction`` (the
     same, if not given) times the normal force. Else it slips, against ``friction`` times the normal force, until it
     comes to rest. A constraint of kind "speed" that ``slips_at`` a load (N m or N) is a clutch or a brake: beyond it
-    slips against this load, until speeds agree again.
+    slips against this load, until velocities agree again.
     """
 
     begins: str = "open"
-    make_at: float | None = None
-    make_within: float | None = None
-    make_below: float | None = None
-    break_at: float | None = None
+    activate_at: float | None = None
+    activate_within: float | None = None
+    activate_below: float | None = None
+    release_at: float | None = None
     release_after: float | None = None
-    break_force: float | None = None
-    break_torque: float | None = None
-    one_sided: bool = False
+    release_force: float | None = None
+    release_torque: float | None = None
+    unilateral: bool = False
     restitution: float = 0.0
     here: bool = False
     friction: float | None = None

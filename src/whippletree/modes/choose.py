@@ -28,16 +28,16 @@ class Choice:
     @staticmethod
     def of(kind: str, count: Any, frequency: Any, participation: Any) -> Choice:
         given = {"count": count, "frequency": frequency, "participation": participation}
-        told = [name for name, value in given.items() if value is not None]
-        if len(told) > 1:
+        reported = [name for name, value in given.items() if value is not None]
+        if len(reported) > 1:
             raise ModelError(
-                "modes are chosen twice", expected="one of count, frequency, participation", got=", ".join(told)
+                "modes are chosen twice", expected="one of count, frequency, participation", got=", ".join(reported)
             )
-        if not told:
+        if not reported:
             return Choice(USUAL, None, None)
         if count is not None:
             return Choice(_count(count, 0 if kind == "craig-bampton" else 1), None, None)
-        value = float(check.numbers(given[told[0]], (), f"modes: {told[0]}"))
+        value = float(check.numbers(given[reported[0]], (), f"modes: {reported[0]}"))
         if frequency is not None:
             if value <= 0.0:
                 raise ModelError("modes: frequency must be positive", expected="rad/s", got=value)

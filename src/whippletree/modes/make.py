@@ -35,9 +35,9 @@ def modes(structure: Structure, kind: str, choice: Choice, given: dict[str, Any]
     squares, V, report = held.chosen(kind, choice, ends)
     keep = _kept(structure, base, ends, given["nodes"])
     made = _made(held, kind, fidelity, squares, V, keep, _ratios(given["damping"], len(squares)))
-    told = {k: np.asarray(v).tolist() for k, v in {"kind": kind, **given}.items() if v is not None}
-    told = {k: v for k, v in told.items() if v != USUAL.get(k)}
-    return replace(made, report=report, recipe=None if structure.recipe is None else structure.recipe | told)
+    reported = {k: np.asarray(v).tolist() for k, v in {"kind": kind, **given}.items() if v is not None}
+    reported = {k: v for k, v in reported.items() if v != USUAL.get(k)}
+    return replace(made, report=report, recipe=None if structure.recipe is None else structure.recipe | reported)
 
 
 class Held:

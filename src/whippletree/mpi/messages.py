@@ -77,7 +77,7 @@ class Together:
 
     def __init__(self, cut: Any, ranks: Ranks) -> None:
         self.ranks, self.comm = ranks, ranks.comm
-        self.bounds = shares(np.array([len(s.bodies) for s in cut.strands], float), ranks.size)
+        self.bounds = shares(np.array([len(s.bodies) for s in cut.subchains], float), ranks.size)
         self.first, self.last = (int(n) for n in self.bounds[ranks.rank : ranks.rank + 2])
         owner = np.repeat(np.arange(ranks.size), np.diff(self.bounds))
         # cuts between this rank and another: the cut, which side is here, and whose the other is

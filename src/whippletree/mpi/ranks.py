@@ -93,10 +93,10 @@ class Shared:
         subchain_run.check(task)
         share.refuse_forces(task)
         cut = cut_of(task.system, cutting(task.algorithm))
-        if len(cut.strands) < ranks.size:
+        if len(cut.subchains) < ranks.size:
             raise ModelError(
                 f"'{task.system.name}' has more ranks than subchains",
-                expected=f"at most {len(cut.strands)} ranks",
+                expected=f"at most {len(cut.subchains)} ranks",
                 got=ranks.size,
                 hint=f"fewer ranks, or more subchains: algorithm='{NAMES[0]}(pieces=16)'",
             )

@@ -117,11 +117,11 @@ class Part:
         ranks, run = self.ranks, self.run
         asked = np.zeros(ranks.size, np.int64)
         ranks.all_gather("results", np.array([self.asked]), asked, np.ones(ranks.size, int))
-        told = ranks.comm.gather((failure, ranks.counts))
+        reported = ranks.comm.gather((failure, ranks.counts))
         self._gather_rows(run.row)
-        if told is not None:
-            self.counts = most([counts for _, counts in told])
-            failures = [f for f, _ in told if f is not None]
+        if reported is not None:
+            self.counts = most([counts for _, counts in reported])
+            failures = [f for f, _ in reported if f is not None]
             failure = max(failures, key=lambda f: f.component, default=None)
         return asked, failure
 

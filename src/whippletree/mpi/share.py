@@ -13,7 +13,7 @@ from ..compiler.lanes import LANES
 from ..dynamics.subchains.algorithm import Pieces
 from ..dynamics.subchains.cut import Cut, Forest
 from ..dynamics.subchains.options import cutting
-from ..dynamics.two_handle.partition import Strand
+from ..dynamics.two_handle.partition import Subchain
 from ..errors import ModelError
 from ..integrate.joint_forces import JointForces
 from ..integrate.run.subchain_motion import Motion
@@ -37,22 +37,22 @@ class Share(Cut):
 
     def __init__(self, cut: Cut, first: int, last: int) -> None:
         self.__dict__.update(cut.__dict__)
-        whole, strands = cut.forest, cut.strands
-        a, b = min(strands[first].bodies), max(strands[last - 1].bodies) + 1
+        whole, subchains = cut.forest, cut.subchains
+        a, b = min(subchains[first].bodies), max(subchains[last - 1].bodies) + 1
         self.q_there, self.u_there = (
             slice(int(whole.arrays[name][a]), int(whole.arrays[name][b])) for name in ("position", "dof")
         )
         self.forest = _part(whole, a, b, first, last)
         self.bodies = np.concatenate([[0], cut.bodies[a:b]])
-        self.strands = [Strand([0], [], 0)] * len(strands)
+        self.subchains = [Subchain([0], [], 0)] * len(subchains)
         for s in range(first, last):
-            self.strands[s] = _moved(strands[s], a - 1)
+            self.subchains[s] = _moved(subchains[s], a - 1)
         for letter, there in (("q", self.q_there), ("u", self.u_there)):
             rows, here = getattr(cut, f"{letter}_rows"), getattr(cut, f"{letter}_here")
             mine = (here >= there.start) & (here < there.stop)
             setattr(self, f"{letter}_rows", rows[mine])
             setattr(self, f"{letter}_here", here[mine] - there.start)
-        number = np.arange(len(strands))
+        number = np.arange(len(subchains))
         own = (number >= first) & (number < last) & (cut.base_cut >= 0)
         self.base_q = np.where(own, cut.base_q - self.q_there.start, -1)
         self.base_u = np.where(own, cut.base_u - self.u_there.start, -1)
@@ -70,19 +70,19 @@ def _part(whole: Forest, a: int, b: int, first: int, last: int) -> Forest:
     starts = {name: int(arrays[name][a]) for name in ("position", "dof")}
     for name, start in starts.items():
         found[name] = np.concatenate([[0, 0], arrays[name][a + 1 : b + 1] - start])
-    freedoms = slice(starts["dof"], int(arrays["dof"][b]))
+    dofs = slice(starts["dof"], int(arrays["dof"][b]))
     for name in ("resist", "up", "armature"):
-        found[name] = arrays[name][freedoms]
+        found[name] = arrays[name][dofs]
     q0 = whole.q0[starts["position"] : int(arrays["position"][b])].copy()
-    nb, nu = len(keep), freedoms.stop - freedoms.start
+    nb, nu = len(keep), dofs.stop - dofs.start
     found["gravity"], found["numbers"] = whole.gravity, arrays["numbers"]
     packed, views = pack(found, nb, nu, len(q0), last - first, NO_FLEXIBLE)
     return Forest(whole.name, nb, len(q0), nu, views, q0, whole.gravity, packed)
 
 
-def _moved(strand: Strand, by: int) -> Strand:
-    moved = Strand([i - by for i in strand.path], [i - by for i in strand.aside], 0, has_next=strand.has_next)
-    moved.holds = {i - by for i in strand.holds}
+def _moved(subchain: Subchain, by: int) -> Subchain:
+    moved = Subchain([i - by for i in subchain.path], [i - by for i in subchain.aside], 0, has_next=subchain.has_next)
+    moved.holds = {i - by for i in subchain.holds}
     return moved
 
 
@@ -97,11 +97,11 @@ class SharedMotion(Motion):
         mine = [j for j, here in zip(cuts, self.pieces.solver.mine, strict=True) if here]
         rows = [np.arange(dof[j.body], dof[j.body + 1]) for j in mine]
         owned = [np.full(len(r), comm.first <= j.outer < comm.last) for j, r in zip(mine, rows, strict=True)]
-        freedoms = np.concatenate([*rows, np.zeros(0, int)])
+        dofs = np.concatenate([*rows, np.zeros(0, int)])
         here = self.cut
         self.inside = JointForces(task, here.u_rows, here.u_here, here.q_rows, here.q_here, np.ones(here.u_rows.size))
         every = np.arange(system.nq)
-        self.at_cuts = JointForces(task, freedoms, freedoms, every, every, np.concatenate([*owned, np.zeros(0)]))
+        self.at_cuts = JointForces(task, dofs, dofs, every, every, np.concatenate([*owned, np.zeros(0)]))
 
     def from_tree(self, y: np.ndarray) -> np.ndarray:
         """y of this share from (q, u, work) of the System; the whole is laid out for a moment."""
@@ -122,7 +122,7 @@ class SharedMotion(Motion):
         with self.comm.aside("X"):
             super().close(y)
 
-    def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
+    def recursion(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
         """Steps II to VII under all joint forces; the power of those that store no energy."""
         pieces = self.pieces
         power = self.inside(t, q, u, pieces.tau)
@@ -143,7 +143,7 @@ def refuse_forces(task: Task) -> None:
         if not isinstance(force, Motor):
             raise ModelError(
                 f"force '{name}' ({type(force).__name__.lower()}) acts on bodies, which ranks do not share",
-                expected="forces of joints: springs, dampers, friction, stops, motors",
+                expected="forces of joints: springs, dampers, friction, joint limits, motors",
                 where=force.where,
                 hint="run it on one process, without --on mpi",
             )

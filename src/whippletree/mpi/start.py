@@ -43,10 +43,10 @@ def connect() -> Ranks:
     except ImportError:
         raise MissingExtra("mpi4py", "cluster", "a run on MPI") from None
     except RuntimeError as e:  # the package is there, the library is not
-        said = str(e).strip().splitlines()[0]
+        words = str(e).strip().splitlines()[0]
         raise ModelError(
             "mpi4py finds no MPI library on this machine",
-            got=said,
+            got=words,
             hint="pip install 'whippletree[cluster]' brings one",
         ) from None
     return Ranks(MPI.COMM_WORLD)
@@ -67,9 +67,9 @@ class Meeting:
 
     def agree(self, facts: Mapping[str, str]) -> None:
         """Compare facts that must be the same everywhere, by name; refuses all ranks where one differs or fails."""
-        told = self._meet(None, facts)
-        for name in told[0][1]:
-            values = [known.get(name, "nothing") for _, known in told]
+        reported = self._meet(None, facts)
+        for name in reported[0][1]:
+            values = [known.get(name, "nothing") for _, known in reported]
             if len(set(values)) > 1:
                 raise _different(name, values)
 
@@ -85,16 +85,16 @@ class Meeting:
         """What all ranks have to say. Rank 0 alone looks at files that are written: its errors are those of all."""
         self.over = True
         mine = None if error is None else (str(error) or type(error).__name__, isinstance(error, ModelError))
-        told = self.ranks.comm.allgather((mine, dict(facts)))
-        errors = [said for said, _ in told]
+        reported = self.ranks.comm.allgather((mine, dict(facts)))
+        errors = [words for words, _ in reported]
         if any(errors):
             if errors[0] and set(errors[1:]) <= {errors[0], None}:
                 if mine == errors[0]:
-                    return told
+                    return reported
                 raise (ModelError if errors[0][1] else SimulationError)(errors[0][0])
-            said = [e[0].splitlines()[0] if e else "no complaint" for e in errors]
-            raise ModelError("not every rank can start", got=_by_ranks(said), hint=HINT)
-        return told
+            words = [e[0].splitlines()[0] if e else "no complaint" for e in errors]
+            raise ModelError("not every rank can start", got=_by_ranks(words), hint=HINT)
+        return reported
 
 
 @contextmanager

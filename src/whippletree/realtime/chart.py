@@ -14,7 +14,7 @@ MOST_POINTS = 400
 
 
 class Chart:
-    """Coordinates or speeds of a joint, as they come."""
+    """Coordinates or velocities of a joint, as they come."""
 
     def __init__(self, gui: Any, system: System, memory: Memory) -> None:
         self.gui, self.system, self.memory, self.plot = gui, system, memory, None  # type: Any, System, Memory, Any

@@ -1,4 +1,4 @@
-"""What a run is told while it moves: other functions of time for motors and motions, and wrenches on bodies.
+"""What a run is reported while it moves: other functions of time for motors and motions, and wrenches on bodies.
 
 The numbers lie in the packed forces of a System. A run that has begun gets others in their place; whatever begins
 later, such as the part after a latch has closed, is made with them.
@@ -103,7 +103,7 @@ class Inputs:
             numbers[row, layout.FRAMES : layout.FRAMES + 6] = np.concatenate([wrench[3:], wrench[:3]])
         found = {"numbers": np.concatenate([arrays["numbers"].reshape(nf, -1), numbers])}
         blank = np.zeros(self.slots, int)
-        for key in ("to", "freedom", "coordinate", "address"):
+        for key in ("to", "dof", "coordinate", "address"):
             found[key] = np.concatenate([arrays[key], blank])
         found["body"] = np.concatenate([arrays["body"], body])
         found["kind"] = np.concatenate([arrays["kind"], blank + layout.WRENCH])

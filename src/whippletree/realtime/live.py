@@ -15,13 +15,13 @@ from ..errors import ModelError, SimulationError
 from ..model.check import number
 from ..result.result import Result
 from ..system.system import System, require_system
-from .course import Course
 from .keep import result_of
 from .link import Front
 from .loop import Loop, Nobody, controls_of
 from .memory import MOST_ROWS, Memory
 from .messages import FASTEST, Catalogue, parse
 from .pace import Pacer
+from .stepper import Stepper
 from .warm import warm
 
 ROW = 0.01  # s between two rows that are kept
@@ -118,9 +118,9 @@ def live(
     for _, message in script:
         parse(message, catalogue)
     memory = Memory(system, len(controls_of(catalogue)), rows)
-    course = Course(system, q, u, step, integrator, algorithm, controller, every, spacing, memory.keep)
-    warm(course)
-    memory.q[:], memory.u[:] = course.q0, course.u0  # there before anybody looks
+    stepper = Stepper(system, q, u, step, integrator, algorithm, controller, every, spacing, memory.keep)
+    warm(stepper)
+    memory.q[:], memory.u[:] = stepper.q0, stepper.u0  # there before anybody looks
     front = None
     if viewer or port is not None or websocket is not None:
         made = token or secrets.token_urlsafe(12)
@@ -128,7 +128,7 @@ def live(
         options |= {"window": viewer, "window_port": window_port, "folder": os.fspath(folder), "time_scale": scale}
         front = Front(system, memory, options)
         (ready or _print)(front.about | {"token": made})
-    loop = Loop(course, memory, pacer if realtime else None, front or Nobody(), until, script, front is not None)
+    loop = Loop(stepper, memory, pacer if realtime else None, front or Nobody(), until, script, front is not None)
     loop.paused = paused
     try:
         loop.run()
@@ -143,5 +143,5 @@ def live(
 
 
 def _print(about: dict[str, Any]) -> None:
-    told = [f"{key} {about[key]}" for key in ("url", "port", "websocket", "token") if about.get(key) is not None]
-    print("live: " + ", ".join(told), file=sys.stderr)
+    reported = [f"{key} {about[key]}" for key in ("url", "port", "websocket", "token") if about.get(key) is not None]
+    print("live: " + ", ".join(reported), file=sys.stderr)

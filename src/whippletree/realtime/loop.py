@@ -13,11 +13,11 @@ import numpy as np
 from ..errors import ModelError, SimulationError
 from ..result.records import Change
 from . import memory as at
-from .course import Course
 from .memory import Memory
 from .messages import Catalogue, Command, answer, parse, refusal
 from .pace import Pacer
 from .priority import undisturbed
+from .stepper import Stepper
 
 BATCH = 1024  # steps between two looks at what is asked for, where nobody waits for the clock
 IDLE = 0.005  # s, while paused
@@ -53,7 +53,7 @@ class Loop:
 
     def __init__(
         self,
-        course: Course,
+        stepper: Stepper,
         memory: Memory,
         pacer: Pacer | None,
         link: Link,
@@ -61,20 +61,20 @@ class Loop:
         script: Sequence[tuple[float, dict[str, Any]]],
         stays: bool,
     ) -> None:
-        self.course, self.memory, self.pacer, self.link = course, memory, pacer, link
-        self.until = None if until is None else round(until / course.step)
+        self.stepper, self.memory, self.pacer, self.link = stepper, memory, pacer, link
+        self.until = None if until is None else round(until / stepper.step)
         self.script, self.stays = sorted(script, key=lambda item: item[0]), stays
-        self.catalogue = Catalogue(course.system)
+        self.catalogue = Catalogue(stepper.system)
         self.controls = {name: n for n, (name, _) in enumerate(controls_of(self.catalogue))}
         self.targets = np.full(len(self.controls), np.nan)
-        self.ended, self.paused, self.failed, self.told = "", False, False, 0
+        self.ended, self.paused, self.failed, self.reported = "", False, False, 0
         self.log: list[list[Any]] = []
         self.answers: list[dict[str, Any]] = []
         self.begun, self.spent, self.taken = time.perf_counter(), 0.0, 0  # spent: s, once it has ended
 
     def run(self) -> None:
         """Until it has ended; ``ended`` says why."""
-        with undisturbed(self.pacer is not None), warnings.catch_warnings(record=True) as self.said:
+        with undisturbed(self.pacer is not None), warnings.catch_warnings(record=True) as self.words:
             self.begun = time.perf_counter()
             if self.pacer:
                 self.pacer.begin()
@@ -97,7 +97,7 @@ class Loop:
             if self.pacer:
                 self.pacer.begin()
             return
-        if self.until is not None and self.course.ticks >= self.until:
+        if self.until is not None and self.stepper.ticks >= self.until:
             self.ended = "until"
             return
         if self.pacer:
@@ -112,36 +112,36 @@ class Loop:
 
     def _room(self) -> int:
         """Steps until something is due."""
-        room = BATCH if self.until is None else min(BATCH, self.until - self.course.ticks)
+        room = BATCH if self.until is None else min(BATCH, self.until - self.stepper.ticks)
         if self.script:
-            room = min(room, max(1, int(np.ceil((self.script[0][0] - self.course.time) / self.course.step - 1e-9))))
+            room = min(room, max(1, int(np.ceil((self.script[0][0] - self.stepper.time) / self.stepper.step - 1e-9))))
         return room
 
     def _go(self, steps: int) -> None:
         self.taken += steps
         try:
-            self.course.advance(steps)
+            self.stepper.advance(steps)
         except SimulationError as e:
             self.failed = self.paused = True
-            self.link.send({"notice": "failed", "t": self.course.time, "what": str(e)})
+            self.link.send({"notice": "failed", "t": self.stepper.time, "what": str(e)})
             if not self.stays:
                 raise
-        while self.said:
-            warning = self.said.pop(0)
-            self.link.send({"notice": "warning", "t": self.course.time, "what": str(warning.message)})
+        while self.words:
+            warning = self.words.pop(0)
+            self.link.send({"notice": "warning", "t": self.stepper.time, "what": str(warning.message)})
         self._tell()
 
     def _tell(self) -> None:
         """Changes of constraints that nobody has been told of yet."""
-        changes = self.course.changes
-        for c in changes[self.told :]:
+        changes = self.stepper.changes
+        for c in changes[self.reported :]:
             self.link.send({"notice": c.what, "name": c.name, "t": c.t, "lost": c.lost})
-        self.told = len(changes)
+        self.reported = len(changes)
 
     # ---------------------------------------------------------------- commands
 
     def _listen(self) -> None:
-        due = self.course.time + 0.5 * self.course.step
+        due = self.stepper.time + 0.5 * self.stepper.step
         while self.script and self.script[0][0] <= due:
             self.answers.append(self._answer(self.script.pop(0)[1]))
         for message in self.link.poll()[:MOST_COMMANDS]:
@@ -162,8 +162,8 @@ class Loop:
         except ModelError as e:
             return refusal(e, do, message.get("id"))
         if command.do != "statistics":
-            self.log.append([self.course.time, plain])
-        return answer(do, command.id, True, time=self.course.time, **found)
+            self.log.append([self.stepper.time, plain])
+        return answer(do, command.id, True, time=self.stepper.time, **found)
 
     def _do(self, command: Command) -> dict[str, Any]:
         match command.do:
@@ -175,9 +175,9 @@ class Loop:
                 self.paused = False
             case "reset":
                 self.memory.forget()
-                self.course.reset()
+                self.stepper.reset()
                 self.targets[:] = np.nan
-                self.failed, self.told = False, 0
+                self.failed, self.reported = False, 0
                 self.log.clear()
             case "step":
                 if not self.paused:
@@ -192,10 +192,10 @@ class Loop:
                 return {"statistics": self.statistics()}
             case "stop":
                 self.ended = "stopped"
-            case "hello" | "stream" | "control" | "release" | "describe" | "save":
+            case "hello" | "stream" | "control" | "release_control" | "describe" | "save":
                 raise ModelError(f"'{command.do}' is for a connection, and not for the run")
             case _:
-                found = self.course.apply(command)
+                found = self.stepper.apply(command)
                 if command.given.get("name") in self.controls:
                     name = command.given["name"]
                     asked = [command.given.get(p) for p in CONTROLS]
@@ -206,15 +206,15 @@ class Loop:
     # ---------------------------------------------------------------- what others see
 
     def _publish(self) -> None:
-        course, y, nq = self.course, self.course.y, self.course.system.nq
-        held = course.held if self.catalogue.temporaries else ()
+        stepper, y, nq = self.stepper, self.stepper.y, self.stepper.system.nq
+        held = stepper.held if self.catalogue.temporaries else ()
         head = {
-            at.TIME: course.time,
-            at.TICKS: course.ticks,
+            at.TIME: stepper.time,
+            at.TICKS: stepper.ticks,
             at.PAUSED: self.paused,
             at.FAILED: self.failed,
             at.ENDED: bool(self.ended),
-            at.RATE: 1.0 / course.step,
+            at.RATE: 1.0 / stepper.step,
         }
         if self.pacer:
             L = self.pacer.lateness
@@ -227,22 +227,22 @@ class Loop:
         """Steps, their rate, and how late they were."""
         spent = self.spent or time.perf_counter() - self.begun
         own = {
-            "rate": 1.0 / self.course.step,
+            "rate": 1.0 / self.stepper.step,
             "seconds": spent,
-            "motion": self.course.time,
+            "motion": self.stepper.time,
             "steps_per_second": self.taken / spent if spent else 0.0,
-            "times_real_time": self.taken * self.course.step / spent if spent else 0.0,
+            "times_real_time": self.taken * self.stepper.step / spent if spent else 0.0,
         }
         paced = {"time_scale": self.pacer.scale} | self.pacer.lateness.report() if self.pacer else {}
         return own | {"steps": self.taken} | paced
 
     def journal(self) -> dict[str, Any]:
         """Attributes of a Result: how it was made, what came and went, and what was asked for."""
-        course = self.course
+        stepper = self.stepper
         made: dict[str, Any] = {
-            "algorithm": course.task.algorithm,
-            "integrator": course.integrator,
-            "step": course.step,
+            "algorithm": stepper.task.algorithm,
+            "integrator": stepper.integrator,
+            "step": stepper.step,
         }
-        made |= {"changes": Change.text(course.changes), "commands": json.dumps(self.log)}
-        return made | {"live": 1, "steered": int(course.steered)}
+        made |= {"changes": Change.text(stepper.changes), "commands": json.dumps(self.log)}
+        return made | {"live": 1, "steered": int(stepper.steered)}

@@ -132,8 +132,14 @@ def identity(message: Any) -> str | int | None:
 
 def refusal(error: ModelError, do: Any = None, id_: str | int | None = None) -> dict[str, Any]:
     """The answer to a message that is refused."""
-    said = {"what": error.what, "expected": error.expected, "got": error.got, "where": error.where, "hint": error.hint}
-    return answer(do, id_, False, error={key: str(value) for key, value in said.items() if value is not None})
+    reported = {
+        "what": error.what,
+        "expected": error.expected,
+        "got": error.got,
+        "where": error.where,
+        "hint": error.hint,
+    }
+    return answer(do, id_, False, error={key: str(value) for key, value in reported.items() if value is not None})
 
 
 def answer(do: Any, id_: str | int | None, ok: bool, **more: Any) -> dict[str, Any]:
@@ -237,8 +243,8 @@ FIELDS: dict[str, dict[str, Reader]] = {
         "stiffness": number(None, 0.0),
         "damping": number(None, 0.0),
     },
-    "make": {"name": TEMPORARY},
-    "break": {"name": TEMPORARY},
+    "activate": {"name": TEMPORARY},
+    "release": {"name": TEMPORARY},
     "pause": {},
     "resume": {},
     "reset": {},
@@ -250,11 +256,13 @@ FIELDS: dict[str, dict[str, Reader]] = {
     "hello": {"token": text(256), "name": text(40), "stream": number(None, 0.0, QUICKEST_STREAM)},
     "stream": {"rate": required(0.0, QUICKEST_STREAM)},
     "control": {},
-    "release": {},
+    "release_control": {},
     "describe": {},
     "save": {},
 }
-READS = frozenset({"hello", "stream", "control", "release", "describe", "statistics", "save"})  # without the controls
+READS = frozenset(
+    {"hello", "stream", "control", "release_control", "describe", "statistics", "save"}
+)  # without the controls
 
 
 def _together(do: str, given: dict[str, Any], catalogue: Catalogue) -> None:

@@ -1,5 +1,5 @@
 """One connection, as a machine without sockets: what comes in, what is answered, what goes on to the loop, and when it
-is closed. Whoever gives no token is told nothing; one connection at a time has the controls, the others look."""
+is closed. Whoever gives no token is reported nothing; one connection at a time has the controls, the others look."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Controls:
 
     def __init__(self) -> None:
         self.holder: str | None = None
-        self.told: dict[str, Callable[[str], None]] = {}  # who wants to hear that they were taken
+        self.reported: dict[str, Callable[[str], None]] = {}  # who wants to hear that they were taken
 
     def take(self, who: str) -> None:
         """If nobody else has them."""
@@ -39,8 +39,8 @@ class Controls:
     def take_over(self, who: str) -> None:
         """From whoever has them."""
         before, self.holder = self.holder, who
-        if before not in (None, who) and before in self.told:
-            self.told[before](who)
+        if before not in (None, who) and before in self.reported:
+            self.reported[before](who)
 
     def release(self, who: str) -> None:
         if self.holder == who:
@@ -138,7 +138,7 @@ class Session:
                 return Outcome([answer(do, id_, True, **self.about)])
             case "control":
                 self.controls.take(self.who)
-            case "release":
+            case "release_control":
                 self.controls.release(self.who)
             case _:
                 if do not in READS:

@@ -9,26 +9,26 @@ import numpy as np
 
 from ..errors import WhippletreeError
 from ..integrate.contacts.run import Switching
-from .course import Course
+from .stepper import Stepper
 
 
-def warm(course: Course) -> None:
+def warm(stepper: Stepper) -> None:
     """One step as it is, and one with each temporary constraint made; then all is as it was."""
-    keep, course.keep = course.keep, lambda rows: None
-    sampled, course.control.sampled = course.control.sampled, None  # a controller is asked for what happens alone
-    steered, course.steered = course.steered, True
+    keep, stepper.keep = stepper.keep, lambda rows: None
+    sampled, stepper.control.sampled = stepper.control.sampled, None  # a controller is asked for what happens alone
+    steered, stepper.steered = stepper.steered, True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        course.advance(course.spacing)
-        course.inputs.on(course.system)
-        if isinstance(course.run, Switching):
-            for name in course.system.model.temporaries:
-                # what cannot be made here is told when somebody asks for it
+        stepper.advance(stepper.spacing)
+        stepper.inputs.on(stepper.system)
+        if isinstance(stepper.run, Switching):
+            for name in stepper.system.model.temporaries:
+                # what cannot be made here is reported when somebody asks for it
                 with contextlib.suppress(WhippletreeError, np.linalg.LinAlgError):
-                    course.run.change(name, "make")
-                    course.advance(1)
-                    course.run.change(name, "break")
-                    course.advance(1)
-    course.control.sampled = sampled
-    course.reset()
-    course.keep, course.steered = keep, steered
+                    stepper.run.change(name, "activate")
+                    stepper.advance(1)
+                    stepper.run.change(name, "release")
+                    stepper.advance(1)
+    stepper.control.sampled = sampled
+    stepper.reset()
+    stepper.keep, stepper.steered = keep, steered

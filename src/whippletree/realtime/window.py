@@ -66,7 +66,7 @@ class Window:
         self.grabbed: dict[str, tuple[Any, list[float]]] = {}  # by body: who holds it, and where
         self._panel()
         self._keys()
-        controls.told[WHO] = lambda who: self._say("The controls are taken", f"{who} has them now")
+        controls.reported[WHO] = lambda who: self._say("The controls are taken", f"{who} has them now")
         self.server.on_client_disconnect(self._left)
         threading.Thread(target=self._refresh, daemon=True).start()
         show(self.server)
@@ -130,7 +130,7 @@ class Window:
 
     def _switch(self, name: str, event: Any) -> None:
         held = self.memory.read().held[self.catalogue.temporaries.index(name)]
-        self.do({"do": "break" if held else "make", "name": name}, event)
+        self.do({"do": "release" if held else "activate", "name": name}, event)
 
     def _follow(self, n: int, now: Now) -> None:
         """A slider stands where its motor is told to be: by commands of others, or by the model's function of time."""

@@ -69,5 +69,5 @@ def sentence(entry: str) -> str:
     text = entry.replace(r"{\o}", "ø")
     fields = {key: re.sub(r"[{}]", "", value).replace("--", "–") for key, value in _FIELD.findall(text)}
     order = ("author", "title", "journal", "booktitle", "institution", "publisher", "volume", "number", "pages", "year")
-    said = {"volume": "vol. ", "number": "no. ", "pages": "pp. "}
-    return ", ".join(said.get(key, "") + fields[key] for key in order if key in fields) + "."
+    reported = {"volume": "vol. ", "number": "no. ", "pages": "pp. "}
+    return ", ".join(reported.get(key, "") + fields[key] for key in order if key in fields) + "."

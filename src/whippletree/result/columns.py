@@ -43,7 +43,7 @@ TOTALS: dict[str, Quantity] = {
     "energy": _number("J", "total energy"),
     "energy.kinetic": _number("J", "kinetic energy"),
     "energy.potential": _number("J", "potential energy of gravity"),
-    "energy.elastic": _number("J", "energy in springs, bushings, stops and flexible bodies"),
+    "energy.elastic": _number("J", "energy in springs, bushings, joint limits and flexible bodies"),
     "energy.work": _number("J", "work since the start of all forces that store no energy"),
     "energy.balance": _number("J", "energy less its start and the work: the error of integration"),
     "momentum": Quantity(
@@ -78,9 +78,9 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     energy = _number("J", "stored energy")
     match force:
         case Motor() | Motion():
-            turns = KINDS[model.joints[force.joint].kind].rates[force.freedom][1] == "rad/s"
-            said = "torque about the axis" if turns else "force along the axis"
-            return {"force": _number("N m" if turns else "N", said), "power": _POWER}
+            turns = KINDS[model.joints[force.joint].kind].rates[force.dof][1] == "rad/s"
+            reported = "torque about the axis" if turns else "force along the axis"
+            return {"force": _number("N m" if turns else "N", reported), "power": _POWER}
         case Spring():
             along = {"force": _number("N", "tension"), "length": _number("m", "length")}
             return along | {"energy": energy, "power": _POWER}
@@ -91,18 +91,18 @@ def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
 
 def joint_quantity(system: System, joint: str, letter: str) -> Quantity:
     """The quantity of ``<joint>.q``, ``.u`` or ``.udot``; of a flexible body they are those of its modes, numbered."""
-    kind, said = system.joint_kind(joint), {"q": "coordinates", "u": "speeds", "udot": "accelerations"}[letter]
+    kind, reported = system.joint_kind(joint), {"q": "coordinates", "u": "velocities", "udot": "accelerations"}[letter]
     if kind == "modes":
         rows = system.u_index(joint)
         count = rows.stop - rows.start
         labels = tuple(str(n) for n in range(1, count + 1)) if count > 1 else ("",)
         unit = {"q": "1", "u": "1/s", "udot": "1/s^2"}[letter]
-        return Quantity(labels, (unit,) * len(labels), f"{said} of the modes of a flexible body")
+        return Quantity(labels, (unit,) * len(labels), f"{reported} of the modes of a flexible body")
     entries = KINDS[kind].coordinates if letter == "q" else KINDS[kind].rates
     dot = "/s" if letter == "udot" else ""
     labels = tuple(label for label, _ in entries)
     units = tuple((unit + dot).replace("/s/s", "/s^2") for _, unit in entries)
-    return Quantity(labels, units, f"{said} of a {kind} joint: child relative to parent")
+    return Quantity(labels, units, f"{reported} of a {kind} joint: child relative to parent")
 
 
 def column_names(system: System, letter: str) -> tuple[list[str], list[str]]:

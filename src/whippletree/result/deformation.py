@@ -14,8 +14,8 @@ def modes_of(run: Result, name: str) -> tuple[Modes, np.ndarray]:
     """The modes of a flexible body and their coordinates over time, (T, nm)."""
     known = run.system.model.flexibles
     if name not in known:
-        said = f"'{name}' is no flexible body of '{run.system.name}'"
-        raise ModelError(said, hint=nearest(str(name), known) or "it has none")
+        reported = f"'{name}' is no flexible body of '{run.system.name}'"
+        raise ModelError(reported, hint=nearest(str(name), known) or "it has none")
     return known[name].modes, run.q[:, run.system.q_index(name)]
 
 

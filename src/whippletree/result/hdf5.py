@@ -80,8 +80,8 @@ class Content:
             return None
         dims = [name] if scale else [axis[0].name.removeprefix("/") for axis in stored.dims]
         text = h5py.check_string_dtype(stored.dtype)
-        said = {key: value for key, value in self._plain(stored.attrs).items() if key in ("units", "long_name")}
-        return dims, np.array(self.texts(name), object) if text else self.numbers(name, "fiu"), said
+        reported = {key: value for key, value in self._plain(stored.attrs).items() if key in ("units", "long_name")}
+        return dims, np.array(self.texts(name), object) if text else self.numbers(name, "fiu"), reported
 
     def damaged(self, why: str) -> ModelError:
         return damaged(self.path, why)

@@ -65,13 +65,13 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     import xarray as xr
 
     coordinates, q_units = columns.column_names(run.system, "q")
-    speeds, u_units = columns.column_names(run.system, "u")
+    velocities, u_units = columns.column_names(run.system, "u")
     _, udot_units = columns.column_names(run.system, "udot")
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q, _attrs("coordinates of the joints", "q_unit")),
-        "u": (("time", "speed"), run.u, _attrs("speeds of the joints", "u_unit")),
+        "u": (("time", "speed"), run.u, _attrs("velocities of the joints", "u_unit")),
     }
-    if run.knows_work:
+    if run.has_work:
         variables["work"] = (("time",), run.work, _joules("energy.work"))
     if run.given_udot is not None:
         variables["udot"] = _accelerations(run.given_udot)
@@ -82,7 +82,7 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
     labels = {
         "time": ("time", run.t, {"units": "s", "long_name": "time"}),
         "coordinate": ("coordinate", _texts(coordinates)),
-        "speed": ("speed", _texts(speeds)),
+        "speed": ("speed", _texts(velocities)),
         "q_unit": ("coordinate", _texts(q_units)),
         "u_unit": ("speed", _texts(u_units)),
         "udot_unit": ("speed", _texts(udot_units)),
@@ -93,9 +93,9 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
 
 def _sample_variables(samples: Samples) -> dict[str, Any]:
     kept = np.where(np.isfinite(samples.rows).all(axis=1, keepdims=True), samples.rows, 0.0)
-    said = "evaluation that lost most digits since the time before: loss (0: none is kept), time, q, u, udot"
+    reported = "evaluation that lost most digits since the time before: loss (0: none is kept), time, q, u, udot"
     return {
-        "sample": (("time", "sample_number"), kept, {"long_name": said}),
+        "sample": (("time", "sample_number"), kept, {"long_name": reported}),
         "sample_tau": (("time", "speed")[-samples.tau.ndim :], samples.tau, {"long_name": "joint forces given there"}),
     }
 
@@ -115,7 +115,7 @@ def _event_variables(events: tuple[Occurrence, ...]) -> dict[str, Any]:
         "event_name": ("event", _texts([e.name for e in events])),
         "event_time": ("event", t, {"units": "s", "long_name": "time of an event"}),
         "event_q": (("event", "coordinate"), q, _attrs("coordinates at an event", "q_unit")),
-        "event_u": (("event", "speed"), u, _attrs("speeds at an event", "u_unit")),
+        "event_u": (("event", "speed"), u, _attrs("velocities at an event", "u_unit")),
     }
 
 
@@ -200,7 +200,7 @@ def save(run: Result, path: str | os.PathLike[str]) -> None:
 
 
 def _write_columns(run: Result, path: Path) -> None:
-    """Time, coordinates and speeds as comma-separated values that read back to the same bits."""
+    """Time, coordinates and velocities as comma-separated values that read back to the same bits."""
     names = [f"{name}.{letter}" for letter in "qu" for name in columns.column_names(run.system, letter)[0]]
     with whole_file(path, RESULT) as part, part.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")

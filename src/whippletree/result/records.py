@@ -14,7 +14,7 @@ from ..model import Constraint, Latch, Model, Pose, Relative, check
 from ..model.pose import Vector
 
 UNKNOWN = np.zeros(0)
-HAPPENS = ("made", "bounced", "broken", "refused", "slips", "sticks")
+HAPPENS = ("activated", "bounced", "released", "refused", "slips", "sticks")
 
 
 class Occurrence(NamedTuple):

@@ -113,9 +113,9 @@ def _warning(run: Result) -> str:
 def _summary(run: Result) -> str:
     system, loops = run.system, len(run.system.cut_joints)
     counts = [(system.model.size, "body", "bodies"), (len(system.model.joints), "joint", "joints")]
-    counts += [(system.nu, "freedom", "freedoms"), *([(loops, "loop", "loops")] if loops else [])]
-    said = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts)
-    return f"{said}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} kept moments."
+    counts += [(system.nu, "dof", "dof"), *([(loops, "loop", "loops")] if loops else [])]
+    reported = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts)
+    return f"{reported}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} kept moments."
 
 
 # ---------------------------------------------------------------- pictures

@@ -170,9 +170,9 @@ class Result:
             return self._reactions.get(owner, np.zeros((len(self), 6)))
         if what in self._joints.get(owner, ()):
             if owner in self.system.cut_joints:
-                from ..dynamics.constraints.cut_joints import cut_coordinates, cut_speeds
+                from ..dynamics.constraints.cut_joints import cut_coordinates, cut_velocities
 
-                derive = cut_coordinates if what == "q" else cut_speeds
+                derive = cut_coordinates if what == "q" else cut_velocities
                 return columns.column(
                     np.concatenate([derive(k, self.system.model.joints[owner]) for k in self.kinematics()])
                 )
@@ -202,13 +202,13 @@ class Result:
         """Work of all forces that store no energy, (T,), J; integrated along with the motion."""
         if self._work is not None:
             return self._work
-        if not self.knows_work:
+        if not self.has_work:
             what = f"result of '{self.system.name}' does not know the work of its forces"
             raise ModelError(what, hint="simulate integrates it; give it to Result as work")
         return np.zeros(self.t.size)
 
     @property
-    def knows_work(self) -> bool:
+    def has_work(self) -> bool:
         return self._work is not None or not self.system.forces.any
 
     @cached_property
@@ -219,7 +219,7 @@ class Result:
         return loads(self.system, self.q, self.u, self.t).ledger
 
     def _force(self, name: str, what: str) -> np.ndarray:
-        """An output of a force; that of a given motion is what is needed beside all other forces."""
+        """An output of a force; that of a prescribed motion is what is needed beside all other forces."""
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
             return spans.motion_along(self, force, what == "power")
@@ -285,7 +285,7 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run and its model to a file (.nc or .h5, both NetCDF 4), which is there whole or not at all.
 
-        A name that ends in .csv gets the columns alone, time, coordinates and speeds: :func:`load_result` does not
+        A name that ends in .csv gets the columns alone, time, coordinates and velocities: :func:`load_result` does not
         read it, since it has no model.
         """
         from .netcdf import save

@@ -65,9 +65,9 @@ def _apply(change: Change, system: System, held: dict[str, Constraint], sliding:
     sliding.pop(change.name, None)
     if change.toward is not None:
         sliding[change.name] = change.toward
-    if change.what == "broken":
+    if change.what == "released":
         held.pop(change.name, None)
-    elif change.what == "made":
+    elif change.what == "activated":
         held[change.name] = change.here or system.model.constraints[change.name]
 
 
@@ -85,12 +85,12 @@ def closure(run: Result) -> np.ndarray:
     velocity."""
     from ..dynamics.constraints.jacobian import rows_of
 
-    def gap(system: System, rows: slice) -> np.ndarray:
+    def violation(system: System, rows: slice) -> np.ndarray:
         found, c = rows_of(system, run.q[rows], run.u[rows], run.t[rows], matrix=False), system.constraints
         violation = np.where(c.of_poses, found.g, np.where(c.follows < 0, found.rate, 0.0))
         return np.abs(violation).max(axis=1, initial=0.0)
 
-    return along(run, gap)
+    return along(run, violation)
 
 
 def certificates_along(run: Result) -> np.ndarray:
@@ -155,7 +155,7 @@ def held_along(run: Result) -> list[Held]:
 
 
 def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
-    """What a given motion takes: its force, or its power."""
+    """What a prescribed motion takes: its force, or its power."""
     from ..dynamics.constraints.forces import motion_force
 
     pairs = zip(run.spans, run.held, strict=True)
@@ -164,11 +164,11 @@ def motion_along(run: Result, force: Motion, power: bool) -> np.ndarray:
 
 def reactions_along(run: Result) -> dict[str, np.ndarray]:
     """(T, 6) of every joint, coupling and constraint; zero where a constraint is not there."""
-    from ..dynamics.loads.joints import joint_loads
+    from ..dynamics.loads.joints import joint_reactions
 
     found: dict[str, np.ndarray] = {}
     for span, held in zip(run.spans, run.held, strict=True):
         q, u, udot, t = (x[span.rows] for x in (run.q, run.u, run.udot, run.t))
-        for name, load in joint_loads(span.system, q, u, udot, held, t=t).items():
+        for name, load in joint_reactions(span.system, q, u, udot, held, t=t).items():
             found.setdefault(name, np.zeros((len(run), 6)))[span.rows] = load.wrench
     return found

@@ -9,9 +9,9 @@ import numpy as np
 from .result import Result
 
 METHOD = ("integrator", "algorithm", "stabilization", "rtol", "atol", "step")
-COUNTS = ("rejected", "evaluations", "checked", "checked_by", "check_amiss", "check_worst")
+COUNTS = ("rejected", "evaluations", "checked", "checked_by", "check_disagreed", "check_worst")
 
-WORDS = {"made": "activated", "broken": "released"}  # of changes of temporary constraints
+WORDS = {"activated": "activated", "released": "released"}  # of changes of temporary constraints
 
 
 def summary(run: Result) -> dict[str, Any]:

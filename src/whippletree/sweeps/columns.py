@@ -12,7 +12,7 @@ from ..model.check import shown
 from ..result.result import Result
 
 XYZ = "xyz"
-SAID = {"end": "at the end", "min": "least over the run", "max": "largest over the run", "path": "over time"}
+REPORTED = {"end": "at the end", "min": "least over the run", "max": "largest over the run", "path": "over time"}
 
 
 class Column(NamedTuple):
@@ -39,15 +39,15 @@ class Keep(NamedTuple):
         """The numbers behind the names, in the order of :meth:`numbers`; complains about names that a run has not."""
         wanted = (("end", self.end), ("min", self.extremes), ("max", self.extremes), ("path", self.paths))
         found = [
-            Column(number, how, unit, said)
+            Column(number, how, unit, reported)
             for how, names in wanted
             for name in names
-            for number, unit, said in _numbers(run, name)
+            for number, unit, reported in _numbers(run, name)
         ]
         seen = set[str]()
         for column in found:
             if column.variable in seen:
-                raise ModelError(f"'{column.name}' is kept twice ({SAID[column.how]})", hint="name it once")
+                raise ModelError(f"'{column.name}' is kept twice ({REPORTED[column.how]})", hint="name it once")
             seen.add(column.variable)
         return found
 
@@ -74,7 +74,7 @@ def names_given(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]
 
 
 def default_names(run: Result) -> tuple[str, ...]:
-    """Coordinates and speeds of all joints of the tree, and the energy."""
+    """Coordinates and velocities of all joints of the tree, and the energy."""
     return (*(f"{joint}.{letter}" for letter in "qu" for joint in run.system.joints), "energy")
 
 

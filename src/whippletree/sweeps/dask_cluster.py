@@ -176,7 +176,7 @@ def _connected(on: str) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Workers come and go, and that is not for the user to read."""
+    """Workers are activated and released, and that is not for the user to read."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -272,8 +272,10 @@ def _address(scheduler: subprocess.Popen[bytes], file: Path, log: Path) -> str:
         with suppress(OSError, ValueError, KeyError):  # not there yet, or not yet whole
             return str(json.loads(file.read_text())["address"])
         time.sleep(0.05)
-    said = log.read_text(errors="replace").strip().splitlines()
-    raise SimulationError("a Dask cluster cannot be started here", got=said[-1].strip() if said else "no answer")
+    reported = log.read_text(errors="replace").strip().splitlines()
+    raise SimulationError(
+        "a Dask cluster cannot be started here", got=reported[-1].strip() if reported else "no answer"
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

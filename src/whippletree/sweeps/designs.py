@@ -67,8 +67,10 @@ def make_plan(parameters: Mapping[str, Any], design: str, samples: int | None, s
         plan = Plan(names, names, sizes, values)
     else:
         if len(set(sizes)) > 1:
-            told = ", ".join(f"{name} {size}" for name, size in zip(names, sizes, strict=True))
-            raise ModelError("parameters taken together differ in length", expected="as many values of each", got=told)
+            reported = ", ".join(f"{name} {size}" for name, size in zip(names, sizes, strict=True))
+            raise ModelError(
+                "parameters taken together differ in length", expected="as many values of each", got=reported
+            )
         plan = Plan(names, ("run",), sizes[:1], values)
     if plan.runs > MOST_RUNS:
         count = math.prod(map(float, plan.shape))  # or infinite

@@ -56,8 +56,8 @@ class Process:
             return receive(answers)
         except (EOFError, OSError, ValueError):
             code = self.process.wait()
-            told = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-            raise Died(f"its process ended with {told}") from None
+            reported = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+            raise Died(f"its process ended with {reported}") from None
 
     def end(self) -> None:
         with self.process:  # which closes its pipes and waits for it

@@ -14,7 +14,7 @@ from ..files.whole_file import only_writer
 from ..model.numbers import Target
 from ..result.netcdf import CONVENTIONS as RESULTS
 from ..result.netcdf import RESULT, open_whole, result_path, write
-from .columns import SAID, Column, widths
+from .columns import REPORTED, Column, widths
 from .designs import Plan
 from .single import DONE, Outcome
 
@@ -175,7 +175,7 @@ class Table:
         for column, size in zip(self.columns, self.sizes, strict=True):
             block = self.numbers[:, at : at + size]
             at += size
-            attrs = _attrs(column.units, f"{column.long_name}, {SAID[column.how]}")
+            attrs = _attrs(column.units, f"{column.long_name}, {REPORTED[column.how]}")
             over = (*dims, "time") if column.how == "path" else dims
             block = block.reshape(*shape, size) if column.how == "path" else block.reshape(shape)
             variables[netcdf_name(column.variable)] = (over, block, attrs)

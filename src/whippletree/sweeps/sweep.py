@@ -75,7 +75,7 @@ def sweep(
         "latin" (hypercube), "sobol" or "random", the same for the same ``seed``.
     end, extremes, paths : names of a Result (``hinge.q``, ``tip.position``, ``energy``) kept at the end, as the least
         and largest over the rows of a run, or over time. ``paths`` need the ``output_step``. Default: ``end`` of all
-        coordinates, speeds, and the energy.
+        coordinates, velocities, and the energy.
     q, u, tau, output_step, settings : as :func:`simulate` has them, for all runs; ``assemble`` starts each at the
         nearest state in which all loops close.
     on : None, this machine; "dask", a Dask cluster made here; or the address of a scheduler, "tcp://host:8786".
@@ -216,11 +216,11 @@ def _keep(partial: Sweep, target: Path, error: BaseException) -> None:
 
 def _another_sweep(path: Path, found: Mapping[str, Any], here: Mapping[str, Any]) -> ModelError:
     names = [name for name in here if found.get(name) != here[name]]
-    told = [", ".join(f"{name} {str(x.get(name))[:60]}" for name in names) for x in (found, here)]
+    reported = [", ".join(f"{name} {str(x.get(name))[:60]}" for name in names) for x in (found, here)]
     return ModelError(
         f"the sweep cannot go on from '{path}': it is of another sweep: {', '.join(names)} differ",
-        expected=told[0],
-        got=told[1],
+        expected=reported[0],
+        got=reported[1],
         hint="give what the file was made with, choose another name, or start anew without resume",
     )
 

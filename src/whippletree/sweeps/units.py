@@ -1,4 +1,4 @@
-"""Units of what a sweep can change. Empty where a joint has freedoms of several kinds."""
+"""Units of what a sweep can change. Empty where a joint has DOF of several kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..result.columns import joint_quantity
 from ..system.system import System
 
 _PLACE = {"at": "m", "child_at": "m", "to_at": "m"}
-TURNING = {
+ROTATIONAL = {
     "stiffness": "N m/rad", "damping": "N m s/rad", "friction": "N m", "rest": "rad", "friction_speed": "rad/s",
     "armature": "kg m^2", "limits.lower": "rad", "limits.upper": "rad", "limits.velocity": "rad/s",
     "limits.effort": "N m", "limits.stiffness": "N m/rad", "limits.damping": "s/rad", "velocity": "rad/s",
@@ -20,7 +20,7 @@ TURNING = {
 }  # fmt: skip
 # metres for radians, and forces for moments
 SLIDING = {
-    field: unit.replace("kg m^2", "kg").replace("N m", "N").replace("rad", "m") for field, unit in TURNING.items()
+    field: unit.replace("kg m^2", "kg").replace("N m", "N").replace("rad", "m") for field, unit in ROTATIONAL.items()
 }
 PARTS: dict[str, dict[str, str]] = {
     "Body": {"mass": "kg", "com": "m", "inertia": "kg m^2"},
@@ -28,7 +28,7 @@ PARTS: dict[str, dict[str, str]] = {
     "Frame": _PLACE,
     "Spring": _PLACE | {"stiffness": "N/m", "damping": "N s/m", "length": "m"},
     "Bushing": _PLACE | {
-        "stiffness": "N/m", "damping": "N s/m", "turning_stiffness": "N m/rad", "turning_damping": "N m s/rad",
+        "stiffness": "N/m", "damping": "N s/m", "rotational_stiffness": "N m/rad", "rotational_damping": "N m s/rad",
     },
     "Wrench": _PLACE | {"force": "N", "torque": "N m", "factor": "1"},
     "Drag": _PLACE | {"linear": "N s/m", "quadratic": "N s^2/m^2"},
@@ -51,10 +51,10 @@ def part_unit(model: Model, part: Any, path: tuple[str, ...]) -> str:
     if field in known:
         unit = known[field]
     elif kind == "Joint":
-        freedom = int(path[1]) if len(path) > 1 and path[1].isdigit() else None
-        unit = _of_joint(part.kind, freedom).get(".".join(path) if path[0] == "limits" else field, "")
-    elif hasattr(part, "freedom") or kind == "Coupling":
-        unit = _of_joint(model.joints[part.joint].kind, getattr(part, "freedom", 0)).get(field, "")
+        dof = int(path[1]) if len(path) > 1 and path[1].isdigit() else None
+        unit = _of_joint(part.kind, dof).get(".".join(path) if path[0] == "limits" else field, "")
+    elif hasattr(part, "dof") or kind == "Coupling":
+        unit = _of_joint(model.joints[part.joint].kind, getattr(part, "dof", 0)).get(field, "")
     else:
         unit = ""
     if not isinstance(getattr(part, field), Ramp | Step | Sine | Table):
@@ -62,11 +62,11 @@ def part_unit(model: Model, part: Any, path: tuple[str, ...]) -> str:
     return OF_FUNCTIONS.get(path[1], f"{unit}/s" if path[1] == "rate" and unit else unit)
 
 
-def _of_joint(kind: str, freedom: int | None) -> dict[str, str]:
-    """Units along one freedom of a joint, or along all if they agree."""
+def _of_joint(kind: str, dof: int | None) -> dict[str, str]:
+    """Units along one DOF of a joint, or along all if they agree."""
     units = [unit for _, unit in KINDS[kind].rates]
-    asked = set(units if freedom is None else units[freedom : freedom + 1])
-    return TURNING if asked == {"rad/s"} else SLIDING if asked == {"m/s"} else {}
+    asked = set(units if dof is None else units[dof : dof + 1])
+    return ROTATIONAL if asked == {"rad/s"} else SLIDING if asked == {"m/s"} else {}
 
 
 def start_units(system: System, joint: str, letter: str) -> tuple[tuple[str, str], ...]:

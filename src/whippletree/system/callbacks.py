@@ -12,7 +12,7 @@ from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
-from ..compiler.function_pointers import ANSWERED, GIVEN
+from ..compiler.function_pointers import ANSWERED, PASSED
 from ..errors import ModelError, SimulationError
 
 POLICY = "a function policy(t, q, u, tau), which writes tau"
@@ -73,11 +73,11 @@ def _numba(make: Callable[..., Any], function: Any, name: str, expected: str) ->
     try:
         return make(function)
     except NumbaError as error:
-        said = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
+        reported = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
         raise ModelError(
             f"{name} does not compile",
             expected=expected,
-            got=said[0] if said else type(error).__name__,
+            got=reported[0] if reported else type(error).__name__,
             hint="numba.njit compiles numbers, arrays and loops of NumPy; see what it says of this function alone",
         ) from error
 
@@ -97,7 +97,7 @@ def _compiled_policy(policy: Any) -> Any:
 @lru_cache(maxsize=64)
 def _compiled_force(force: Any) -> Any:
     def called(t, numbers):
-        x = carray(numbers, (GIVEN + ANSWERED,))
+        x = carray(numbers, (PASSED + ANSWERED,))
         try:
             force(t, x[9:12], x[:9].reshape((3, 3)), x[12:18], x[18:])
         except Exception:
@@ -116,7 +116,7 @@ def _plain_policy(policy: Any, callback: Callback) -> Any:
 
 def _plain_force(force: Any, callback: Callback) -> Any:
     def called(t: float, numbers: Any) -> int:
-        x = _array(numbers, GIVEN + ANSWERED)
+        x = _array(numbers, PASSED + ANSWERED)
         return _guarded(callback, force, t, x[9:12], x[:9].reshape(3, 3), x[12:18], x[18:])
 
     return _force_ctype(called)

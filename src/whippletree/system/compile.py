@@ -120,7 +120,7 @@ def _placed(
 def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.ndarray) -> dict[str, np.ndarray]:
     row = {name: n for n, name in enumerate(rigid_names(model))}
     nb = len(topology.edges) + 1
-    sizes = np.array([(0, 0)] + [_freedoms(e) for e in topology.edges])
+    sizes = np.array([(0, 0)] + [_dofs(e) for e in topology.edges])
     parent = np.array([0] + [e.parent for e in topology.edges])
     on_ground = np.flatnonzero(parent[1:] == 0) + 1
     component = np.zeros(nb, int)
@@ -147,9 +147,9 @@ def _tree_arrays(model: Model, topology: Topology, turn: np.ndarray, shift: np.n
     first_row = {edge.joint.name: dof[i] for i, edge in enumerate(topology.edges, start=1)}
     for force in model.forces.values():
         if isinstance(force, Motion) and force.joint in first_row:
-            arrays["resist"][first_row[force.joint] + force.freedom] = np.inf
-    arrays["up"] = np.arange(dof[-1]) - 1  # within a joint, and on from its first freedom to the parent's last
-    last = np.full(nb, -1)  # freedom of a body or, of one that has none, of what carries it
+            arrays["resist"][first_row[force.joint] + force.dof] = np.inf
+    arrays["up"] = np.arange(dof[-1]) - 1  # within a joint, and on from its first DOF to the parent's last
+    last = np.full(nb, -1)  # DOF of a body or, of one that has none, of what carries it
     for i in range(1, nb):
         last[i] = last[parent[i]]
         if sizes[i, 1]:
@@ -194,7 +194,7 @@ def _parameters(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return np.array(parameter), np.concatenate(numbers)
 
 
-def _freedoms(edge: Edge) -> tuple[int, int]:
+def _dofs(edge: Edge) -> tuple[int, int]:
     """Length of q and of u."""
     if edge.modes is None:
         return KINDS[edge.joint.kind].nq, KINDS[edge.joint.kind].nu

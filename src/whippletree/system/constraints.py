@@ -39,7 +39,7 @@ TURNS = {
     layout.TURN_ALL: "xyz",
     layout.TURN_NONE: "",
 }
-SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound speeds alone hold
+SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound velocities alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
 SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
 SLIPS = {"none": kernels.SLIP_NONE, "side": kernels.SLIP_SIDE, "all": kernels.SLIP_ALL}
@@ -55,7 +55,7 @@ class SystemConstraints:
     count : number of rows.
     owner : (count) name of the joint or constraint that each row is of; a coupling goes by its joint.
     what : (count) what the row holds, as "displacement along x" or "rotation about y", in the joint's frame.
-    of_poses : (count, bool) whether the row bounds poses, and not only speeds.
+    of_poses : (count, bool) whether the row bounds poses, and not only velocities.
     size : a length of the mechanism (m).
     body, to, kind, row : (elements) the two system bodies of each, its kind, and its first row; a last row follows.
     driven : for each motion of a joint that closes a loop, its row, and the rate of the row for a unit of its speed.
@@ -80,7 +80,7 @@ class SystemConstraints:
         self.of_poses = np.array([not what.startswith(SPEED_WORDS) for what in self.what], bool)
         self.size = _size(system)
         arrays = {name: np.array([row[name] for row in table], int) for name in INTEGERS}
-        for name in ("freedom", "coordinate"):
+        for name in ("dof", "coordinate"):
             arrays[name] = np.array([row[name] for row in table], int).reshape(len(table), 2)
         arrays["row"] = np.concatenate([[0], np.cumsum(counts)]).astype(int)
         arrays["element"] = np.repeat(np.arange(len(table)), counts).astype(int)
@@ -133,28 +133,28 @@ class SystemConstraints:
         """q(first) - ratio q(second) = offset"""
         row = _blank(kernels.COUPLE) | {"numbers": np.zeros(kernels.NUMBERS)}
         row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = 1.0, -ratio if second else 0.0, offset
-        ends = [_freedom(system, name, *end) for end in (first, second or first)]
+        ends = [_dof(system, name, *end) for end in (first, second or first)]
         row["body"], row["to"] = ends[0][0], ends[1][0]
-        row["freedom"], row["coordinate"] = [e[1] for e in ends], [e[2] for e in ends]
-        said = f"'{first[0]}' against '{second[0]}'" if second else f"'{first[0]}' against time"
-        return row | {"count": self._named(name, said)}
+        row["dof"], row["coordinate"] = [e[1] for e in ends], [e[2] for e in ends]
+        reported = f"'{first[0]}' against '{second[0]}'" if second else f"'{first[0]}' against time"
+        return row | {"count": self._named(name, reported)}
 
     def _element(self, system: System, c: Constraint) -> dict[str, Any]:
         match c:
             case Gear():
-                ends = (c.joint, c.freedom), (c.of, c.of_freedom)
+                ends = (c.joint, c.dof), (c.of, c.of_dof)
                 return self._couple(system, c.name, *ends, c.ratio, c.offset)
             case Rack():
                 return self._couple(system, c.name, (c.joint, 0), (c.of, 0), c.radius, c.offset)
             case Relative():
-                of = (c.of, c.of_freedom) if c.of else None
-                row = self._couple(system, c.name, (c.joint, c.freedom), of, 1.0, 0.0)
+                of = (c.of, c.of_dof) if c.of else None
+                row = self._couple(system, c.name, (c.joint, c.dof), of, 1.0, 0.0)
                 return row | {"signal": self._functions[id(c.position)]}
             case Speed():
-                of = (c.of, c.of_freedom) if c.of else None
-                row = self._couple(system, c.name, (c.joint, c.freedom), of, c.ratio, 0.0)
+                of = (c.of, c.of_dof) if c.of else None
+                row = self._couple(system, c.name, (c.joint, c.dof), of, c.ratio, 0.0)
                 self.what[-1] = "speed of " + self.what[-1]
-                return row | {"signal": self._functions[id(c.speed)], "turn": kernels.SPEEDS}
+                return row | {"signal": self._functions[id(c.speed)], "turn": kernels.VELOCITIES}
             case Latch():
                 like = Joint(c.name, c.joint, c.to, c.body, c.axis, c.axis2, c.to_at, c.at)
                 return self._cut(system, like, None)
@@ -198,7 +198,7 @@ class SystemConstraints:
         return row | {"count": self._named(c.name, *what)}
 
     def _slide(self, system: System, c: Constraint, row: dict[str, Any]) -> dict[str, Any]:
-        """The last row becomes friction, toward where it slides; what couples speeds has no other row."""
+        """The last row becomes friction, toward where it slides; what couples velocities has no other row."""
         x, toward, numbers = system.model.temporaries[c.name], system.sliding[c.name], row["numbers"]
         if isinstance(c, Speed):
             numbers[kernels.FRICTION] = -toward[0] * (x.slips_at or 0.0)
@@ -228,11 +228,11 @@ def motions_of_cuts(system: System) -> list[Motion]:
 
 
 def _blank(kind: int) -> dict[str, Any]:
-    return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "freedom": [0, 0], "coordinate": [0, 0]}
+    return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "dof": [0, 0], "coordinate": [0, 0]}
 
 
-def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, int, int]:
-    """Body, and rows of u and q, of one freedom of a joint of the tree."""
+def _dof(system: System, name: str, joint: str, dof: int) -> tuple[int, int, int]:
+    """Body, and rows of u and q, of one DOF of a joint of the tree."""
     if joint in system.cut_joints:
         raise ModelError(
             f"constraint '{name}': joint '{joint}' ({system.model.joints[joint].kind}) closes a loop",
@@ -242,12 +242,12 @@ def _freedom(system: System, name: str, joint: str, freedom: int) -> tuple[int, 
     body = system.joint_body(joint)
     if body == 0:
         raise ModelError(f"constraint '{name}': joint '{joint}' does not move")
-    return body, system.u_index(joint).start + freedom, system.q_index(joint).start + freedom
+    return body, system.u_index(joint).start + dof, system.q_index(joint).start + dof
 
 
 def _drive(joint: Joint, motion: Motion) -> int:
-    """Along which freedom the motion of a joint that closes a loop is given."""
-    code = KINDS[joint.kind].drive(motion.freedom)
+    """Along which DOF the motion of a joint that closes a loop is given."""
+    code = KINDS[joint.kind].drive(motion.dof)
     if code == layout.DRIVE_NONE:
         raise ModelError(
             f"motion '{motion.name}': joint '{joint.name}' ({joint.kind}) closes a loop",

@@ -18,7 +18,7 @@ MOST = 8  # constraints that are listed
 
 
 def explain(system: System, measure: bool = False) -> str:
-    """Bodies, freedoms, tree, loops and what they leave, and what solves it at what cost."""
+    """Bodies, DOF, tree, loops and what they leave, and what solves it at what cost."""
     from ..analysis import algorithm_words, loop_words
 
     parent = system.arrays["parent"]
@@ -32,7 +32,7 @@ def explain(system: System, measure: bool = False) -> str:
     lines = [
         f"system     {system.name}",
         f"bodies     {bodies}" + (f", {welded} of them welded to others" if welded else ""),
-        f"freedoms   {system.nu} speeds u, {system.nq} coordinates q",
+        f"DOF        {system.nu} velocities u, {system.nq} coordinates q",
         "joints     " + (", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none that move"),
         *_flexible(system),
         f"tree       {system.nc} component{'s' if system.nc != 1 else ''}, depth {max(depth)}",
@@ -66,8 +66,8 @@ def _flexible(system: System) -> list[str]:
     for body in system.flexible.bodies.values() if system.flexible else ():
         x, nodes = body.modes, ", ".join(body.nodes) or "none outboard"
         span = f"{x.frequencies[0]:.4g} to {x.frequencies[-1]:.4g} rad/s" if x.count else "none"
-        said = f"{x.count} {x.kind} modes, {span}, {x.fidelity}; held at {x.inboard}, nodes {nodes}"
-        lines.append(f"flexible   {body.name}: {said}")
+        reported = f"{x.count} {x.kind} modes, {span}, {x.fidelity}; held at {x.inboard}, nodes {nodes}"
+        lines.append(f"flexible   {body.name}: {reported}")
     return lines
 
 
@@ -75,7 +75,7 @@ def counts(system: System) -> dict[str, Any]:
     """The name, and how many there are of what."""
     joints, loops = len(system.model.joints), len(system.cut_joints)
     numbers = {"bodies": len(system.model.bodies) + len(system.model.flexibles), "joints": joints, "loops": loops}
-    return {"name": system.name, **numbers, "freedoms": system.nu, "coordinates": system.nq}
+    return {"name": system.name, **numbers, "dof": system.nu, "coordinates": system.nq}
 
 
 def as_dict(system: System, measure: bool = False) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..layout import forces as kernels
 from ..model import functions as curves
 from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
 from .constraints import functions_of, motions_of_cuts
-from .joint_dofs import cut_ball, cut_freedom, cut_passive, of_freedom, passive_numbers
+from .joint_dofs import cut_ball, cut_dof, cut_passive, of_dof, passive_numbers
 from .joint_frames import put_end
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class SystemForces:
     ----------
     arrays, packed : the arrays of :class:`whippletree.layout.forces.Forces` by name, and as kernels unpack them.
     elements : the model's forces by name, in the order of the ledger's first rows; rows for ball joints and for the
-        springs, dampers, friction and stops of joints that close loops follow.
-    at_cuts : for joints that close loops, rows of the ledger and the freedom each acts in (-1: the spring of a ball).
+        springs, dampers, friction and limits of joints that close loops follow.
+    at_cuts : for joints that close loops, rows of the ledger and the DOF each acts in (-1: the spring of a ball).
     rows : number of rows of the ledger.
     signals : number of functions of time.
-    motions : rows of u whose motion is given, and the function of each.
+    motions : rows of u whose motion is prescribed, and the function of each.
     any : whether anything acts at all.
     callbacks : of the user's functions, held while compiled code may call them.
     """
@@ -59,17 +59,17 @@ class SystemForces:
         self.at_cuts: dict[str, list[tuple[int, int]]] = {}
         for n, force in enumerate(self.elements.values()):
             if isinstance(force, Motor) and force.joint in system.cut_joints:
-                self.at_cuts.setdefault(force.joint, []).append((n, force.freedom))
-        for n, (joint, freedom, _) in enumerate(cuts, start=len(numbers + balls)):
-            self.at_cuts.setdefault(joint, []).append((n, freedom))
-        driven = [(row["freedom"], row["signal"][0]) for row in table if row["kind"] == kernels.MOTION]
+                self.at_cuts.setdefault(force.joint, []).append((n, force.dof))
+        for n, (joint, dof, _) in enumerate(cuts, start=len(numbers + balls)):
+            self.at_cuts.setdefault(joint, []).append((n, dof))
+        driven = [(row["dof"], row["signal"][0]) for row in table if row["kind"] == kernels.MOTION]
         self.motions: dict[int, int] = dict(driven)
         self.rows, self.signals = len(table), len(self._functions)
         self.any = bool(table or passive)
         on_bodies = sum(row["kind"] in ON_BODIES for row in table)
         arrays: dict[str, np.ndarray] = {name: np.array([row[name] for row in table], int).ravel() for name in INTEGERS}
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
-        arrays["passive_freedom"] = np.array([row[0] for row in passive], int)
+        arrays["passive_dof"] = np.array([row[0] for row in passive], int)
         arrays["passive_coordinate"] = np.array([row[1] for row in passive], int)
         arrays["passive"] = np.array([row[2] for row in passive], float).reshape(len(passive), 9)
         self.arrays = arrays | _signals(self._functions)
@@ -88,10 +88,10 @@ class SystemForces:
         if force in self._held:
             return row | {"kind": kernels.HELD, "numbers": numbers}
         if isinstance(force, Motor) and force.joint in system.cut_joints:
-            row |= cut_freedom(system, system.model.joints[force.joint], force.freedom, numbers)
+            row |= cut_dof(system, system.model.joints[force.joint], force.dof, numbers)
             row["kind"] = kernels.CUT_MOTOR
         elif isinstance(force, Motor | Motion):
-            row |= _freedom(system, force.joint, force.freedom)
+            row |= _dof(system, force.joint, force.dof)
         else:
             row["body"] = _end(system, force.body, force.at, frames, 0)
         match force:
@@ -105,7 +105,12 @@ class SystemForces:
                 parameters[:3] = force.stiffness, force.damping, force.length
             case Bushing():
                 row["to"] = _end(system, force.to, force.to_at, frames, 1)
-                parameters[:] = [*force.stiffness, *force.damping, *force.turning_stiffness, *force.turning_damping]
+                parameters[:] = [
+                    *force.stiffness,
+                    *force.damping,
+                    *force.rotational_stiffness,
+                    *force.rotational_damping,
+                ]
             case Wrench():
                 row["signal"][0] = self._signal(force.factor)
                 parameters[:7] = [*force.force, *force.torque, force.axes == "body"]
@@ -119,15 +124,15 @@ class SystemForces:
         return row | {"numbers": numbers}
 
 
-INTEGERS = ("kind", "body", "to", "freedom", "coordinate", "signal", "address")
+INTEGERS = ("kind", "body", "to", "dof", "coordinate", "signal", "address")
 ON_BODIES = {kernels.SPRING, kernels.BUSHING, kernels.WRENCH, kernels.DRAG, kernels.CUSTOM}
 ON_BODIES |= {kernels.CUT_MOTOR, kernels.CUT_PASSIVE}
 
 
-def _freedom(system: System, joint: str, freedom: int) -> dict[str, int]:
-    """Body, and rows of u and q, of one freedom of a joint."""
+def _dof(system: System, joint: str, dof: int) -> dict[str, int]:
+    """Body, and rows of u and q, of one DOF of a joint."""
     q, u = system.q_index(joint), system.u_index(joint)
-    return {"body": system.joint_body(joint), "freedom": u.start + freedom, "coordinate": q.start + freedom}
+    return {"body": system.joint_body(joint), "dof": u.start + dof, "coordinate": q.start + dof}
 
 
 def _end(system: System, name: str, at: Any, frames: np.ndarray, which: int) -> int:
@@ -137,8 +142,8 @@ def _end(system: System, name: str, at: Any, frames: np.ndarray, which: int) -> 
 
 
 def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[dict[str, Any]]]:
-    """Freedoms with springs, dampers, friction or stops; and elements for the springs of spherical joints."""
-    freedoms: list[tuple[int, int, list[float]]] = []
+    """DOF with springs, dampers, friction or joint limits; and elements for the springs of spherical joints."""
+    dofs: list[tuple[int, int, list[float]]] = []
     balls: list[dict[str, Any]] = []
     for edge in system.topology.edges:
         joint = edge.joint
@@ -147,17 +152,17 @@ def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[d
         for n in range(u.stop - u.start):
             numbers = passive_numbers(joint, n)
             if numbers:
-                freedoms.append((u.start + n, -1 if quaternion else q.start + n, numbers))
+                dofs.append((u.start + n, -1 if quaternion else q.start + n, numbers))
         if joint.stiffness and KINDS[joint.kind].spring == "whole":
             spring = np.zeros(kernels.NUMBERS)
-            spring[kernels.FRAMES] = of_freedom(joint.stiffness, 0)
-            row = _blank(kernels.BALL) | {"freedom": u.start, "coordinate": q.stop - 4}
+            spring[kernels.FRAMES] = of_dof(joint.stiffness, 0)
+            row = _blank(kernels.BALL) | {"dof": u.start, "coordinate": q.stop - 4}
             balls.append(row | {"numbers": spring})
-    return freedoms, balls
+    return dofs, balls
 
 
 def _passive_cuts(system: System) -> list[tuple[str, int, dict[str, Any]]]:
-    """The same of joints that close loops: name, freedom (-1 for the spring of a spherical one) and element of each."""
+    """The same of joints that close loops: name, DOF (-1 for the spring of a spherical one) and element of each."""
     made: list[tuple[str, int, dict[str, Any]]] = []
     for joint in system.topology.cuts:
         for n in range(KINDS[joint.kind].nu):

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .system import System
 
 
-def of_freedom(value: Any, n: int) -> float:
-    """One number for each freedom, or the same for all."""
+def of_dof(value: Any, n: int) -> float:
+    """One number for each DOF, or the same for all."""
     return float(value[n] if isinstance(value, tuple) else value)
 
 
 def passive_numbers(joint: Joint, n: int) -> list[float] | None:
-    """Stiffness, rest, damping, friction, its speed, lower, upper, stop and its damping of a freedom; None for none."""
-    k, rest, c, f = (of_freedom(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
+    """Stiffness, rest, damping, friction, its speed, lower, upper, stop and its damping of a DOF; None for none."""
+    k, rest, c, f = (of_dof(x, n) for x in (joint.stiffness, joint.rest, joint.damping, joint.friction))
     k = (
         0.0 if joint.kind in KINDS and KINDS[joint.kind].spring != "each" else k
     )  # the spring of a ball is an element of its own
@@ -36,17 +36,17 @@ def passive_numbers(joint: Joint, n: int) -> list[float] | None:
     return [k, rest, c, f, joint.friction_speed, lower, upper, stop.stiffness, stop.damping]
 
 
-def cut_freedom(system: System, joint: Joint, n: int, numbers: np.ndarray) -> dict[str, int]:
-    """Bodies, axis and measure of a freedom of a joint that closes a loop; its frames go into the numbers."""
-    axis, measure = KINDS[joint.kind].freedoms[n]
+def cut_dof(system: System, joint: Joint, n: int, numbers: np.ndarray) -> dict[str, int]:
+    """Bodies, axis and measure of a DOF of a joint that closes a loop; its frames go into the numbers."""
+    axis, measure = KINDS[joint.kind].dofs[n]
     numbers[kernels.SCALE] = 1.0
     if joint.pitch:
         measure, numbers[kernels.SCALE] = WAY, joint.pitch
-    return put_joint_ends(system, joint, numbers) | {"freedom": axis, "coordinate": measure}
+    return put_joint_ends(system, joint, numbers) | {"dof": axis, "coordinate": measure}
 
 
 def cut_passive(system: System, joint: Joint, n: int) -> dict[str, Any] | None:
-    """The element of springs, dampers, friction and stops in such a freedom; its stops count from between them."""
+    """The element of springs, dampers, friction and joint limits in such a DOF; its stops count from between them."""
     passive = passive_numbers(joint, n)
     if passive is None:
         return None
@@ -56,7 +56,7 @@ def cut_passive(system: System, joint: Joint, n: int) -> dict[str, Any] | None:
     at = bounds[np.isfinite(bounds)]
     numbers[kernels.MIDDLE] = at.mean() if at.size else 0.0
     bounds -= numbers[kernels.MIDDLE]
-    return {"kind": kernels.CUT_PASSIVE, "numbers": numbers} | cut_freedom(system, joint, n, numbers)
+    return {"kind": kernels.CUT_PASSIVE, "numbers": numbers} | cut_dof(system, joint, n, numbers)
 
 
 def cut_ball(system: System, joint: Joint) -> dict[str, Any]:
@@ -64,5 +64,5 @@ def cut_ball(system: System, joint: Joint) -> dict[str, Any]:
     numbers = np.zeros(kernels.NUMBERS)
     ends = put_joint_ends(system, joint, numbers)
     numbers[:18], numbers[18:24] = np.roll(numbers[:18], 9), np.roll(numbers[18:24], 3)
-    numbers[kernels.FRAMES + 6 : kernels.FRAMES + 9] = of_freedom(joint.stiffness, 0)
+    numbers[kernels.FRAMES + 6 : kernels.FRAMES + 9] = of_dof(joint.stiffness, 0)
     return {"kind": kernels.BUSHING, "numbers": numbers, "body": ends["to"], "to": ends["body"]}

@@ -113,7 +113,7 @@ class System:
         return slice(int(self.arrays["position"][i]), int(self.arrays["position"][i + 1])) if i else slice(0, 0)
 
     def u_index(self, joint: str) -> slice:
-        """Rows of u, udot and tau that hold a joint's speeds, accelerations and forces."""
+        """Rows of u, udot and tau that hold a joint's velocities, accelerations and forces."""
         i = self.joint_body(joint)
         return slice(int(self.arrays["dof"][i]), int(self.arrays["dof"][i + 1])) if i else slice(0, 0)
 
@@ -179,7 +179,7 @@ class System:
         return f"joint '{edge.joint.name}' ({edge.joint.kind}) of body '{body}'"
 
     def explain(self, measure: bool = False) -> str:
-        """Bodies, freedoms, loops, and the algorithm that ``auto`` takes and why, as text.
+        """Bodies, DOF, loops, and the algorithm that ``auto`` takes and why, as text.
 
         Every algorithm that can is listed with its operations and the time that they are predicted to take. With
         ``measure`` this host is calibrated for them, and each is timed too, which compiles it.

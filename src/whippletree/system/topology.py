@@ -111,7 +111,7 @@ def _weld(model: Model) -> Topology:
         if root in topology.group:
             continue
         topology.group[root] = number
-        bent = {owner[root]} & model.flexibles.keys()  # flexible bodies with a node in the group
+        deformed = {owner[root]} & model.flexibles.keys()  # flexible bodies with a node in the group
         waiting = [root]
         while waiting:
             body = waiting.pop()
@@ -121,11 +121,11 @@ def _weld(model: Model) -> Topology:
                 used.add(joint.name)
                 ends = one_place(model, joint.parent), one_place(model, joint.child)
                 other = ends[1] if ends[0] == body else ends[0]
-                if other in topology.group or owner[other] in bent:  # two nodes of one body move apart
+                if other in topology.group or owner[other] in deformed:  # two nodes of one body move apart
                     topology.cuts.append(joint)
                     continue
                 topology.group[other] = number
-                bent |= {owner[other]} & model.flexibles.keys()
+                deformed |= {owner[other]} & model.flexibles.keys()
                 topology.welds.append((joint, ends[1] == body))
                 waiting.append(other)
     for name, flexible in model.flexibles.items():

@@ -19,7 +19,7 @@ PATIENCE = 8.0  # s that a browser waits for the scene; websockets gives it up a
 _one = threading.Lock()
 
 
-class Door:
+class AccessControl:
     """Answers requests before viser does: refuses them, or gives out ``page``.
 
     The token comes with the address; the page gets it as a cookie, which its socket shows. Other users and programs of
@@ -85,20 +85,20 @@ def response(status: http.HTTPStatus, body: str | bytes, **headers: str) -> Any:
     from websockets.http11 import Response
 
     content = body.encode() if isinstance(body, str) else body
-    told = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close"} | headers
-    return Response(status, status.phrase, Headers({**told, "Content-Length": str(len(content))}), content)
+    reported = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close"} | headers
+    return Response(status, status.phrase, Headers({**reported, "Content-Length": str(len(content))}), content)
 
 
 @contextmanager
-def at(door: Door) -> Iterator[None]:
-    """The server that viser begins meanwhile has this door: viser has no way to be told."""
+def at(access: AccessControl) -> Iterator[None]:
+    """The server that viser begins meanwhile has this door: viser has no way to be reported."""
     from websockets.asyncio import server
 
     begin: Any = server.serve
 
     def guarded(*given: Any, process_request: Any, **options: Any) -> Any:
-        door.behind = process_request
-        return begin(*given, process_request=door, **options)
+        access.behind = process_request
+        return begin(*given, process_request=access, **options)
 
     with _one:
         server.serve = guarded  # type: ignore[assignment, misc]

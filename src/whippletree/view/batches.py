@@ -39,13 +39,13 @@ class Batch:
         self.handle.batched_wxyzs = quaternions(turn @ self._turn).astype(np.float32)
         self.handle.batched_positions = (p[self._row] + (turn @ self._shift[..., None])[..., 0]).astype(np.float32)
 
-    def on_click(self, told: Callable[[str, Any], None]) -> None:
+    def on_click(self, reported: Callable[[str, Any], None]) -> None:
         """Call with the body and viser's event."""
-        self.handle.on_click(lambda event: told(self.bodies[event.instance_index or 0], event))
+        self.handle.on_click(lambda event: reported(self.bodies[event.instance_index or 0], event))
 
-    def on_drag(self, told: Callable[[str, Any], None]) -> None:
+    def on_drag(self, reported: Callable[[str, Any], None]) -> None:
         """Call with the body and viser's event, from its start to its end."""
-        self.handle.on_drag("left")(lambda event: told(self.bodies[event.instance_index or 0], event))
+        self.handle.on_drag("left")(lambda event: reported(self.bodies[event.instance_index or 0], event))
 
 
 def instances(

@@ -1,4 +1,4 @@
-"""The program in the browser: viser's, without what it reflects until it is told what light there is.
+"""The program in the browser: viser's, without what it reflects until it is reported what light there is.
 
 A browser without a graphics card takes half a minute to prepare these surroundings, and a recording goes back to them
 whenever it begins again. viser's page unpacks its program as text; the words that choose them are changed there. Where

@@ -66,13 +66,13 @@ class Replay:
         """Show the moment t, s."""
         with self._lock:
             self.time = float(np.clip(t, self.track.begin, self.track.end))
-            exact = self.scene.gaps.shown  # between rows loops are not quite closed
+            exact = self.scene.violations.shown  # between rows loops are not quite closed
             q = self.run.q[self.track.row(self.time)] if exact else self.track.at(self.time)
             before = None if self._follow is None else self.scene.position(self._follow)
             with self.server.atomic():
                 self.scene.place(q)
                 self._draw_arrows(self.scene.exaggerated(q))
-                self._said.content = self._words()
+                self._reported.content = self._words()
             if self._follow is not None and before is not None:
                 moved = self.scene.position(self._follow) - before
                 for client in self.server.get_clients().values():
@@ -95,7 +95,7 @@ class Replay:
         self._draw_trail()
 
     def wait(self, say: Callable[[str], None] | None = None) -> None:
-        """Until Ctrl-C, which ends it; ``say`` is told so."""
+        """Until Ctrl-C, which ends it; ``say`` is reported so."""
         try:
             if say is not None:
                 say(f"{self.run.system.name} is shown; Ctrl-C ends it")
@@ -132,7 +132,7 @@ class Replay:
         run = self.run
         gui.set_panel_label(run.system.name)
         gui.main_panel.dock_right()
-        self._said = gui.add_markdown("")
+        self._reported = gui.add_markdown("")
         moving = self.track.end > self.track.begin
         with gui.add_folder("Motion", visible=moving):
             self._button = gui.add_button("Play")
@@ -210,7 +210,7 @@ class Replay:
             if self.loads.largest(kind) > 0.0:
                 self._shown.add(kind)
         except WhippletreeError as e:  # a result need not know the joint forces that it was given
-            self._said.content = f"{kind} are not known: {literal(e.what)}"
+            self._reported.content = f"{kind} are not known: {literal(e.what)}"
         self.go(self.time)
 
     def _draw_arrows(self, q: np.ndarray) -> None:
@@ -227,12 +227,12 @@ class Replay:
         self.scene.trail(self.scene.paths(self._follow or self.run.system.bodies[-1], self.run.q[rows]))
 
     def _words(self) -> str:
-        said = [f"**{literal(self.run.system.name)}**  ", f"t = {self.time:.6g} s"]
-        if self.scene.gaps.shown:
-            said.append(f"  \nlargest gap of a loop: {self.scene.gap:.1e} m")
+        reported = [f"**{literal(self.run.system.name)}**  ", f"t = {self.time:.6g} s"]
+        if self.scene.violations.shown:
+            reported.append(f"  \nlargest gap of a loop: {self.scene.violation:.1e} m")
         for kind in sorted(self._shown):
-            said.append(f"  \nlongest arrow of {kind}: {self.loads.largest(kind):.4g} N")
-        return "".join(said)
+            reported.append(f"  \nlongest arrow of {kind}: {self.loads.largest(kind):.4g} N")
+        return "".join(reported)
 
 
 def check_follow(run: Result, body: str | None) -> None:

@@ -21,7 +21,7 @@ from .flexible import FlexibleBodies
 from .meshes.read import Surfaces
 from .poses import Poses, from_z, quaternions
 from .standing import standing
-from .ties import Gaps, Ties
+from .ties import Ties, Violations
 from .track import some_rows
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Scene:
             self._light_and_floor()
             self.batches: list[Batch] = batches_of(api, self.pieces, self._order, self._surfaces)
             self._flexible = FlexibleBodies(api, system) if system.model.flexibles else None
-            self._ties, self.gaps = Ties(api, system, self.length), Gaps(api, system, self.length)
+            self._ties, self.violations = Ties(api, system, self.length), Violations(api, system, self.length)
             self._arrows: dict[str, Any] = {}
             self._names: dict[str, Any] = {}
             self._axes: tuple[Any, Poses] | None = None
@@ -93,7 +93,7 @@ class Scene:
                 rows = [self._order[name] for name in self._flexible.names]
                 self._flexible.place(shown, self._R[rows], self._p[rows])
             self._ties.place(k)
-            self.gap = float(self.gaps.place(k).max(initial=0.0))
+            self.violation = float(self.violations.place(k).max(initial=0.0))
             for label, place in zip(self._names.values(), self._middles.at(k)[1], strict=False):
                 label.position = place
             if self._axes is not None:
@@ -134,15 +134,15 @@ class Scene:
         self.row(body)
         return Poses.of(self.system, [body])(self.exaggerated(q))[1][:, 0]
 
-    def on_click(self, told: Callable[[str, Any], None]) -> None:
-        """Call ``told(body, event)`` when a rigid body is clicked; viser's event has ``client`` and the ray."""
+    def on_click(self, reported: Callable[[str, Any], None]) -> None:
+        """Call ``reported(body, event)`` when a rigid body is clicked; viser's event has ``client`` and the ray."""
         for batch in self.batches:
-            batch.on_click(told)
+            batch.on_click(reported)
 
-    def on_drag(self, told: Callable[[str, Any], None]) -> None:
-        """Call ``told(body, event)`` while a rigid body is dragged: ``event.phase`` is start, update, or end."""
+    def on_drag(self, reported: Callable[[str, Any], None]) -> None:
+        """Call ``reported(body, event)`` while a rigid body is dragged: ``event.phase`` is start, update, or end."""
         for batch in self.batches:
-            batch.on_drag(told)
+            batch.on_drag(reported)
 
     def arrows(
         self,
@@ -217,7 +217,7 @@ class Scene:
 
     def show_closure(self, on: bool) -> None:
         """Mark the joints that close loops, and the gaps that they have left."""
-        self.gaps.show(on)
+        self.violations.show(on)
         self.place(self._q)
 
     def _extent(self, motion: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import MissingExtra, ModelError, SimulationError
-from .access_control import ALONE, Door, at
+from .access_control import ALONE, AccessControl, at
 from .client import client_page
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def serve(
         raise MissingExtra("viser", "view", "the view in the browser") from None
     chosen = free_port(host, port)
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that turns back is no error
-    door = Door(client_page(title), token or secrets.token_urlsafe(12), host in ALONE)
-    with redirect_stdout(StringIO()), at(door):  # viser greets on stdout, which is for data
+    access = AccessControl(client_page(title), token or secrets.token_urlsafe(12), host in ALONE)
+    with redirect_stdout(StringIO()), at(access):  # viser greets on stdout, which is for data
         server = viser.ViserServer(host=host, port=chosen, verbose=False, label=title)
-    if door.behind is None:
+    if access.behind is None:
         stop(server)
         raise SimulationError("viser began its server in another way", hint="pip install 'viser==1.1.*'")
-    server.door = door
+    server.access = access
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(31, 78, 121))
     return server
 
@@ -59,8 +59,8 @@ def show(server: viser.ViserServer) -> None:
     _door(server).scene_is_there.set()
 
 
-def _door(server: Any) -> Door:
-    found: Door = server.door
+def _door(server: Any) -> AccessControl:
+    found: AccessControl = server.access
     return found
 
 

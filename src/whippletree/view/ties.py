@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import viser
 
 TURNS, PER_TURN = 9, 14
-STEEL, ROD, GAP = (96, 104, 118), (60, 60, 60), (220, 30, 40)
+STEEL, ROD, VIOLATION = (96, 104, 118), (60, 60, 60), (220, 30, 40)
 
 
 class Ties:
@@ -41,7 +41,7 @@ class Ties:
             self._rods.points = np.stack([a[n:], b[n:]], axis=1).astype(np.float32)
 
 
-class Gaps:
+class Violations:
     """Where joints close loops: a line from the place on one body to the same place on the other."""
 
     def __init__(self, scene: viser.SceneApi, system: System, length: float) -> None:
@@ -49,11 +49,11 @@ class Gaps:
         self.names, self.shown = tuple(joint.name for joint in cuts), False
         places = [(joint.parent, joint.at) for joint in cuts] + [(joint.child, joint.child_at) for joint in cuts]
         self._ends = Poses(system, places)
-        self._lines = _lines(scene, "/gaps", GAP, 0.03 * length, False)
+        self._lines = _lines(scene, "/gaps", VIOLATION, 0.03 * length, False)
         self._marks = scene.add_point_cloud(
             "/closing joints",
             np.zeros((len(cuts), 3), np.float32),
-            colors=GAP,
+            colors=VIOLATION,
             point_size=0.12 * length,
             point_shape="circle",
             visible=False,

@@ -26,7 +26,7 @@ from ...system.system import System
 from ..constraints.consistency import pulled_motions
 from ..constraints.forces import shortest_multipliers
 from ..constraints.jacobian import rows_at
-from ..constraints.multipliers import PER_GAP
+from ..constraints.multipliers import PER_VIOLATION
 from ..constraints.nullspace import rank_tolerance, scaled_rows
 from ..dispatch import prepare
 from ..inputs import body_of
@@ -334,10 +334,10 @@ def _require_consistent(p: Problem, solver: Any, udot: np.ndarray, still: np.nda
     C, masses = np.abs(rows.C), np.diag(M)
     terms = M @ np.abs(udot) + np.abs(p.forces[: p.system.nu]) + np.abs(still)
     alone = C @ np.where(masses > 0.0, terms / np.where(masses > 0.0, masses, 1.0), 0.0)
-    gap = np.abs(rows.g).max(initial=0.0) * max(1.0, 1.0 / p.system.constraints.size)
+    violation = np.abs(rows.g).max(initial=0.0) * max(1.0, 1.0 / p.system.constraints.size)
     size = np.linalg.norm(rows.wrenches, axis=-1).sum(axis=-1) * (largest + float(np.abs(p.u).max(initial=0.0)) ** 2)
     of_rows = C @ np.abs(udot) + np.abs(rows.gamma)
-    allowed = (CONTRADICT + PER_GAP * gap) * (of_rows + size + alone) + LEAST * max(1.0, largest)
+    allowed = (CONTRADICT + PER_VIOLATION * violation) * (of_rows + size + alone) + LEAST * max(1.0, largest)
     if (np.abs(left) > allowed).any():
         raise contradiction(p.system, left, allowed, rows.C)
 
@@ -348,11 +348,11 @@ def contradiction(system: System, left: np.ndarray, allowed: np.ndarray, C: np.n
     worst = np.argsort(-np.abs(left) / np.where(allowed > 0.0, allowed, 1.0))
     names = list(dict.fromkeys(c.owner[r] for r in worst if abs(left[r]) > allowed[r]))
     names += pulled_motions(system, C, left, TAKES_PART)
-    said = ", ".join(f"'{name}'" for name in names[:6]) + (", ..." if len(names) > 6 else "")
+    reported = ", ".join(f"'{name}'" for name in names[:6]) + (", ..." if len(names) > 6 else "")
     return SimulationError(
         f"constraints of '{system.name}' contradict each other",
         expected="accelerations that meet all constraint equations",
         got=f"{np.abs(left).max():.3g} m/s^2 or rad/s^2 that none can give",
-        where=said,
+        where=reported,
         hint="remove one of them, or prescribe motions that agree",
     )

@@ -10,14 +10,14 @@ from ..constraints.nullspace import rank_tolerance, scaled_rows, split_space
 from ..functions import mass_matrix
 
 AGREE = 1e-9  # of the largest acceleration, for each unit of conditioning
-DENSE = 400  # freedoms and rows, beyond which conditioning and dense matrices take too long
+DENSE = 400  # DOF and rows, beyond which conditioning and dense matrices take too long
 
 
 def conditioning(system: System, q: np.ndarray, u: np.ndarray) -> float:
     """Of [M C'; C 0] with the rows that are independent, scaled to unit diagonal and rows; inf if M is singular."""
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
     M, rows = mass_matrix(system, q)[np.ix_(free, free)], rows_of(system, q, u)
-    masses = np.abs(np.diag(M))  # negative where a flexible body is bent beyond what its modes tell
+    masses = np.abs(np.diag(M))  # negative where a flexible body is deformed beyond what its modes tell
     if not masses.all():
         return np.inf
     root = 1.0 / np.sqrt(masses)

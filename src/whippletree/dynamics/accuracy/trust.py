@@ -255,5 +255,7 @@ def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
     bound = _bound(system, proof, udot)
     if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
         system.workspaces.found["warned of digits"] = True
-        said = f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
-        warnings.warn(f"{said}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)
+        reported = (
+            f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
+        )
+        warnings.warn(f"{reported}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)

@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 from ...compiler.disk_cache import common_folder
 from ...compiler.lanes import LANES
 from ..registry import ALGORITHMS
-from ..tree.cost import SWEEP
+from ..tree.cost import RECURSION
 from .cost_model import TYPICAL
 from .rates import BENDING, WITH_FORCES, Rates
 from .timing import FEWER, Timed, chain, fastest
@@ -39,7 +39,7 @@ def host() -> dict[str, Any]:
 def known() -> Rates:
     """Rates as far as they have been measured here, else typical ones."""
     _read()
-    faster = _measured.get(SWEEP, TYPICAL[SWEEP])[1] / TYPICAL[SWEEP][1]
+    faster = _measured.get(RECURSION, TYPICAL[RECURSION])[1] / TYPICAL[RECURSION][1]
     bending = {BENDING: tuple(faster * x for x in TYPICAL[BENDING])}  # as rigid bodies on this host
     return {**TYPICAL, **bending, **_measured}
 
@@ -87,7 +87,7 @@ def _write() -> None:
 def _quick_and_slow() -> tuple[str, str]:
     """An algorithm whose calls of one state go straight into a kernel, and one whose calls do not."""
     counted = [a for a in ALGORITHMS.values() if a.cost and a.handles_loops]
-    return SWEEP, next(a.name for a in counted if a.quick is None)
+    return RECURSION, next(a.name for a in counted if a.quick is None)
 
 
 def _forces() -> tuple[float, ...]:

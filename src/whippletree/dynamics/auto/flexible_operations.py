@@ -1,7 +1,7 @@
 """How many operations forward dynamics of a chain of flexible bodies takes, as the paper counts them.
 
-Paper    [jain1992] sec. VII, for ruthless bodies on hinges of one freedom; figure 2 is drawn from it.
-Symbols  n is the paper's n_m(k), N its number of all freedoms; k counts bodies from the tip.
+Paper    [jain1992] sec. VII, for ruthless bodies on hinges of one DOF; figure 2 is drawn from it.
+Symbols  n is the paper's n_m(k), N its number of all DOF; k counts bodies from the tip.
 Differs  multiplications and additions are added up. The paper prints N_m^2 in the count of R(k), where n_m^2 is meant.
 """
 
@@ -25,7 +25,7 @@ def composite(modes: Sequence[int]) -> float:
 
 def articulated(modes: Sequence[int]) -> float:
     """Articulated-body algorithm, likewise; of the two ways to D_f^-1 the one that the paper takes."""
-    return sum((explicit(n) if n <= EXPLICIT else indirect(n)) + _sweeps(n) for n in modes)
+    return sum((explicit(n) if n <= EXPLICIT else indirect(n)) + _recursions(n) for n in modes)
 
 
 def explicit(n: int) -> float:
@@ -38,6 +38,6 @@ def indirect(n: int) -> float:
     return (12 * n**2 + 255 * n + 572) + (13 * n**2 + 182 * n + 445)
 
 
-def _sweeps(n: int) -> float:
+def _recursions(n: int) -> float:
     """2) tip to base, and 3) base to tip"""
     return (n**2 + 25 * n + 49) + (n**2 + 24 * n + 50) + (18 * n + 52) + (19 * n + 42)

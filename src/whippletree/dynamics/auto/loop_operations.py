@@ -1,7 +1,7 @@
 """How many additions and multiplications forward dynamics with loops takes, by algorithm, behind kinematics and rows.
 
 Reduction is counted step by step of its plan. The others are counted by their loops, with the greatest power of each
-factorization: n freedoms, m rows of constraints and their rank.
+factorization: n DOF, m rows of constraints and their rank.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ...system.system import System
 from ..reduction import operations as ops
 from ..reduction.program import Plan
 
-OF_BODY, OF_FREEDOM = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
+OF_BODY, OF_DOF = 150, 177  # its inertia and force, and the sum into its parent; the step of a free joint
 
 
 def of_reduction(plan: Plan) -> int:
-    """Of a plan: m other variables of the front, ``open`` rows there, ``own`` rows of the loop that gives a freedom."""
+    """Of a plan: m other variables of the front, ``open`` rows there, ``own`` rows of the loop that gives a DOF."""
     op, _, _, m, *_ = plan.steps.T
     own = plan.steps.T[ops.OPERANDS :]  # operands, as the records of operations.py have them
     dof, loop, move = ops.Solve(*own), ops.Close(*own[:6]), ops.Move(*own[:5])
@@ -27,7 +27,7 @@ def of_reduction(plan: Plan) -> int:
         ops.ADD: np.full(len(op), OF_BODY - 21),
         ops.CLOSE: 24 + ends * (29 + 12 * (loop.key >= 0)),
         ops.COUPLED: np.full(len(op), 8),
-        ops.FREE: OF_FREEDOM + 28 * m + square,
+        ops.FREE: OF_DOF + 28 * m + square,
         ops.DEPENDENT: 234 + dof.group * (13 + 2 * width) + dof.count * (11 + 2 * width) + 44 * m + 2 * square,
         ops.KEPT: 102 + 11 * m + 11 * dof.count,
         ops.RELEASE: 75 + 17 * m + square,
@@ -41,8 +41,8 @@ def of_reduction(plan: Plan) -> int:
 
 
 def of_tree(system: System) -> int:
-    """One sweep in and one out, without loops."""
-    return OF_BODY * (system.nb - 1) + OF_FREEDOM * system.nu
+    """One inward and one outward pass, without loops."""
+    return OF_BODY * (system.nb - 1) + OF_DOF * system.nu
 
 
 def of_multipliers(system: System, rank: int | None = None) -> int:
@@ -50,7 +50,7 @@ def of_multipliers(system: System, rank: int | None = None) -> int:
     n, m = system.nu, system.constraints.count
     r = m if rank is None else rank
     parent, dof = system.arrays["parent"], system.arrays["dof"]
-    inboard = np.zeros(system.nb, int)  # freedoms from here to ground
+    inboard = np.zeros(system.nb, int)  # DOF from here to ground
     for i in range(1, system.nb):
         inboard[i] = inboard[parent[i]] + dof[i + 1] - dof[i]
     c = system.constraints

@@ -63,10 +63,10 @@ def one_by_one(use: Use, call: float, one: float) -> float:
     return call + one * (1 if use.states is None else -(-use.states // use.threads))
 
 
-def in_lanes(use: Use, rates: Rates, sweep: str, call: float, one: float) -> float:
-    """Seconds of a call whose states are solved in lanes, on threads; ``sweep`` names the rate of the recursion."""
+def in_lanes(use: Use, rates: Rates, recursion: str, call: float, one: float) -> float:
+    """Seconds of a call whose states are solved in lanes, on threads; ``recursion`` names the rate of the recursion."""
     if use.states is None:
         return call + one
     blocks, (start, wide) = -(-use.states // LANES), rates[IN_LANES]
-    slower = wide / rates[sweep][1] if LANES > 1 else 1.0  # an operation on a register
+    slower = wide / rates[recursion][1] if LANES > 1 else 1.0  # an operation on a register
     return start + -(-blocks // use.threads) * slower * one

@@ -1,7 +1,7 @@
 """How many additions and multiplications forward dynamics of a tree takes by our kernels, with kinematics.
 
 tests/count_operations.py counts those of articulated and composite by running their source. Those of divide are counted
-from its formulas; what a block of strands does in registers is counted once for all its lanes.
+from its formulas; what a block of subchains does in registers is counted once for all its lanes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from ...joints import CODES, KINDS
 from ...system.system import System
 from ..divide.memory import Plan
 from ..divide.options import Division
-from ..two_handle.partition import Strand, tips
+from ..two_handle.partition import Subchain, tips
 from . import flexible_operations as flexible_cost
-from .loop_operations import OF_BODY, OF_FREEDOM
+from .loop_operations import OF_BODY, OF_DOF
 
 # frame, columns, velocity and bias acceleration of a body, by the kind of its joint
 OF_KINEMATICS = {code: KINDS[name].operations for name, code in CODES.items()}
 LOSS = 4, 16  # the loss of digits: of a body, and of a degree of freedom
-BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a freedom
+BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a DOF
 MASS = (
     8,
     79,
     16,
 )  # composite inertia, with sizes of terms: of a body, of a coordinate, and of one for each that carries it
-ASIDE = 45  # of a body in a strand: the motion of the strand's carrier
-TIP = 212  # of a freedom that moves the tip of a strand: E, L, l, and the force there
-JOIN, STAND = 4200, 250  # of two strands, and of a strand: where it stands
+ASIDE = 45  # of a body in a subchain: the motion of the subchain's carrier
+TIP = 212  # of a DOF that moves the tip of a subchain: E, L, l, and the force there
+JOIN, STAND = 4200, 250  # of two subchains, and of a subchain: where it stands
 
 
 def of_kinematics(system: System) -> int:
@@ -43,33 +43,33 @@ def _kinematics(system: System) -> np.ndarray:
 
 
 def _flexible(system: System) -> tuple[list[int], int, int]:
-    """Modes of flexible bodies; and bodies and freedoms that are not theirs."""
+    """Modes of flexible bodies; and bodies and DOF that are not theirs."""
     modes = [body.modes.count for body in system.flexible.bodies.values()] if system.flexible else []
     rigid = int((system.arrays["kind"][1:] >= 0).sum())
     return modes, rigid, system.nu - sum(modes)
 
 
 def of_articulated(system: System) -> float:
-    """One sweep in and one out."""
-    modes, bodies, freedoms = _flexible(system)
-    rigid = of_kinematics(system) + (OF_BODY + LOSS[0]) * bodies + (OF_FREEDOM + LOSS[1]) * freedoms
+    """One inward and one outward pass."""
+    modes, bodies, dofs = _flexible(system)
+    rigid = of_kinematics(system) + (OF_BODY + LOSS[0]) * bodies + (OF_DOF + LOSS[1]) * dofs
     return rigid + flexible_cost.articulated(modes)
 
 
 def of_composite(system: System) -> float:
     """Bias force, mass matrix and its factors: O(n d^2), d the depth of the tree; flexible ones as the paper's."""
-    modes, bodies, freedoms = _flexible(system)
-    bias = of_kinematics(system) + BALANCE[0] * bodies + BALANCE[1] * freedoms
+    modes, bodies, dofs = _flexible(system)
+    bias = of_kinematics(system) + BALANCE[0] * bodies + BALANCE[1] * dofs
     up = system.arrays["up"].tolist()
     above = np.zeros(system.nu)
     for j, l in enumerate(up):
         above[j] = above[l] + 1 if l >= 0 else 0
-    solved = MASS[0] * bodies + MASS[1] * freedoms + MASS[2] * above.sum() + (above * (above + 1)).sum()
+    solved = MASS[0] * bodies + MASS[1] * dofs + MASS[2] * above.sum() + (above * (above + 1)).sum()
     return float(bias + solved + (flexible_cost.composite(modes) if modes else 0.0))
 
 
 class Cuts(Plan):
-    """Strands and blocks of a division, without the memory to solve it in."""
+    """Subchains and blocks of a division, without the memory to solve it in."""
 
     def _lay_out(self) -> None:
         pass
@@ -80,8 +80,8 @@ class Divided(NamedTuple):
 
     registers: float
     floats: float
-    strands: int
-    blunt: bool  # no strand ends in a body that has no inertia about some axis
+    subchains: int
+    blunt: bool  # no subchain ends in a body that has no inertia about some axis
 
     @property
     def total(self) -> float:
@@ -98,17 +98,17 @@ def of_divide(system: System, choice: Division) -> Divided | None:
     single: list[float] = []
     for block in plan.blocks:
         (wide if len(block) > 1 else single).append(_of_block(block, kinematics, dof))
-    strands = plan.strands
-    serial = JOIN * (len(strands) - len(plan.families)) + STAND * len(strands)
+    subchains = plan.subchains
+    serial = JOIN * (len(subchains) - len(plan.families)) + STAND * len(subchains)
     in_turn = [sum(sorted(x, reverse=True)[:: choice.threads]) for x in (wide, single)]
     fit = tips(system)
-    blunt = all(fit[s.path[-1]] == 2 for s in strands if s.has_next)
-    return Divided(in_turn[0], in_turn[1] + serial, len(strands), blunt)
+    blunt = all(fit[s.path[-1]] == 2 for s in subchains if s.has_next)
+    return Divided(in_turn[0], in_turn[1] + serial, len(subchains), blunt)
 
 
-def _of_block(block: list[Strand], kinematics: np.ndarray, dof: np.ndarray) -> float:
-    """Of its longest strand: the others are computed beside it."""
+def _of_block(block: list[Subchain], kinematics: np.ndarray, dof: np.ndarray) -> float:
+    """Of its longest subchain: the others are computed beside it."""
     longest, has_tip = block[0], any(s.has_next for s in block)
     bodies = longest.bodies
-    total = (OF_BODY + ASIDE) * len(bodies) + kinematics[bodies].sum() + OF_FREEDOM * dof[bodies].sum()
+    total = (OF_BODY + ASIDE) * len(bodies) + kinematics[bodies].sum() + OF_DOF * dof[bodies].sum()
     return float(total + (TIP * dof[longest.path].sum() if has_tip else 0))

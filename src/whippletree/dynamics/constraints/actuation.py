@@ -72,11 +72,11 @@ def _cannot_drive(system: System, drive: np.ndarray, left: np.ndarray, rank: tup
     names = [joint for joint in system.joints if np.isin(np.arange(system.nu)[system.u_index(joint)], drive).any()]
     worst = sorted(system.joints, key=lambda joint: -np.abs(left[system.u_index(joint)]).max(initial=0.0))
     missing = [(joint, float(np.abs(left[system.u_index(joint)]).max(initial=0.0))) for joint in worst]
-    told = ", ".join(f"{x:.3g} at '{joint}'" for joint, x in missing[:4] if x > LEFT * missing[0][1])
+    reported = ", ".join(f"{x:.3g} at '{joint}'" for joint, x in missing[:4] if x > LEFT * missing[0][1])
     listed = ", ".join(f"'{name}'" for name in names) or "none"
     return ModelError(
         f"the joints that are actuated cannot drive the motion of '{system.name}'{which}",
         expected=f"joints that reach all {rank[1]} directions of motion",
-        got=f"{listed}, which reach {rank[0]}; not actuated is a motion that takes {told} (N m or N)",
+        got=f"{listed}, which reach {rank[0]}; not actuated is a motion that takes {reported} (N m or N)",
         hint="name more joints in actuated, or give a motion that the others can make",
     )

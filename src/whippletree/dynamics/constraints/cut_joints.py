@@ -1,4 +1,4 @@
-"""Coordinates and speeds of joints that close loops, which have no rows in q and u: from the poses of their bodies.
+"""Coordinates and velocities of joints that close loops, which have no rows in q and u: from the poses of their bodies.
 
 Angles are in (-pi, pi], but that of a screw, which its displacement tells.
 """
@@ -35,7 +35,7 @@ def ends_of(k: Kinematics, joint: Joint) -> Ends:
     return Ends(turns[0], turns[1], points[1] - points[0], points[1])
 
 
-def freedom_axes(ends: Ends, joint: Joint) -> list[np.ndarray]:
+def dof_axes(ends: Ends, joint: Joint) -> list[np.ndarray]:
     """For each DOF the vector in the world that its speed and its generalized force are along."""
     return KINDS[joint.kind].dof_axes(ends.A, ends.B)
 
@@ -52,7 +52,7 @@ def cut_coordinates(k: Kinematics, joint: Joint) -> np.ndarray:
         place = (np.swapaxes(ends.A, -1, -2) @ ends.gap[..., None])[..., 0]
         return np.concatenate([place, turn], axis=-1) if kind.nq == 7 else turn
     found = []
-    for axis, (_, measure) in zip(freedom_axes(ends, joint), KINDS[joint.kind].freedoms, strict=True):
+    for axis, (_, measure) in zip(dof_axes(ends, joint), KINDS[joint.kind].dofs, strict=True):
         if measure == WAY or joint.pitch:
             found.append((axis * ends.gap).sum(axis=-1) / (joint.pitch or 1.0))
         elif measure == BEND_X:
@@ -71,15 +71,15 @@ def cut_coordinates(k: Kinematics, joint: Joint) -> np.ndarray:
     return np.stack(found, axis=-1)
 
 
-def cut_speeds(k: Kinematics, joint: Joint) -> np.ndarray:
+def cut_velocities(k: Kinematics, joint: Joint) -> np.ndarray:
     """u of the joint, (n,) or (B, n)."""
     ends = ends_of(k, joint)
     a, b = k.velocity(joint.parent), k.velocity(joint.child)
     w = b[..., :3] - a[..., :3]
     v = b[..., 3:] + np.cross(b[..., :3], ends.point - k.position(joint.child))
     v = v - a[..., 3:] - np.cross(a[..., :3], ends.point - k.position(joint.parent))
-    speeds = [
+    velocities = [
         (axis * (w if code < SHIFT else v)).sum(axis=-1)
-        for axis, (code, _) in zip(freedom_axes(ends, joint), KINDS[joint.kind].freedoms, strict=True)
+        for axis, (code, _) in zip(dof_axes(ends, joint), KINDS[joint.kind].dofs, strict=True)
     ]
-    return np.stack(speeds, axis=-1)
+    return np.stack(velocities, axis=-1)

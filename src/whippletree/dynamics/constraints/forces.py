@@ -3,7 +3,7 @@
 Where rows are redundant lam is the shortest one, in N and N m, and the multipliers that move nothing, C' n = 0, are
 given too: what they change is not told by rigid bodies. Where there are loops all is swept, O(n + m), by
 reduction/reactions.py: rows that nothing can move take nothing. Only where others are redundant too, or nearly so, up
-to ``DENSE`` of them are taken together, by singular values; beyond that lam is the one of the sweep, which holds as
+to ``DENSE`` of them are taken together, by singular values; beyond that lam is the one of the recursion, which holds as
 well but need not be the shortest, and what may be added is not known. Without loops rows are few, and always taken
 together.
 """
@@ -33,13 +33,13 @@ DENSE = 600  # rows: their singular values take about 0.2 s
 class Held(NamedTuple):
     """How constraints hold one state, or B states in front."""
 
-    rest: np.ndarray  # (nu)      force along each freedom that is needed beside all forces that are given
-    left: np.ndarray  # (nu)      of it, what no row takes: rest - C' lam, zero but where a motion is given
+    rest: np.ndarray  # (nu)      force along each DOF that is needed beside all forces that are given
+    left: np.ndarray  # (nu)      of it, what no row takes: rest - C' lam, zero but where a motion is prescribed
     rows: ConstraintRows  # without C
     lam: np.ndarray  # (nr)       what each row takes
     idle: np.ndarray  # (i)       rows that nothing moves, of any state: any multiplier of theirs may be added
     null: np.ndarray  # (nr, k)   more multipliers that may be added and move nothing; some of a batch are zero
-    misfit: np.ndarray  # ()      what is left where no motion is given, against the largest of rest
+    misfit: np.ndarray  # ()      what is left where no motion is prescribed, against the largest of rest
 
 
 def multipliers_of(
@@ -75,9 +75,9 @@ def multipliers_of(
         lam[together], left[together], space = shortest_multipliers(system, some, rest[together], idle)
         null = np.zeros((*lam.shape, space.shape[-1]))
         null[together] = space
-    amiss = np.abs(left[..., _free(system)]).max(axis=-1, initial=0.0)
+    residual = np.abs(left[..., _free(system)]).max(axis=-1, initial=0.0)
     largest = np.abs(rest).max(axis=-1, initial=1e-300)
-    return Held(rest, left, rows, lam, idle, null, amiss / largest)
+    return Held(rest, left, rows, lam, idle, null, residual / largest)
 
 
 def _free(system: System) -> np.ndarray:
@@ -103,10 +103,10 @@ def shortest_multipliers(
 
 
 def motion_force(system: System, held: Held, u: np.ndarray, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """What a given motion takes: the force along its freedom, and its power."""
+    """What a prescribed motion takes: the force along its DOF, and its power."""
     if motion.name in system.constraints.driven:  # the joint closes a loop
         r, slope = system.constraints.driven[motion.name]
-        return held.lam[..., r] * slope, held.lam[..., r] * held.rows.given[..., r]
-    row = system.u_index(motion.joint).start + motion.freedom
+        return held.lam[..., r] * slope, held.lam[..., r] * held.rows.prescribed[..., r]
+    row = system.u_index(motion.joint).start + motion.dof
     force = held.left[..., row]
     return force, force * u[..., row]

@@ -14,7 +14,7 @@ from ..auto.loop_operations import of_multipliers, of_nullspace, of_tree
 from ..auto.rates import Cost, Rates, Use, one_by_one
 from ..auto.timing import LOOPS, Timed, fastest, ladder, line
 from ..auto.tree_operations import of_articulated
-from ..tree.cost import OF_ARTICULATED, SWEEP, swept
+from ..tree.cost import OF_ARTICULATED, RECURSION, swept
 from . import multipliers, nullspace
 from .stepping import stepper
 
@@ -34,17 +34,17 @@ def _operations(name: str, system: System, use: Use) -> float:
 def _seconds(name: str, system: System, use: Use, rates: Rates, count: float | None) -> float:
     """Rows have a rate of their own, behind a recursion over the tree."""
     call, each = rates[name]
-    sweep = of_articulated(system)
-    rows = (count or _operations(name, system, use)) - sweep
-    return one_by_one(use, call, rates[swept(system)][1] * sweep + each * rows)
+    recursion = of_articulated(system)
+    rows = (count or _operations(name, system, use)) - recursion
+    return one_by_one(use, call, rates[swept(system)][1] * recursion + each * rows)
 
 
 def _calibrate(name: str) -> tuple[float, float]:
     """Behind a recursion over the tree, which takes as long as alone."""
-    _, sweep = OF_ARTICULATED.calibrations[SWEEP]()
+    _, recursion = OF_ARTICULATED.calibrations[RECURSION]()
     systems = [ladder(n).compile() for n in LOOPS]
     times = fastest(*(Timed(s, name) for s in systems))
-    behind = [t - sweep * of_articulated(s) for t, s in zip(times, systems, strict=True)]
+    behind = [t - recursion * of_articulated(s) for t, s in zip(times, systems, strict=True)]
     return line(behind, [constraint_operations(s, name) for s in systems])
 
 
@@ -65,7 +65,7 @@ def _even(system: System, loss: float) -> float:
 
 
 def _rows(system: System) -> str:
-    return f"{system.nu} freedoms, {system.constraints.count} rows of constraints"
+    return f"{system.nu} degrees of freedom, {system.constraints.count} rows of constraints"
 
 
 MULTIPLIERS = Algorithm(

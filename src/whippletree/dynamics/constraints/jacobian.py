@@ -22,7 +22,7 @@ class ConstraintRows(NamedTuple):
 
     g: np.ndarray  # (nr)      residual, m or rad
     rate: np.ndarray  # (nr)   its rate, C u - given
-    given: np.ndarray  # (nr)  what functions of time ask for
+    prescribed: np.ndarray  # (nr)  what functions of time ask for
     gamma: np.ndarray  # (nr)  C u' = gamma
     wrenches: np.ndarray  # (nr, 2, 6)  on the first and second body, about the points of their components
     C: np.ndarray  # (nr, nu), or (nr, 0) where it is not asked for
@@ -49,16 +49,16 @@ def constraint_rows(memory, q, u, signals, out, start, stop):
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        coordinates, speeds = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
-        place_and_move(m, coordinates, speeds, k)
+        coordinates, velocities = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
+        place_and_move(m, coordinates, velocities, k)
         result = blocks.target(out, block)
         g, n = take(result, 0, E.nr)
         rate, n = take(result, n, E.nr)
-        given, n = take(result, n, E.nr)
+        prescribed, n = take(result, n, E.nr)
         gamma, n = take(result, n, E.nr)
         w, n = take(result, n, 12 * E.nr)
-        x = Rows(g, rate, given, gamma, w)
-        constrain(m, E, k, blocks.gather(signals, s, s_block), coordinates, speeds, x)
+        x = Rows(g, rate, prescribed, gamma, w)
+        constrain(m, E, k, blocks.gather(signals, s, s_block), coordinates, velocities, x)
         if out.shape[-1] > size:
             fill_matrix(m, E, k, x, view(result, size, E.nr * m.nu))
         blocks.scatter(result, s, out)
@@ -96,6 +96,6 @@ def rows_at(
         return _workspace(system, lanes, width)
 
     out = evaluate(constraint_rows, workspace, system, [q, u, signals], nr * width, threads, names)
-    g, rate, given, gamma = (out[..., k * nr : (k + 1) * nr] for k in range(4))
+    g, rate, prescribed, gamma = (out[..., k * nr : (k + 1) * nr] for k in range(4))
     w, C, lead = out[..., 4 * nr : ROW_NUMBERS * nr], out[..., ROW_NUMBERS * nr :], out.shape[:-1]
-    return ConstraintRows(g, rate, given, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))
+    return ConstraintRows(g, rate, prescribed, gamma, w.reshape(*lead, nr, 2, 6), C.reshape(*lead, nr, nu))

@@ -23,7 +23,7 @@ from ...system.system import System
 from ..dispatch import prepare
 from ..tree.composite import mass_matrices, workspace
 
-MOST_WEIGHED = 1000  # freedoms: the mass matrix of more takes longer than the plan it is for
+MOST_WEIGHED = 1000  # DOF: the mass matrix of more takes longer than the plan it is for
 WIDE = 1e-2  # closure error, as multipliers.py
 NOTHING = 1e-9  # of what a row could move by, at a pose that is nothing special
 
@@ -97,21 +97,21 @@ def some_pose(system: System) -> np.ndarray:
 
 
 class LoopGeometry(NamedTuple):
-    """Freedoms and rows at one pose. Choices are made about the origin of a body: far out, levers to the point that
+    """DOF and rows at one pose. Choices are made about the origin of a body: far out, levers to the point that
     all share would drown what a loop is made of."""
 
     o: np.ndarray  # (nb, 3)    origin of each body, from the point of its component
-    S: np.ndarray  # (nu, 6)    freedoms, about that point; then those of modes at each node, see columns_of
+    S: np.ndarray  # (nu, 6)    DOF, about that point; then those of modes at each node, see columns_of
     w: np.ndarray  # (nr, 2, 6) wrenches of rows on their first and second body, about that point
     own: np.ndarray  # (nr, 2, 6) the same, each about the origin of its body
     open_by: float  # closure error of the pose, in radians or against the size of the mechanism
-    mass: np.ndarray  # (nu)    of each freedom, where there are modes to be compared with joints; else 1
+    mass: np.ndarray  # (nu)    of each DOF, where there are modes to be compared with joints; else 1
     outward: np.ndarray  # (nb, 6, 6)  a motion about that point, seen from each body's origin
     inward: np.ndarray  # (nb, 6, 6)   one about the origin of what carries the body, seen from its own
 
-    def seen(self, freedoms: Sequence[int], i: int) -> np.ndarray:
-        """(n, 6) Freedoms of body i's component about its origin."""
-        return self.S[freedoms] @ self.outward[i].T
+    def seen(self, dofs: Sequence[int], i: int) -> np.ndarray:
+        """(n, 6) DOF of body i's component about its origin."""
+        return self.S[dofs] @ self.outward[i].T
 
     def carried(self, rows: np.ndarray, i: int, to: int) -> np.ndarray:
         """Rows on a motion about the origin of body i, as rows on the same motion about that of body ``to``."""
@@ -192,10 +192,10 @@ def geometry(memory, q, u, signals, w, S, o, g, modal):
     buffer = scratch(memory, end, q)
     k, n = take_kinematics(m, buffer)
     rate, n = take(buffer, n, E.nr)
-    given, n = take(buffer, n, E.nr)
+    prescribed, n = take(buffer, n, E.nr)
     gamma, n = take(buffer, n, E.nr)
     place_and_move(m, q, u, k)
-    constrain(m, E, k, signals, q, u, Rows(g, rate, given, gamma, w))
+    constrain(m, E, k, signals, q, u, Rows(g, rate, prescribed, gamma, w))
     for j in range(6 * m.nu):
         put(S, j, get(k.S, j))
     for i in range(3 * m.nb):
@@ -208,7 +208,7 @@ def geometry(memory, q, u, signals, w, S, o, g, modal):
 def loop_geometry(
     system: System, rows: LiveRows | SystemConstraints, q: np.ndarray, signals: np.ndarray
 ) -> LoopGeometry:
-    """Freedoms, and the wrenches of rows, at a pose."""
+    """DOF, and the wrenches of rows, at a pose."""
     memory = make_memory(system, kinematics_rows(system) + 4 * rows.count, 1, rows.packed)
     o, S, w = np.zeros((system.nb, 3)), np.zeros((system.nu, 6)), np.zeros((rows.count, 2, 6))
     g, modal = np.zeros(rows.count), np.zeros(system.flexible.motion if system.flexible else 0)

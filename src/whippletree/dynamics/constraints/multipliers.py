@@ -2,7 +2,7 @@
 
 Paper    [kelly1987] eqs (17)-(23): Kane's equations with undetermined multipliers, M u' = f + C' lam, C u' = gamma;
          the traditional technique that [critchley2003] is measured against: C M^-1 C' lam = gamma - C M^-1 f, with
-         M^-1 by O(n) sweeps, [jain1992] eq. (56).
+         M^-1 by O(n) recursions, [jain1992] eq. (56).
 Symbols  C = B of kelly1987, gamma = g' - B' q'; M^-1 = L^-T D^-1 L^-1, Y = D^-1/2 L^-1 C', a column for each row of C.
 Differs  C M^-1 C' = Y'Y is never formed: Y = Q R by Gram-Schmidt with pivoting, done twice, so that its conditioning
          is not squared and the rank shows. A row that adds nothing to those before it is left out: redundant
@@ -21,7 +21,7 @@ from ...compiler import function_pointers as pointers
 from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, view
 from ...kernels import blocks
 from ...kernels.constraints import constrain, ends_of_row
-from ...kernels.forces import spread_given
+from ...kernels.forces import spread_prescribed
 from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ...kernels.unpack import follows, take_rows, unpack, unpack_constraints, unpack_forces
 from ...layout.constraints import ROW_NUMBERS, Rows
@@ -30,7 +30,7 @@ from ...layout.system import FACTORS, FLEXIBLE
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND, largest, swift_loss
 from ..tree import articulated
-from ..tree import workspace as sweep_work
+from ..tree import workspace as tree_work
 from . import massless
 from .live_rows import live_rows
 from .sliding import slide
@@ -41,11 +41,11 @@ CLEAR = 1e-13  # of the same: more is not redundant for sure
 WIDE = 1e-2  # a mechanism that is open by more still has its constraints
 SLOW = 1e-3  # of gravity: accelerations that the tree has alone, and constraints take away, are compared with no less
 TINY = 1e-140
-PER_GAP = 10.0  # of the same, for a gap of the size of the mechanism
+PER_VIOLATION = 10.0  # of the same, for a gap of the size of the mechanism
 
 
 class Work(NamedTuple):
-    tree: sweep_work.Work
+    tree: tree_work.Work
     rows: Rows
     Y: Any  # (nr, nu)  row r: the half solved row r of C, then an orthonormal direction
     R: Any  # (nr, nr)  row i: products of direction i with the rows
@@ -57,14 +57,14 @@ class Work(NamedTuple):
     left: Any  # (nr)   what each row lacks
     y: Any  # (nu)
     move: Any  # (nu)
-    given: Any  # (nb, 6)  acceleration by given motions
+    prescribed: Any  # (nb, 6)  acceleration by prescribed motions
     lent: massless.Lent
 
 
 def work_rows(system: System) -> int:
     """Numbers that the Work of one state takes."""
     nb, nu, nr = system.nb, system.nu, live_rows(system).count
-    rows = sweep_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
+    rows = tree_work.work_rows(system) + ROW_NUMBERS * nr + nr * nu + nr * nr + 6 * nr + 2 * nu + 6 * nb
     return rows + massless.lent_rows(system)
 
 
@@ -76,7 +76,7 @@ def workspace(system: System, lanes: int = 1) -> np.ndarray:
 
 @inline
 def take_work(m, E, buffer, n):
-    tree, n = sweep_work.take_work(m, buffer, n)
+    tree, n = tree_work.take_work(m, buffer, n)
     rows, n = take_rows(E, buffer, n)
     Y, n = take(buffer, n, E.nr * m.nu)
     R, n = take(buffer, n, E.nr * E.nr)
@@ -88,9 +88,9 @@ def take_work(m, E, buffer, n):
     left, n = take(buffer, n, E.nr)
     y, n = take(buffer, n, m.nu)
     move, n = take(buffer, n, m.nu)
-    given, n = take(buffer, n, 6 * m.nb)
+    prescribed, n = take(buffer, n, 6 * m.nb)
     lent, n = massless.take_lent(m, buffer, n)
-    return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, given, lent), n
+    return Work(tree, rows, Y, R, scale, norm, order, part, lam, left, y, move, prescribed, lent), n
 
 
 @inline
@@ -129,13 +129,13 @@ def half_solve(m, E, k, w, r):
 
 @kernel
 def half_solve_flexible(m, k, w, r, a, b, i, first, j, second):
-    """The same with flexible bodies, by a sweep from the outer body of the row"""
+    """The same with flexible bodies, by a recursion from the outer body of the row"""
     A, x, top = w.tree, w.rows, max(a, b)
     for n in range(6 * (top + 1)):
         put(A.pA, n, 0.0)
     sp.store6(A.pA, a, sp.sub(sp.load6(A.pA, a), sp.load6(x.w, 2 * r)))
     sp.store6(A.pA, b, sp.sub(sp.load6(A.pA, b), sp.load6(x.w, 2 * r + 1)))
-    factors, row = view(w.given, 0, 4), view(w.Y, r * m.nu, m.nu)
+    factors, row = view(w.prescribed, 0, 4), view(w.Y, r * m.nu, m.nu)
     put(factors, 0, float(i))
     put(factors, 1, first)
     put(factors, 2, float(j))
@@ -164,7 +164,7 @@ def subtract(Y, nu, factor, r, s):
 
 
 @kernel
-def gap(E, x):
+def violation(E, x):
     """The largest residual against the size of the mechanism, or in radians"""
     largest = 0.0
     for r in range(E.nr):
@@ -211,7 +211,7 @@ def orthogonalize(nu, nr, w, tolerance):
 
 @kernel
 def fill(m, E, k, w, tolerance):
-    """The factors of all rows at the pose of k, behind the sweep of the tree; returns the rank"""
+    """The factors of all rows at the pose of k, behind the recursion of the tree; returns the rank"""
     for r in range(E.nr):
         half_solve(m, E, k, w, r)
         if follows(E, r) >= 0:  # friction holds nothing
@@ -223,7 +223,7 @@ def fill(m, E, k, w, tolerance):
 def independent(E, w, rank, open_by):
     """Whether all rows are independent, and would be if the mechanism were not open by so much"""
     least = get(w.R, int(get(w.order, E.nr - 1)) * (E.nr + 1))
-    return rank == E.nr and least > RANK + PER_GAP * open_by
+    return rank == E.nr and least > RANK + PER_VIOLATION * open_by
 
 
 @kernel
@@ -274,26 +274,26 @@ def add_half(m, k, w, move):
 
 
 @inline
-def given_rate(m, F, signals, j):
-    """Acceleration of freedom j if it is given, else zero"""
+def prescribed_rate(m, F, signals, j):
+    """Acceleration of DOF j if it is given, else zero"""
     for n in range(F.nf):
-        if F.kind[n] == MOTION and F.freedom[n] == j:
+        if F.kind[n] == MOTION and F.dof[n] == j:
             return get(signals, 3 + 3 * F.signal[3 * n])
     return 0.0
 
 
 @kernel
 def missing(m, E, F, signals, w, udot):
-    """left = gamma - C u', with u' of the tree alone and of given motions"""
+    """left = gamma - C u', with u' of the tree alone and of prescribed motions"""
     x, A = w.rows, w.tree
     for r in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, r)
-        done = sp.dot(sp.load6(x.w, 2 * r), sp.add(sp.load6(A.x, a), sp.load6(w.given, a)))
-        done += sp.dot(sp.load6(x.w, 2 * r + 1), sp.add(sp.load6(A.x, b), sp.load6(w.given, b)))
+        done = sp.dot(sp.load6(x.w, 2 * r), sp.add(sp.load6(A.x, a), sp.load6(w.prescribed, a)))
+        done += sp.dot(sp.load6(x.w, 2 * r + 1), sp.add(sp.load6(A.x, b), sp.load6(w.prescribed, b)))
         if first != 0.0:
-            done += first * (get(udot, i) + given_rate(m, F, signals, i))
+            done += first * (get(udot, i) + prescribed_rate(m, F, signals, i))
         if second != 0.0:
-            done += second * (get(udot, j) + given_rate(m, F, signals, j))
+            done += second * (get(udot, j) + prescribed_rate(m, F, signals, j))
         back = 2.0 * E.alpha * get(x.rate, r) + E.beta * E.beta * get(x.g, r)  # integrate/stabilize.py; else zero
         put(w.left, r, get(x.gamma, r) - back - done)
 
@@ -317,10 +317,10 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
         if E.nr > 0:
             if not again:
                 constrain(m, E, k, signals, q, u, w.rows)
-                spread_given(m, F, k, signals, w.given)
+                spread_prescribed(m, F, k, signals, w.prescribed)
             missing(m, E, F, signals, w, udot)
             if not again:
-                rank = fill(m, E, k, w, RANK + PER_GAP * gap(E, w.rows))
+                rank = fill(m, E, k, w, RANK + PER_VIOLATION * violation(E, w.rows))
             correct(m, E, k, w, rank, w.left, udot)
     if E.nr > 0:
         if measures:
@@ -333,7 +333,7 @@ def solve(m, F, E, k, signals, q, u, tau, wrench, w, measures, udot):
         if slide(m.nu, E, w, rank):
             add_half(m, k, w, udot)
         for r in range(E.nr):
-            power += get(w.lam, r) * get(w.rows.given, r)
+            power += get(w.lam, r) * get(w.rows.prescribed, r)
     return power, loss
 
 
@@ -378,12 +378,14 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
     s_block, n = take(buffer, n, 1 + 3 * F.ns)
     total, worst = 0.0, 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        coordinates, speeds = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
-        place_and_move(m, coordinates, speeds, k)
+        coordinates, velocities = blocks.gather(q, s, block.q), blocks.gather(u, s, block.u)
+        place_and_move(m, coordinates, velocities, k)
         tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         out = blocks.target(udot, block.out)
-        _, loss = solve(m, F, E, k, blocks.gather(signals, s, s_block), coordinates, speeds, tau, wrench, w, True, out)
+        _, loss = solve(
+            m, F, E, k, blocks.gather(signals, s, s_block), coordinates, velocities, tau, wrench, w, True, out
+        )
         blocks.scatter(out, s, udot)
-        worst = max(worst, loss, swift_loss(speeds, out, 0.0))
+        worst = max(worst, loss, swift_loss(velocities, out, 0.0))
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total + worst

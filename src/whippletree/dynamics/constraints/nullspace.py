@@ -21,7 +21,7 @@ from ..tree.composite import workspace as mass_workspace
 from ..tree.newton_euler import torques
 from ..tree.newton_euler import workspace as torque_workspace
 from .jacobian import ConstraintRows, rows_at
-from .multipliers import CLEAR, PER_GAP, RANK, WIDE
+from .multipliers import CLEAR, PER_VIOLATION, RANK, WIDE
 from .sliding import loads_that_follow
 
 SMALL = 1e-6  # of the largest row: a rounding of 1e-16 is a tenth of RANK then
@@ -36,8 +36,8 @@ def workspace(system: System, lanes: int = 1) -> Any:
 
 def rank_tolerance(system: System, rows: ConstraintRows) -> Any:
     """Below which a direction of scaled rows counts as dependent; of B states, one for each."""
-    gap = np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
-    return RANK + PER_GAP * np.minimum(gap, WIDE)
+    violation = np.abs(rows.g).max(axis=-1, initial=0.0) * max(1.0, 1.0 / system.constraints.size)
+    return RANK + PER_VIOLATION * np.minimum(violation, WIDE)
 
 
 def split_space(C: np.ndarray, tolerance: float, method: str = "qr") -> tuple[np.ndarray, np.ndarray]:
@@ -65,10 +65,10 @@ def scaled_rows(C: np.ndarray, wrenches: np.ndarray | None = None) -> np.ndarray
 
 
 def solve(
-    system: System, rows: ConstraintRows, M: np.ndarray, force: np.ndarray, given: np.ndarray, method: str = "qr"
+    system: System, rows: ConstraintRows, M: np.ndarray, force: np.ndarray, prescribed: np.ndarray, method: str = "qr"
 ) -> tuple[np.ndarray, float]:
-    """u' of one state from M u' = force + C' lam, C u' = gamma; ``given`` are accelerations of prescribed motions. Also
-    the loss of digits, beyond all limits where an equation was left out that is not redundant to rounding."""
+    """u' of one state from M u' = force + C' lam, C u' = gamma; ``prescribed`` are accelerations of prescribed motions.
+    Also the loss of digits, beyond all limits where an equation was left out that is not redundant to rounding."""
     free = np.ones(system.nu, bool)
     free[list(system.forces.motions)] = False
     follows, tolerance = system.constraints.follows, rank_tolerance(system, rows)
@@ -76,7 +76,7 @@ def solve(
     own = rows.C[held]
     size = scaled_rows(own, rows.wrenches[held])
     C = own / size[:, None]
-    gamma = rows.gamma[held] / size - C @ given
+    gamma = rows.gamma[held] / size - C @ prescribed
     Z, Y = split_space(C[:, free], tolerance, method)
     along, _, _, sizes = np.linalg.lstsq(C[:, free] @ Y, gamma, rcond=None)
     part = Y @ along  # the particular solution
@@ -145,11 +145,11 @@ def accelerations(system, q, u, forces, signals, udot, start, stop, method="qr")
         M = evaluate(mass_matrices, mass_workspace, system, [Q[s]], system.nu**2).reshape(system.nu, system.nu)
         still = np.concatenate([np.zeros(system.nu), X[s, system.nu :]])
         bias = evaluate(torques, torque_workspace, system, [Q[s], U[s], still], system.nu)
-        given = np.zeros(system.nu)
+        prescribed = np.zeros(system.nu)
         for row, function in system.forces.motions.items():
-            given[row] = S[s, 3 + 3 * function]
+            prescribed[row] = S[s, 3 + 3 * function]
         try:
-            out[s], loss = solve(system, rows, M, X[s, : system.nu] - bias, given, method)
+            out[s], loss = solve(system, rows, M, X[s, : system.nu] - bias, prescribed, method)
             worst = max(worst, loss, _swift(U[s], out[s]))
         except np.linalg.LinAlgError:  # a singular mass matrix: the caller says where
             out[s] = np.nan

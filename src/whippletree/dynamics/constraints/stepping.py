@@ -42,7 +42,7 @@ def move_onto(x, t, q, u):
     for turn in range(MOST):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, w.rows)
-        before, left = left, multipliers.gap(E, w.rows)
+        before, left = left, multipliers.violation(E, w.rows)
         closed = left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if rank < 0 or left > COARSE or (closed and not sure):
             m.header[FACTORS] = 1
@@ -83,13 +83,13 @@ def solve_constrained(x, t, q, u, udot):
 
 
 def constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return solve_constrained(x, t, coordinates, speeds, numbers_at(udot, nu))
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_constrained(x, t, coordinates, velocities, numbers_at(udot, nu))
 
 
 def closed(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return move_onto(x, t, coordinates, speeds)
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto(x, t, coordinates, velocities)
 
 
 def stepper(system: System, algorithm: str) -> Stepper:

@@ -3,9 +3,9 @@
 Paper    [critchley2007] the efficient divide-and-conquer algorithm DCAe, with O(n) subsystems; its DCAt, where only
          terminal ones are, and DCA of [featherstone1999a], where every body is a leaf, by the same steps; joined in the
          pivoted form of [featherstone1999b].
-Symbols  as the papers, see two_handle/recursion.py and two_handle/join.py. A subsystem of O(n) is a strand here.
-Differs  strands of equal joints fill the SIMD lanes of one core. Trees need no equations of more than two handles: a
-         branch is closed before the strand that it hangs on (two_handle/partition.py). Loops are cut and closed by
+Symbols  as the papers, see two_handle/recursion.py and two_handle/join.py. A subsystem of O(n) is a subchain here.
+Differs  subchains of equal joints fill the SIMD lanes of one core. Trees need no equations of more than two handles: a
+         branch is closed before the subchain that it hangs on (two_handle/partition.py). Loops are cut and closed by
          loads (loops.py).
 """
 
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ...compiler.function_pointers import STRAND_CALL, address_of
+from ...compiler.function_pointers import SUBCHAIN_CALL, address_of
 from ...compiler.lanes import entry, scratch
-from ...compiler.thread_pool import MOST_HELPERS, crew_of
+from ...compiler.thread_pool import MOST_HELPERS, thread_pool_of
 from ...errors import ModelError, SimulationError
 from ...kernels import kinematics
 from ...kernels import unpack as packing
@@ -39,7 +39,7 @@ from . import shared_rows
 from .memory import Plan
 from .options import Division, division, threads_of
 from .steps import solve
-from .subchain_loops import knotted
+from .subchain_loops import clustered
 
 SUPPORTS = {"trees", "loops", "couplings", "constraints"}
 _NOTHING = np.zeros(0)
@@ -88,8 +88,8 @@ def solve_loops(memory, q, u, forces, signals, udot):
     return well + checksum(udot)
 
 
-def _help(board: np.ndarray, member: int) -> None:
-    solve(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, board, member, 0)
+def _help(shared_state: np.ndarray, member: int) -> None:
+    solve(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, shared_state, member, 0)
 
 
 class Planned:
@@ -98,28 +98,31 @@ class Planned:
     def __init__(self, system: System, choice: Division) -> None:
         compiled()
         self.plan = Plan(system, choice)
-        self.memory, self.threads = self.plan.memory, choice.threads if self.plan.strands else 1
+        self.memory, self.threads = self.plan.memory, choice.threads if self.plan.subchains else 1
         self.header = self.memory[: head.HEADER].view(np.int64)
         self.header[head.SOLVER] = solver_address()
-        if self.plan.strands and self.plan.inside:
-            self.header[head.KNOTTED] = address_of(knotted, STRAND_CALL)
+        if self.plan.subchains and self.plan.inside:
+            self.header[head.CLUSTERED] = address_of(clustered, SUBCHAIN_CALL)
         self._loops: np.ndarray | None = None
         self.graded = bool(self.plan.lent) or partition.mass_grading(system)[0] >= partition.GRADED  # always certified
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within it compiled loops may call the solver; helpers are awake, unless another job has the crew."""
-        crew = crew_of(_help)
-        mine = self.threads > 1 and crew.free.acquire(blocking=False)
-        self.header[[head.BOARD_AT, head.MEMBERS_NOW]] = crew.board.ctypes.data, self.threads if mine else 1
+        """Within it compiled loops may call the solver; helpers are awake, unless another job has the thread pool."""
+        thread_pool = thread_pool_of(_help)
+        mine = self.threads > 1 and thread_pool.free.acquire(blocking=False)
+        self.header[[head.SHARED_STATE_AT, head.MEMBERS_NOW]] = (
+            thread_pool.shared_state.ctypes.data,
+            self.threads if mine else 1,
+        )
         try:
             if mine:
-                crew.call(self.threads - 1)
+                thread_pool.call(self.threads - 1)
             yield
         finally:
             self.header[head.FORCES_ALONE] = 0
             if mine:
-                crew.free.release()
+                thread_pool.free.release()
 
     def solve_loops(self, q: Any, u: Any, forces: Any, signals: Any, udot: Any) -> float:
         """udot of one state with constraints, whose functions of time are evaluated; 0 if all is well, LOST if digits
@@ -134,15 +137,15 @@ class Planned:
         return self.plan.growth()
 
     def solve(self, q: Any, u: Any, forces: Any, udot: Any) -> float:
-        """udot of one state; 0 if all is well. Where another job has the crew, this thread works alone."""
-        crew = crew_of(_help)
-        if self.threads == 1 or not crew.free.acquire(blocking=False):
-            return solve(self.memory, q, u, forces, udot, crew.board, 0, 1)
+        """udot of one state; 0 if all is well. Where another job has the thread pool, this thread works alone."""
+        thread_pool = thread_pool_of(_help)
+        if self.threads == 1 or not thread_pool.free.acquire(blocking=False):
+            return solve(self.memory, q, u, forces, udot, thread_pool.shared_state, 0, 1)
         try:
-            crew.call(self.threads - 1)
-            return solve(self.memory, q, u, forces, udot, crew.board, 0, self.threads)
+            thread_pool.call(self.threads - 1)
+            return solve(self.memory, q, u, forces, udot, thread_pool.shared_state, 0, self.threads)
         finally:
-            crew.free.release()
+            thread_pool.free.release()
 
 
 def loops_memory(system: System, planned: Planned) -> np.ndarray:

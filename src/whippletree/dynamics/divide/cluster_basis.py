@@ -1,6 +1,6 @@
-"""Rows of the Jacobian inside one strand as an orthonormal basis, which shared rows are made orthogonal to.
+"""Rows of the Jacobian inside one subchain as an orthonormal basis, which shared rows are made orthogonal to.
 
-The rows are times D^-1/2 and those that the knot has kept, see subchain_loops.py and shared_rows.py.
+The rows are times D^-1/2 and those that the cluster has kept, see subchain_loops.py and shared_rows.py.
 """
 
 import math
@@ -8,8 +8,8 @@ import math
 from ...compiler.lanes import get, kernel, put
 from ...kernels.unpack import take_integers
 from ..constraints.multipliers import product, subtract
-from ..two_handle.layout import HEAD, KNOT, KNOT_RANK, KNOTS_AT, take_strands
-from .cluster_layout import take_knot, take_knots
+from ..two_handle.layout import CLUSTER, CLUSTER_RANK, CLUSTERS_AT, HEAD, take_subchains
+from .cluster_layout import take_cluster, take_clusters
 
 
 @kernel
@@ -27,14 +27,14 @@ def make_basis(k, rank):
 
 
 @kernel
-def project_knotted(memory, at, row, like):
-    """A row of the Jacobian times D^-1/2, (nu), less its parts along the rows inside one strand"""
-    g = take_strands(memory, at, like)
+def project_clustered(memory, at, row, like):
+    """A row of the Jacobian times D^-1/2, (nu), less its parts along the rows inside one subchain"""
+    g = take_subchains(memory, at, like)
     head, _ = take_integers(memory, at, HEAD)
-    K, _ = take_knots(memory, head[KNOTS_AT], g)
+    K, _ = take_clusters(memory, head[CLUSTERS_AT], g)
     for c in range(K.count):
-        k, _ = take_knot(memory, K, c)
-        for n in range(K.table[KNOT * c + KNOT_RANK]):
+        k, _ = take_cluster(memory, K, c)
+        for n in range(K.table[CLUSTER * c + CLUSTER_RANK]):
             basis, total = int(get(k.order, n)) * k.nf, 0.0
             for b in range(k.bodies.shape[0]):
                 i = k.bodies[b]

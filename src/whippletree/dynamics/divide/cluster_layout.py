@@ -1,23 +1,23 @@
-"""The knots of a strand as kernels see them: loops inside it that share bodies. loop_clusters.py lays them out."""
+"""The clusters of a subchain as kernels see them: loops inside it that share bodies. loop_clusters.py lays them out."""
 
 from typing import Any, NamedTuple
 
 from ...compiler.lanes import inline, view
 from ...kernels.unpack import take_integers
-from ..two_handle.layout import BODIES_AT, FREEDOMS, KNOT, KNOT_BODIES, KNOT_ROW, KNOT_ROWS, NUMBERS_AT, TOP
+from ..two_handle.layout import BODIES_AT, CLUSTER, CLUSTER_BODIES, CLUSTER_ROW, CLUSTER_ROWS, DOFS, NUMBERS_AT, TOP
 
 
-class Knots(NamedTuple):
-    """The knots of a strand, outermost top first."""
+class Clusters(NamedTuple):
+    """The clusters of a subchain, outermost top first."""
 
     count: Any
     table: Any  # (count, KNOT)
     row: Any  # (rows, KNOT_ROW)
-    place: Any  # (nb)  where a body's freedoms are among those of its knot
+    place: Any  # (nb)  where a body's DOF are among those of its cluster
     push: Any  # (nu)   acceleration that the loads of loops cause
 
 
-class Knot(NamedTuple):
+class Cluster(NamedTuple):
     """One of them."""
 
     rows: Any
@@ -37,19 +37,19 @@ class Knot(NamedTuple):
 
 
 @inline
-def take_knots(memory, at, g):
+def take_clusters(memory, at, g):
     head, n = take_integers(memory, at, 2)
-    table, n = take_integers(memory, n, KNOT * head[0])
-    row, n = take_integers(memory, n, KNOT_ROW * head[1])
+    table, n = take_integers(memory, n, CLUSTER * head[0])
+    row, n = take_integers(memory, n, CLUSTER_ROW * head[1])
     place, n = take_integers(memory, n, g.m.nb)
-    return Knots(head[0], table, row, place, view(memory, n, g.m.nu)), n
+    return Clusters(head[0], table, row, place, view(memory, n, g.m.nu)), n
 
 
 @inline
-def take_knot(memory, K, c):
-    t = KNOT * c
-    rows, nf, n = K.table[t + KNOT_ROWS], K.table[t + FREEDOMS], K.table[t + NUMBERS_AT]
-    bodies, _ = take_integers(memory, K.table[t + BODIES_AT], K.table[t + KNOT_BODIES])
+def take_cluster(memory, K, c):
+    t = CLUSTER * c
+    rows, nf, n = K.table[t + CLUSTER_ROWS], K.table[t + DOFS], K.table[t + NUMBERS_AT]
+    bodies, _ = take_integers(memory, K.table[t + BODIES_AT], K.table[t + CLUSTER_BODIES])
     Y = view(memory, n, rows * nf)
     n += rows * nf
     R = view(memory, n, rows * rows)
@@ -61,10 +61,10 @@ def take_knot(memory, K, c):
     zeta, eta = view(memory, n, 6 * rows), view(memory, n + 6 * rows, 6 * rows)
     n += 12 * rows
     C = view(memory, n, rows * nf)
-    return Knot(rows, nf, bodies, Y, C, R, scale, norm, order, part, nu, zeta, eta, kappa), n
+    return Cluster(rows, nf, bodies, Y, C, R, scale, norm, order, part, nu, zeta, eta, kappa), n
 
 
 @inline
 def tops_at(K, c, i):
-    """Whether knot c ends on body i"""
-    return c < K.count and K.table[KNOT * c + TOP] == i
+    """Whether cluster c ends on body i"""
+    return c < K.count and K.table[CLUSTER * c + TOP] == i

@@ -101,7 +101,7 @@ DIVIDE = Algorithm(
     divide.SUPPORTS,
     divide.workspace,
     divide.accelerations,
-    lambda system: f"O(n / p + log p): {system.nu} freedoms, subchains side by side on p lanes and threads",
+    lambda system: f"O(n / p + log p): {system.nu} degrees of freedom, subchains side by side on p lanes and threads",
     acronyms=tuple(name for name in LEAVES if name != NAME),
     configured=divide.divided,
     quick=_quick,

@@ -1,16 +1,18 @@
-"""Closed loops of a divided tree: loads on the cut joints. Those of one strand are its own affair (subchain_loops.py);
-those that several strands share are found from what each does to all joints, by divided sweeps.
+"""Closed loops of a divided tree: loads on the cut joints. Those of one subchain are its own affair
+(subchain_loops.py); those that several subchains share are found from what each does to all joints, by divided
+recursions.
 
 Paper    [critchley2007] leaves loops to [featherstone1999b]: cut joints are loads that keep the loop's ends together.
          Of m shared rows, C u' = gamma, these are multipliers as [kelly1987] has them:
          u' = u'_0 + M^-1 C' lam,  C M^-1 C' lam = gamma - C u'_0.
-Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its strands: M^-1 B' = 0 for their rows B.
-         C D^-1/2 = P B D^-1/2 + R' Q: Q is orthogonal to all rows inside strands and to itself, by Gram-Schmidt with
+Symbols  u'_0 and M^-1 are those of the divided tree with the loops inside its subchains: M^-1 B' = 0 for their rows B.
+         C D^-1/2 = P B D^-1/2 + R' Q: Q is orthogonal to all rows inside subchains and to itself, by Gram-Schmidt with
          pivoting, as constraints/multipliers.py does with half solved rows; X = M^-1 D^1/2 Q', one divided pass for
-         each row that is kept; K = Q D^1/2 X; K mu = R'^-1 (gamma - C u'), R lam = mu. D are the pivots of the strands.
+         each row that is kept; K = Q D^1/2 X; K mu = R'^-1 (gamma - C u'), R lam = mu. D are the pivots of the
+         subchains.
 Differs  C itself is made orthogonal, not D^-1/2 L^-1 C': a divided mass matrix has no such factors. So K is as well
          conditioned as M, whatever the rows are, and a second round takes away what rounding left. A row is redundant
-         if the rows inside strands and the shared rows before it determine it: M^-1 alone does not show that, since K
+         if the rows inside subchains and the shared rows before it determine it: M^-1 alone does not show that, since K
          has the square of what is left of a row. O((n / p + log p) m + n m^2 + m^3) for m shared rows.
 """
 
@@ -19,8 +21,8 @@ from __future__ import annotations
 from ...algebra.spatial import dot, load6
 from ...compiler.lanes import get, kernel, put
 from ...kernels.constraints import constrain
-from ...kernels.forces import spread_given
-from ..constraints.multipliers import PER_GAP, RANK, gap
+from ...kernels.forces import spread_prescribed
+from ..constraints.multipliers import PER_VIOLATION, RANK, violation
 from ..two_handle.layout import GAMMA, LAMBDA, LOCAL
 from . import header as head
 from .shared_rows import along, back, correct, divided, fill, missing, share_loads, shortfall, split_rows
@@ -29,12 +31,12 @@ ROUNDS = 2
 MOST_SHORT = 1e-11  # of the terms of a shared row, what its sum may lack
 
 
-# ---------------------------------------------------------------- rows inside strands
+# ---------------------------------------------------------------- rows inside subchains
 
 
 @kernel
 def hand_over(m, E, w, tolerance):
-    """Wrenches of rows to the strands that they are inside of"""
+    """Wrenches of rows to the subchains that they are inside of"""
     split, _ = split_rows(m)
     split.tolerance[0] = tolerance
     for s in range(split.nl):
@@ -47,18 +49,18 @@ def hand_over(m, E, w, tolerance):
 
 @kernel
 def lacking(m, E, F, signals, k, w):
-    """gamma of rows inside strands: what they lack beside what given motions do"""
+    """gamma of rows inside subchains: what they lack beside what prescribed motions do"""
     split, _ = split_rows(m)
     driven = F.ndriven > 0
     if driven:
-        spread_given(m, F, k, signals, w.given)
+        spread_prescribed(m, F, k, signals, w.prescribed)
     for s in range(split.nl):
         r = split.inside[s]
         n = E.element[r]
         left = get(w.rows.gamma, r) - back(E, w, r)
         if driven:
-            left -= dot(load6(w.rows.w, 2 * r), load6(w.given, E.body[n]))
-            left -= dot(load6(w.rows.w, 2 * r + 1), load6(w.given, E.to[n]))
+            left -= dot(load6(w.rows.w, 2 * r), load6(w.prescribed, E.body[n]))
+            left -= dot(load6(w.rows.w, 2 * r + 1), load6(w.prescribed, E.to[n]))
         split.local[LOCAL * s + GAMMA] = left
 
 
@@ -67,7 +69,7 @@ def lacking(m, E, F, signals, k, w):
 
 @kernel
 def solve(m, F, E, k, signals, q, u, forces, w, udot):
-    """u' under joint forces and wrenches, and lam, of rows inside strands only as far as power takes it.
+    """u' under joint forces and wrenches, and lam, of rows inside subchains only as far as power takes it.
 
     u' of prescribed motions is left at zero. k is that of q and u.
 
@@ -75,7 +77,7 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
     """
     split, ns = split_rows(m)
     constrain(m, E, k, signals, q, u, w.rows)
-    tolerance = RANK + PER_GAP * gap(E, w.rows)
+    tolerance = RANK + PER_VIOLATION * violation(E, w.rows)
     hand_over(m, E, w, tolerance)
     lacking(m, E, F, signals, k, w)
     well = divided(m, head.ALL_ACTS, q, u, forces, udot)
@@ -94,13 +96,13 @@ def solve(m, F, E, k, signals, q, u, forces, w, udot):
         put(w.rank, 0, float(rank))
         put(w.rank, 1, 0.0)
         for s in range(split.nl):
-            if get(w.rows.given, split.inside[s]) != 0.0:  # its power takes the whole load
+            if get(w.rows.prescribed, split.inside[s]) != 0.0:  # its power takes the whole load
                 put(w.rank, 1, 1.0)
         if get(w.rank, 1) > 0.0:
             share_loads(m, q, u, w, rank, w.lam)
     power = 0.0
     for r in range(E.nr):
-        power += get(w.lam, r) * get(w.rows.given, r)
+        power += get(w.lam, r) * get(w.rows.prescribed, r)
     return power, well
 
 

@@ -1,4 +1,4 @@
-"""The plan of a division in one memory: blocks of strands, how they are joined, and the steps of a solution."""
+"""The plan of a division in one memory: blocks of subchains, how they are joined, and the steps of a solution."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..constraints.massless import BODY_SHARE
 from ..inputs import body_of
 from ..two_handle import join as assembly
 from ..two_handle import layout
-from ..two_handle.partition import Strand, blocks, carried_over_own, partition
+from ..two_handle.partition import Subchain, blocks, carried_over_own, partition
 from . import header as head
 from .loop_clusters import lay_out, tie_loops
 from .options import Division
 
-SHARE = 1.1  # cost of a strand with two handles over one with a free tip; `whippletree bench divide` measures it
+SHARE = 1.1  # cost of a subchain with two handles over one with a free tip; `whippletree bench divide` measures it
 SHARES = 4  # of a step, for each thread, where there are many blocks
 
 
@@ -30,17 +30,17 @@ class Plan:
         self.system, self.choice = system, choice
         lanes = LANES if choice.lanes else 1
         if system.nb == 1:  # nothing moves
-            self.strands: list[Strand] = []
-            self.blocks: list[list[Strand]] = []
+            self.subchains: list[Subchain] = []
+            self.blocks: list[list[Subchain]] = []
             self.memory, self.lent = _nothing(system), []
             return
         pieces = self._pieces(lanes)
         share = SHARE if lanes == 1 else 1.0
         self._divide(pieces, share, lanes)
         if choice.leaves == "subchains" and choice.pieces is None and max(map(len, self.blocks)) == 1 < lanes:
-            # no two strands are alike: lanes would stay empty
+            # no two subchains are alike: lanes would stay empty
             self._divide(self._pieces(1), SHARE, lanes)
-        self.strands = [s for f in self.families for s in f.strands]
+        self.subchains = [s for f in self.families for s in f.subchains]
         self.lent = without_mass(system) if self.inside or self.shared else []
         self._lay_out()
 
@@ -56,7 +56,7 @@ class Plan:
     def tip_grading(self) -> tuple[float, int]:
         """The largest mass that the last body of a subchain carries over its own mass, and which body it is."""
         ratio = carried_over_own(self.system)
-        tips = [s.path[-1] for s in self.strands if s.has_next]
+        tips = [s.path[-1] for s in self.subchains if s.has_next]
         worst = max(tips, key=lambda b: ratio[b], default=0)
         return float(ratio[worst]), worst
 
@@ -88,7 +88,7 @@ class Plan:
         self.at = []
         for nb, nq, nu, width in self.shapes:
             self.at.append(self._take(layout.places(nb, nq, nu, width)[1]))
-        stands = np.array([self._stand(s) for s in self.strands])
+        stands = np.array([self._stand(s) for s in self.subchains])
         joins, families = self._joins()
         tasks, first = self._steps()
         listed = {
@@ -102,7 +102,7 @@ class Plan:
         listed |= {head.LOCAL_ROWS_AT: np.array(self.inside, int), head.SHARED_ROWS_AT: np.array(self.shared, int)}
         where = {name: self._take(table.size) for name, table in listed.items()}
         room, local = self._take(assembly.ROOM), self._take(layout.LOCAL * len(self.inside))
-        tied = {s.block: lay_out(self.system, s, self._take) for s in self.strands if s.knots}
+        tied = {s.block: lay_out(self.system, s, self._take) for s in self.subchains if s.clusters}
         own = self.system.arrays["numbers"]
         self.own_at = self._take(own.size)
         self.memory = aligned(self._end)
@@ -112,7 +112,7 @@ class Plan:
             header[name] = where[name]
             self.memory[where[name] : where[name] + table.size].view(np.int64)[:] = table.ravel()
         header[[head.STANDS_COUNT, head.BLOCKS_COUNT, head.STEPS_COUNT, head.ROOM_AT]] = (
-            len(self.strands), len(self.blocks), len(first) - 1, room,
+            len(self.subchains), len(self.blocks), len(first) - 1, room,
         )  # fmt: skip
         header[head.JOINS_COUNT] = len(joins)
         header[[head.SYSTEM_NQ, head.SYSTEM_NU, head.SYSTEM_NB]] = self.system.nq, self.system.nu, self.system.nb
@@ -123,7 +123,7 @@ class Plan:
         for n in range(len(self.blocks)):
             self._fill(n)
         for n, (at, tables) in tied.items():
-            self.memory[self.at[n] : self.at[n] + layout.HEAD].view(np.int64)[layout.KNOTS_AT] = at
+            self.memory[self.at[n] : self.at[n] + layout.HEAD].view(np.int64)[layout.CLUSTERS_AT] = at
             for start, table in tables.items():
                 self.memory[start : start + table.size].view(np.int64)[:] = table
 
@@ -132,31 +132,31 @@ class Plan:
         self._end = start + -(-count // LINE) * LINE
         return start
 
-    def _shape(self, block: list[Strand]) -> tuple[int, int, int, int]:
-        """Bodies (with the carrier), coordinates and speeds of the longest strand, and the width of a row."""
+    def _shape(self, block: list[Subchain]) -> tuple[int, int, int, int]:
+        """Bodies (with the carrier), coordinates and velocities of the longest subchain, and the width of a row."""
         a, bodies = self.system.arrays, block[0].bodies
         nq = int((a["position"][1:] - a["position"][:-1])[bodies].sum())
         nu = int((a["dof"][1:] - a["dof"][:-1])[bodies].sum())
         return 1 + len(bodies), nq, nu, 1 if len(block) == 1 else LANES
 
-    def _own(self, strand: Strand) -> tuple[int, int]:
-        """Where a strand's own numbers are, and how far apart."""
-        return self._row(strand, "own", 0)
+    def _own(self, subchain: Subchain) -> tuple[int, int]:
+        """Where a subchain's own numbers are, and how far apart."""
+        return self._row(subchain, "own", 0)
 
-    def _row(self, strand: Strand, name: str, row: int) -> tuple[int, int]:
-        nb, nq, nu, width = self.shapes[strand.block]
-        start = self.at[strand.block] + layout.places(nb, nq, nu, width)[0][name]
-        return start + row * width + strand.lane, width
+    def _row(self, subchain: Subchain, name: str, row: int) -> tuple[int, int]:
+        nb, nq, nu, width = self.shapes[subchain.block]
+        start = self.at[subchain.block] + layout.places(nb, nq, nu, width)[0][name]
+        return start + row * width + subchain.lane, width
 
-    def _stand(self, strand: Strand) -> list[int]:
-        at, step = self._own(strand)
-        on = strand.carried_by
+    def _stand(self, subchain: Subchain) -> list[int]:
+        at, step = self._own(subchain)
+        on = subchain.carried_by
         if on is None:
             return [at, step, -1, 0, 0, 0, 0, 0, 0, 0]
-        i = 1 + on.bodies.index(strand.carrier)
+        i = 1 + on.bodies.index(subchain.carrier)
         sizes = (("R", 9), ("o", 3), ("v", 6), ("b", 6))
         carrier = [self._row(on, name, size * i)[0] for name, size in sizes]
-        return [at, step, *self._own(on), *carrier, int(strand.goes_on), 0]
+        return [at, step, *self._own(on), *carrier, int(subchain.goes_on), 0]
 
     # ------------------------------------------------------------ joins and steps
 
@@ -166,8 +166,8 @@ class Plan:
         joins: list[list[int]] = []
         families, self.joined = [], [0]
         for family in self.ordered:
-            node, step = self._assemble(family.strands, joins)
-            first = family.strands[0]
+            node, step = self._assemble(family.subchains, joins)
+            first = family.subchains[0]
             on, carry = first.carried_by, [-1, -1, -1, 0]
             if on is not None:
                 i = 1 + on.bodies.index(first.carrier)
@@ -177,14 +177,14 @@ class Plan:
             self.joined.append(len(joins))
         return joins, families
 
-    def _assemble(self, strands: list[Strand], joins: list[list[int]]) -> tuple[int, int]:
-        if len(strands) == 1:
-            at, step = self._own(strands[0])
+    def _assemble(self, subchains: list[Subchain], joins: list[list[int]]) -> tuple[int, int]:
+        if len(subchains) == 1:
+            at, step = self._own(subchains[0])
             return at + layout.HANDLES * step, step
-        half = len(strands) // 2
-        a, b = self._assemble(strands[:half], joins), self._assemble(strands[half:], joins)
+        half = len(subchains) // 2
+        a, b = self._assemble(subchains[:half], joins), self._assemble(subchains[half:], joins)
         whole = self._take(layout.NODE)
-        joins.append([*a, *b, whole, self._take(assembly.KEPT), int(strands[-1].has_next), 0])
+        joins.append([*a, *b, whole, self._take(assembly.KEPT), int(subchains[-1].has_next), 0])
         return whole, 1
 
     def _steps(self) -> tuple[list[list[int]], list[int]]:
@@ -216,9 +216,9 @@ class Plan:
         step(head.PLACE, *shares(None))
         step(head.COMPOSE, (0, 0))
         for n in range(top):
-            step(head.SWEEP, *shares(n))
+            step(head.RECURSION, *shares(n))
             serial(head.JOINING, n)
-        step(head.SWEEP, *shares(top))
+        step(head.RECURSION, *shares(top))
         serial(head.MIDDLE, top)
         step(head.ANSWER, *shares(top))
         for n in range(top - 1, -1, -1):
@@ -231,7 +231,7 @@ class Plan:
     # ------------------------------------------------------------ blocks
 
     def _fill(self, n: int) -> None:
-        """The bodies of a block, lane by lane; lanes without a strand repeat the first."""
+        """The bodies of a block, lane by lane; lanes without a subchain repeat the first."""
         block, (nb, nq, nu, width) = self.blocks[n], self.shapes[n]
         where, size = layout.places(nb, nq, nu, width)
         memory = self.memory[self.at[n] : self.at[n] + size]
@@ -269,32 +269,32 @@ class Plan:
         first[layout.Q_FULL] = min(len(self._rows("position", s)) for s in block)
         first[layout.U_FULL] = min(len(self._rows("dof", s)) for s in block)
 
-    def _rows(self, name: str, strand: Strand) -> np.ndarray:
+    def _rows(self, name: str, subchain: Subchain) -> np.ndarray:
         first = self.system.arrays[name]
-        return np.concatenate([np.arange(first[b], first[b + 1]) for b in strand.bodies])
+        return np.concatenate([np.arange(first[b], first[b + 1]) for b in subchain.bodies])
 
-    def _fill_lane(self, strand: Strand, lane: int, part: dict[str, Any], ints: dict[str, Any], width: int) -> None:
-        a, bodies = self.system.arrays, np.array(strand.bodies)
+    def _fill_lane(self, subchain: Subchain, lane: int, part: dict[str, Any], ints: dict[str, Any], width: int) -> None:
+        a, bodies = self.system.arrays, np.array(subchain.bodies)
         here = slice(1, 1 + len(bodies))
         for name, size in (("Rt", 9), ("pt", 3), ("mass", 1), ("com", 3), ("inertia", 6), ("parameter", 1)):
             table = part[name].reshape(-1, size, width)
             table[here, :, lane] = a[name][bodies].reshape(-1, size)
-        for body in set(self.lent) & set(strand.bodies):
-            i = 1 + strand.bodies.index(body)
+        for body in set(self.lent) & set(subchain.bodies):
+            i = 1 + subchain.bodies.index(body)
             typical = BODY_SHARE * np.array([a["mass"][1:].max(), a["inertia"].max()])
             part["mass"][i, lane] = typical[0]
             part["inertia"].reshape(-1, 6, width)[i, [0, 3, 5], lane] = typical[1]
         part["pt"].reshape(-1, 3, width)[1, :, lane] = 0.0
         root = int(bodies[0])
-        on_ground = strand.carried_by is None
+        on_ground = subchain.carried_by is None
         part["base"][:, lane] = a["base"][a["component"][root]] if on_ground else a["pt"][root]
-        for name, rows in (("q_row", self._rows("position", strand)), ("u_row", self._rows("dof", strand))):
+        for name, rows in (("q_row", self._rows("position", subchain)), ("u_row", self._rows("dof", subchain))):
             ints[name].reshape(-1, width)[: len(rows), lane] = rows
-        rows = self._rows("dof", strand)
+        rows = self._rows("dof", subchain)
         part["resist"][: len(rows), lane] = a["resist"][rows]
         ints["body"].reshape(-1, width)[here, lane] = bodies
         for i, b in enumerate(bodies.tolist(), start=1):
-            if b in strand.holds:
+            if b in subchain.holds:
                 ints["side"][i] = 1
 
 
@@ -312,7 +312,7 @@ def _nothing(system: System) -> np.ndarray:
 
 
 def _neutral(bodies: np.ndarray, system: System) -> np.ndarray:
-    """Coordinates of joints that do not move, for strands that are shorter."""
+    """Coordinates of joints that do not move, for subchains that are shorter."""
     first = system.arrays["position"]
     rows = np.concatenate([np.arange(first[b], first[b + 1]) for b in bodies])
     return system.q0[rows]

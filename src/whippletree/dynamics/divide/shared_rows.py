@@ -1,7 +1,8 @@
-"""Rows of constraints that several strands share: their Jacobian, its rank beside the rows inside strands, their loads.
+"""Rows of constraints that several subchains share: their Jacobian, its rank beside the rows inside subchains, their
+loads.
 
 Paper    [kelly1987] as in loops.py, which says what the symbols are.
-Symbols  C D^-1/2 = P B D^-1/2 + R' Q: B are the rows inside strands, Q is orthogonal to these and to itself.
+Symbols  C D^-1/2 = P B D^-1/2 + R' Q: B are the rows inside subchains, Q is orthogonal to these and to itself.
 Differs  redundant rows are found beside all others, in the metric of the pivots.
 """
 
@@ -15,9 +16,9 @@ import numpy as np
 from ...algebra.dense import factorize, solve_factors
 from ...algebra.spatial import dot, load6
 from ...compiler.atomics import doubles_at, integers_at
-from ...compiler.function_pointers import call_division, call_strand
+from ...compiler.function_pointers import call_division, call_subchain
 from ...compiler.lanes import get, inline, kernel, put, take, view
-from ...compiler.thread_pool import BOARD
+from ...compiler.thread_pool import SHARED_STATE
 from ...kernels.constraints import ends_of_row
 from ...kernels.unpack import take_integers, take_rows
 from ...layout.constraints import ROW_NUMBERS, Rows
@@ -31,9 +32,9 @@ from . import header as head
 
 
 class Split(NamedTuple):
-    """Rows inside strands, and rows that they share: which of all they are."""
+    """Rows inside subchains, and rows that they share: which of all they are."""
 
-    local: Any  # (nl, LOCAL)  as strands see them
+    local: Any  # (nl, LOCAL)  as subchains see them
     tolerance: Any  # (1)
     nl: Any
     inside: Any  # (nl)
@@ -61,9 +62,9 @@ class Work(NamedTuple):
     none: Any  # (nu)   zeros
     root: Any  # (nu)   D^-1/2; zero where motion is prescribed
     push: Any  # (nu)   generalized forces of a pass
-    rank: Any  # (2)    of the shared rows; whether lam of rows inside strands has what loads of these cause
+    rank: Any  # (2)    of the shared rows; whether lam of rows inside subchains has what loads of these cause
     more: Any  # (nr)   what a correction adds to lam
-    given: Any  # (nb, 6)  acceleration by given motions
+    prescribed: Any  # (nb, 6)  acceleration by prescribed motions
 
 
 def work_rows(system: System, division: np.ndarray) -> int:
@@ -111,8 +112,8 @@ def take_work(m, E, buffer, n):
     push, n = take(buffer, n, m.nu)
     kept, n = take(buffer, n, 2)
     more, n = take(buffer, n, E.nr)
-    given, n = take(buffer, n, 6 * m.nb)
-    loads = part, mu, left, lam, move, none, root, push, kept, more, given
+    prescribed, n = take(buffer, n, 6 * m.nb)
+    loads = part, mu, left, lam, move, none, root, push, kept, more, prescribed
     return Work(rows, C, Y, X, R, K, pivot, unit, scale, norm, order, *loads), n
 
 
@@ -124,8 +125,8 @@ def divided(m, forces_alone, q, u, forces, udot):
     header, _ = take_integers(memory, 0, head.HEADER)
     memory = doubles_at(place, header[head.SIZE])
     header[head.FORCES_ALONE] = forces_alone
-    board = integers_at(header[head.BOARD_AT], BOARD)
-    return call_division(header[head.SOLVER], memory, q, u, forces, udot, board, 0, header[head.MEMBERS_NOW])
+    shared_state = integers_at(header[head.SHARED_STATE_AT], SHARED_STATE)
+    return call_division(header[head.SOLVER], memory, q, u, forces, udot, shared_state, 0, header[head.MEMBERS_NOW])
 
 
 @inline
@@ -134,7 +135,7 @@ def back(E, w, r):
     return 2.0 * E.alpha * get(w.rows.rate, r) + E.beta * E.beta * get(w.rows.g, r)
 
 
-# ---------------------------------------------------------------- rows that strands share
+# ---------------------------------------------------------------- rows that subchains share
 
 
 @kernel
@@ -167,15 +168,15 @@ def fill_rows(m, E, k, w):
 
 @kernel
 def project(m, row):
-    """A row less its parts along the rows inside strands"""
+    """A row less its parts along the rows inside subchains"""
     memory = doubles_at(m.header[DIVISION], head.HEADER)
     header, _ = take_integers(memory, 0, head.HEADER)
     if header[head.LOCAL_COUNT] > 0:
         whole = doubles_at(m.header[DIVISION], header[head.SIZE])
         for block in range(header[head.BLOCKS_COUNT]):
             b, _ = take_integers(whole, header[head.BLOCKS_AT] + 2 * block, 2)
-            if b[1] == 1 and take_integers(whole, b[0], layout.HEAD)[0][layout.KNOTS_AT] > 0:
-                call_strand(header[head.KNOTTED], whole, head.PROJECT, b[0], row, row)
+            if b[1] == 1 and take_integers(whole, b[0], layout.HEAD)[0][layout.CLUSTERS_AT] > 0:
+                call_subchain(header[head.CLUSTERED], whole, head.PROJECT, b[0], row, row)
 
 
 @kernel
@@ -247,13 +248,13 @@ def along(w, nu, s, move):
 
 @kernel
 def missing(m, E, F, signals, w, udot):
-    """left = gamma - C u', with u' of given motions in its place"""
+    """left = gamma - C u', with u' of prescribed motions in its place"""
     split, ns = split_rows(m)
     for l in range(m.nu):
         put(w.move, l, get(udot, l))
     for n in range(F.nf):
         if F.kind[n] == MOTION:
-            put(w.move, F.freedom[n], get(signals, 3 + 3 * F.signal[3 * n]))
+            put(w.move, F.dof[n], get(signals, 3 + 3 * F.signal[3 * n]))
     for s in range(ns):
         r = split.shared[s]
         put(w.left, s, get(w.rows.gamma, r) - back(E, w, r) - along(w, m.nu, s, w.move))
@@ -275,7 +276,7 @@ def shortfall(m, w, rank):
 
 @kernel
 def share_loads(m, q, u, w, rank, lam):
-    """lam of rows inside strands grows by what loads ``lam`` of shared rows cause"""
+    """lam of rows inside subchains grows by what loads ``lam`` of shared rows cause"""
     split, _ = split_rows(m)
     if split.nl == 0:
         return

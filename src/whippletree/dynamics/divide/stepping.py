@@ -43,7 +43,7 @@ def move_onto_divided(x, t, q, u):
     for turn in range(MOST):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, w.rows)
-        before, left = left, multipliers.gap(E, w.rows)
+        before, left = left, multipliers.violation(E, w.rows)
         closed = left <= enough(E) or (turn > 0 and left > 0.5 * before) or not left < np.inf
         if closed or rank < 0 or left > COARSE:
             rank = divided_loops.refill(m, E, p.k, q, u, w)
@@ -101,18 +101,18 @@ def solve_divided_loops(x, t, q, u, udot):
 
 
 def divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return solve_divided(x, t, coordinates, speeds, numbers_at(udot, nu))
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_divided(x, t, coordinates, velocities, numbers_at(udot, nu))
 
 
 def divided_constrained(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return solve_divided_loops(x, t, coordinates, speeds, numbers_at(udot, nu))
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_divided_loops(x, t, coordinates, velocities, numbers_at(udot, nu))
 
 
 def closed_divided(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return move_onto_divided(x, t, coordinates, speeds)
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto_divided(x, t, coordinates, velocities)
 
 
 def stepper(system: System, algorithm: str) -> Stepper:

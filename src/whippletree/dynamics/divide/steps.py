@@ -5,14 +5,14 @@ import numpy as np
 from ...algebra.compare import exceeds
 from ...compiler import atomics
 from ...compiler import thread_pool as pool
-from ...compiler.function_pointers import call_strand, read_lane
+from ...compiler.function_pointers import call_subchain, read_lane
 from ...compiler.lanes import entry, inline, kernel, view
 from ...kernels.unpack import take_integers
 from ...layout.system import UNIT
 from ..two_handle import join as assembly
 from ..two_handle import recursion
-from ..two_handle.layout import HEAD, HEALTH, KNOTS_AT, registers, take_strands
-from ..two_handle.responses import press_strands, ready_strands
+from ..two_handle.layout import CLUSTERS_AT, HEAD, HEALTH, registers, take_subchains
+from ..two_handle.responses import press_subchains, ready_subchains
 from . import header as head
 
 MOST_GROWTH = 1e5
@@ -20,23 +20,23 @@ MOST_GROWTH = 1e5
 
 @inline
 def each_block(memory, kind, block, q, u, forces, udot, like):
-    """What a step does with one block of strands"""
+    """What a step does with one block of subchains"""
     header, _ = take_integers(memory, 0, head.HEADER)
     at = header[head.BLOCKS_AT] + 2 * block
     start = take_integers(memory, at, 1)[0][0]
     nu = header[head.SYSTEM_NU]
     if kind == head.PLACE:
-        recursion.place_strands(memory, start, q, u, forces, like)
-    elif kind == head.SWEEP:
-        recursion.sweep_strands(memory, start, view(forces, nu, forces.shape[0] - nu), like)
+        recursion.place_subchains(memory, start, q, u, forces, like)
+    elif kind == head.RECURSION:
+        recursion.inward_subchains(memory, start, view(forces, nu, forces.shape[0] - nu), like)
     elif kind == head.READY:
-        ready_strands(memory, start, forces, like)
+        ready_subchains(memory, start, forces, like)
     elif kind == head.PRESS:
-        press_strands(memory, start, like)
+        press_subchains(memory, start, like)
     elif kind == head.PIVOTS:
-        recursion.pivots_of_strands(memory, start, udot, like)
+        recursion.pivots_of_subchains(memory, start, udot, like)
     else:
-        recursion.answer_strands(memory, start, udot, like)
+        recursion.answer_subchains(memory, start, udot, like)
 
 
 @kernel
@@ -74,18 +74,18 @@ def do_task(memory, task, q, u, forces, udot):
     if header[head.FORCES_ALONE] == head.FORCES_ACT:
         if kind == head.COMPOSE:
             return
-        kind = head.READY if kind == head.PLACE else head.PRESS if kind == head.SWEEP else kind
+        kind = head.READY if kind == head.PLACE else head.PRESS if kind == head.RECURSION else kind
     if kind == head.COMPOSE:
         assembly.compose(memory, header[head.STANDS_AT], header[head.STANDS_COUNT], view(memory, head.GRAVITY, 3))
-    elif kind in (head.PLACE, head.SWEEP, head.ANSWER, head.READY, head.PRESS, head.PIVOTS):
+    elif kind in (head.PLACE, head.RECURSION, head.ANSWER, head.READY, head.PRESS, head.PIVOTS):
         for block in range(z[1], z[2]):
             b, _ = take_integers(memory, header[head.BLOCKS_AT] + 2 * block, 2)
             if (
                 b[1] == 1
                 and kind not in (head.PLACE, head.READY, head.PIVOTS)
-                and take_integers(memory, b[0], HEAD)[0][KNOTS_AT] > 0
+                and take_integers(memory, b[0], HEAD)[0][CLUSTERS_AT] > 0
             ):
-                call_strand(header[head.KNOTTED], memory, kind, b[0], forces, udot)
+                call_subchain(header[head.CLUSTERED], memory, kind, b[0], forces, udot)
             elif b[1] == 1:
                 each_block(memory, kind, block, q, u, forces, udot, q)
             else:
@@ -95,50 +95,50 @@ def do_task(memory, task, q, u, forces, udot):
 
 
 @kernel
-def share(board, job, member, members, steps, memory, q, u, forces, udot):
+def share(shared_state, job, member, members, steps, memory, q, u, forces, udot):
     """A thread's part of a job: its own tasks of every step first, then those that nobody has begun"""
     for step in range(steps):
-        first, last = board[pool.FIRST_TASK + step], board[pool.FIRST_TASK + step + 1]
+        first, last = shared_state[pool.FIRST_TASK + step], shared_state[pool.FIRST_TASK + step + 1]
         for turn in range(2):
             for task in range(first, last):
                 mine = (task - first) * members // (last - first) == member
-                if mine == (turn == 0) and pool.claim(board, task, job):
+                if mine == (turn == 0) and pool.claim(shared_state, task, job):
                     do_task(memory, task, q, u, forces, udot)
-                    pool.finish(board, step)
-        if not pool.wait_for(board, step, last - first, job):
+                    pool.finish(shared_state, step)
+        if not pool.wait_for(shared_state, step, last - first, job):
             return
 
 
 @kernel
-def serve(board, member):
+def serve(shared_state, member):
     """Take part in the jobs that come, until none has come for a while"""
-    atomics.write_shared(board, pool.AWAKE + (member - 1) * pool.APART, 1)
+    atomics.write_shared(shared_state, pool.AWAKE + (member - 1) * pool.APART, 1)
     last, spins = 0, 0
     while spins < pool.SPINS:
-        job = atomics.read_shared(board, pool.JOBS)
+        job = atomics.read_shared(shared_state, pool.JOBS)
         if job == last or job % 2 == 1:
             atomics.pause()
             spins += 1
             continue
-        memory = atomics.doubles_at(board[pool.SIZES], board[pool.SIZES + 1])
+        memory = atomics.doubles_at(shared_state[pool.SIZES], shared_state[pool.SIZES + 1])
         q, u = (
-            atomics.doubles_at(board[pool.SIZES + 2], board[pool.SIZES + 3]),
-            atomics.doubles_at(board[pool.SIZES + 4], board[pool.SIZES + 5]),
+            atomics.doubles_at(shared_state[pool.SIZES + 2], shared_state[pool.SIZES + 3]),
+            atomics.doubles_at(shared_state[pool.SIZES + 4], shared_state[pool.SIZES + 5]),
         )
-        forces = atomics.doubles_at(board[pool.SIZES + 6], board[pool.SIZES + 7])
-        udot = atomics.doubles_at(board[pool.SIZES + 8], board[pool.SIZES + 9])
-        steps, members = board[pool.STEPS], board[pool.MEMBERS]
+        forces = atomics.doubles_at(shared_state[pool.SIZES + 6], shared_state[pool.SIZES + 7])
+        udot = atomics.doubles_at(shared_state[pool.SIZES + 8], shared_state[pool.SIZES + 9])
+        steps, members = shared_state[pool.STEPS], shared_state[pool.MEMBERS]
         atomics.fence()
-        if atomics.read_shared(board, pool.JOBS) == job:  # what was read belongs together
+        if atomics.read_shared(shared_state, pool.JOBS) == job:  # what was read belongs together
             if member < members:
-                share(board, job, member, members, steps, memory, q, u, forces, udot)
+                share(shared_state, job, member, members, steps, memory, q, u, forces, udot)
             last, spins = job, 0
-    atomics.write_shared(board, pool.AWAKE + (member - 1) * pool.APART, 0)
+    atomics.write_shared(shared_state, pool.AWAKE + (member - 1) * pool.APART, 0)
 
 
 @inline
 def block_health(memory, at, width, like):
-    g = take_strands(memory, at, like)
+    g = take_subchains(memory, at, like)
     total = 0.0
     for lane in range(width):
         total += read_lane(g.own, HEALTH, lane)
@@ -175,7 +175,7 @@ def growth(memory):
 
 
 @entry
-def solve(memory, q, u, forces, udot, board, member, members):
+def solve(memory, q, u, forces, udot, shared_state, member, members):
     """udot of one state, by this thread alone or with the others that look at the board. Returns 0 if all is well,
     LOST if digits may be lost, else not a number.
 
@@ -184,7 +184,7 @@ def solve(memory, q, u, forces, udot, board, member, members):
     instead.
     """
     if member > 0:
-        serve(board, member)
+        serve(shared_state, member)
         return 0.0
     header, _ = take_integers(memory, 0, head.HEADER)
     nu, n = header[head.SYSTEM_NU], forces.shape[0]
@@ -197,6 +197,6 @@ def solve(memory, q, u, forces, udot, board, member, members):
         for task in range(first_task[steps]):
             do_task(memory, task, q, u, forces, udot)
     else:
-        job = pool.publish(board, memory, q, u, forces, udot, first_task, steps, members)
-        share(board, job, 0, members, steps, memory, q, u, forces, udot)
+        job = pool.publish(shared_state, memory, q, u, forces, udot, first_task, steps, members)
+        share(shared_state, job, 0, members, steps, memory, q, u, forces, udot)
     return health(memory)

@@ -1,14 +1,14 @@
-"""Loops that stay inside one strand: folded into it, so that nobody else knows of them. O(n + m) for short loops.
+"""Loops that stay inside one subchain: folded into it, so that nobody else knows of them. O(n + m) for short loops.
 
-Paper    [critchley2007] leaves loops to others; inside a strand they are those of [kelly1987] with the factors of
-         [jain1992], as in constraints/multipliers.py, but of a few bodies only, and solved where the sweep has passed
-         them.
-Symbols  a *knot* is loops that share bodies; ``top`` is the body where all of them end. Y, R, scale and order are those
-         of constraints/multipliers.py, of the knot's own freedoms. Each direction n that is left after Gram-Schmidt has
-         zeta, eta and kappa = R'^-1 of what a motion of the top, a force at the tip, and all else do to the rows; with
-         x of the top and f at the tip the load along it is nu = kappa - zeta . x - eta . f. So at the top I += zeta
-         zeta',  p -= kappa zeta,  E -= zeta eta',  L -= eta eta',  l += kappa eta.
-Differs  a direction is a freedom taken away: what release() of two_handle/recursion.py does with a joint, with the sign
+Paper    [critchley2007] leaves loops to others; inside a subchain they are those of [kelly1987] with the factors of
+         [jain1992], as in constraints/multipliers.py, but of a few bodies only, and solved where the recursion has
+         passed them.
+Symbols  a *cluster* is loops that share bodies; ``top`` is the body where all of them end. Y, R, scale and order are
+         those of constraints/multipliers.py, of the cluster's own DOF. Each direction n that is left after Gram-Schmidt
+         has zeta, eta and kappa = R'^-1 of what a motion of the top, a force at the tip, and all else do to the rows;
+         with x of the top and f at the tip the load along it is nu = kappa - zeta . x - eta . f. So at the top I +=
+         zeta zeta',  p -= kappa zeta,  E -= zeta eta',  L -= eta eta',  l += kappa eta.
+Differs  a direction is a DOF taken away: what release() of two_handle/recursion.py does with a joint, with the sign
          turned.
 """
 
@@ -24,8 +24,8 @@ from ..two_handle import layout, recursion
 from ..two_handle.end_point import load_e, reach_in_lanes
 from ..two_handle.responses import press
 from . import header as head
-from .cluster_basis import make_basis, project_knotted
-from .cluster_layout import take_knot, take_knots, tops_at
+from .cluster_basis import make_basis, project_clustered
+from .cluster_layout import take_cluster, take_clusters, tops_at
 
 # ---------------------------------------------------------------- inward
 
@@ -58,18 +58,18 @@ def half_solve(g, K, k, r, a, b, wa, wb, top):
 
 
 @kernel
-def fill_knot(memory, g, K, c, tolerance):
-    """Directions of a knot, with their zeta and eta, behind the sweep of its bodies"""
-    k, _ = take_knot(memory, K, c)
-    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
+def fill_cluster(memory, g, K, c, tolerance):
+    """Directions of a cluster, with their zeta and eta, behind the recursion of its bodies"""
+    k, _ = take_cluster(memory, K, c)
+    t, header = layout.CLUSTER * c, take_integers(memory, 0, head.HEADER)[0]
     R, o = sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0)
     for r in range(k.rows):
-        z = layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r)
+        z = layout.CLUSTER_ROW * (K.table[t + layout.FIRST_ROW] + r)
         w = view(memory, header[head.LOCAL_AT] + layout.LOCAL * K.row[z + 2], 12)
         wa, wb = force_in(R, o, sp.load6(w, 0)), force_in(R, o, sp.load6(w, 1))
         half_solve(g, K, k, r, K.row[z], K.row[z + 1], wa, wb, K.table[t + layout.TOP])
     rank = multipliers.orthogonalize(k.nf, k.rows, k, tolerance)
-    K.table[t + layout.KNOT_RANK] = rank
+    K.table[t + layout.CLUSTER_RANK] = rank
     if header[head.SHARED_COUNT] > 0:
         make_basis(k, rank)
     for n in range(rank):
@@ -91,13 +91,15 @@ def fill_knot(memory, g, K, c, tolerance):
 
 
 @kernel
-def press_knot(memory, g, K, c):
-    """kappa of the directions of a knot, from gamma and the joint forces left"""
-    k, _ = take_knot(memory, K, c)
-    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
-    for n in range(K.table[t + layout.KNOT_RANK]):
+def press_cluster(memory, g, K, c):
+    """kappa of the directions of a cluster, from gamma and the joint forces left"""
+    k, _ = take_cluster(memory, K, c)
+    t, header = layout.CLUSTER * c, take_integers(memory, 0, head.HEADER)[0]
+    for n in range(K.table[t + layout.CLUSTER_RANK]):
         r = int(get(k.order, n))
-        place = header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        place = (
+            header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.CLUSTER_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        )
         total = memory[place + layout.GAMMA] / get(k.scale, r)
         for s in range(n):
             other = int(get(k.order, s))
@@ -114,9 +116,9 @@ def press_knot(memory, g, K, c):
 
 @kernel
 def tie(memory, g, K, c, IA, pA, E, L, l):
-    """A knot takes its directions away, from I and p of its top and from the tip"""
-    k, _ = take_knot(memory, K, c)
-    for n in range(K.table[layout.KNOT * c + layout.KNOT_RANK]):
+    """A cluster takes its directions away, from I and p of its top and from the tip"""
+    k, _ = take_cluster(memory, K, c)
+    for n in range(K.table[layout.CLUSTER * c + layout.CLUSTER_RANK]):
         r = int(get(k.order, n))
         zeta, eta, kappa = sp.load6(k.zeta, r), sp.load6(k.eta, r), get(k.kappa, r)
         IA, pA = sp.sub_outer(IA, -1.0, zeta), sp.axpy(-kappa, zeta, pA)
@@ -130,11 +132,11 @@ def tie(memory, g, K, c, IA, pA, E, L, l):
 
 
 @kernel
-def sweep_knotted(memory, at, wrench, like):
-    """sweep_strands() of two_handle/recursion.py, of one strand with loops inside"""
-    g = layout.take_strands(memory, at, like)
+def inward_clustered(memory, at, wrench, like):
+    """inward_subchains() of two_handle/recursion.py, of one subchain with loops inside"""
+    g = layout.take_subchains(memory, at, like)
     counts, _ = take_integers(memory, at, layout.HEAD)
-    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    K, _ = take_clusters(memory, counts[layout.CLUSTERS_AT], g)
     tolerance = memory[head.TOLERANCE]
     V, B = sp.load6(view(g.own, layout.BASE_V, 6), 0), sp.load6(view(g.own, layout.BASE_B, 6), 0)
     if wrench.shape[0] > 0:
@@ -154,8 +156,8 @@ def sweep_knotted(memory, at, wrench, like):
         if i >= g.path:
             IA, pA = sp.load21(g.zero, 0), sp.load6(g.zero, 0)
         while tops_at(K, c, i):
-            fill_knot(memory, g, K, c, tolerance)
-            press_knot(memory, g, K, c)
+            fill_cluster(memory, g, K, c, tolerance)
+            press_cluster(memory, g, K, c)
             IA, pA = tie(memory, g, K, c, IA, pA, E, L, l)
             c += 1
         if i == 0:
@@ -178,20 +180,20 @@ def sweep_knotted(memory, at, wrench, like):
 
 
 @kernel
-def press_knotted(memory, at, like):
-    """press_strands() of two_handle/responses.py, of one strand with loops inside"""
-    g = layout.take_strands(memory, at, like)
+def press_clustered(memory, at, like):
+    """press_subchains() of two_handle/responses.py, of one subchain with loops inside"""
+    g = layout.take_subchains(memory, at, like)
     counts, _ = take_integers(memory, at, layout.HEAD)
-    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    K, _ = take_clusters(memory, counts[layout.CLUSTERS_AT], g)
     handles = view(g.own, layout.HANDLES, layout.NODE)
     c, pA, l = 0, sp.load6(g.zero, 0), sp.load6(g.zero, 0)
     for i in range(g.m.nb - 1, -1, -1):
         if i >= g.path:
             pA = sp.load6(g.zero, 0)
         while tops_at(K, c, i):
-            press_knot(memory, g, K, c)
-            k, _ = take_knot(memory, K, c)
-            for n in range(K.table[layout.KNOT * c + layout.KNOT_RANK]):
+            press_cluster(memory, g, K, c)
+            k, _ = take_cluster(memory, K, c)
+            for n in range(K.table[layout.CLUSTER * c + layout.CLUSTER_RANK]):
                 r = int(get(k.order, n))
                 pA = sp.axpy(-get(k.kappa, r), sp.load6(k.zeta, r), pA)
                 l = sp.axpy(get(k.kappa, r), sp.load6(k.eta, r), l)
@@ -216,14 +218,14 @@ def press_knotted(memory, at, like):
 
 @kernel
 def untie(memory, g, K, c, x, f):
-    """Loads of a knot whose top accelerates by x, and what they do to its freedoms"""
-    k, _ = take_knot(memory, K, c)
-    t, header = layout.KNOT * c, take_integers(memory, 0, head.HEADER)[0]
+    """Loads of a cluster whose top accelerates by x, and what they do to its DOF"""
+    k, _ = take_cluster(memory, K, c)
+    t, header = layout.CLUSTER * c, take_integers(memory, 0, head.HEADER)[0]
     for m in range(k.bodies.shape[0]):
         i = k.bodies[m]
         for l in range(g.m.dof[i], g.m.dof[i + 1]):
             put(K.push, l, 0.0)
-    for n in range(K.table[t + layout.KNOT_RANK]):
+    for n in range(K.table[t + layout.CLUSTER_RANK]):
         r = int(get(k.order, n))
         nu = get(k.kappa, r) - sp.dot(sp.load6(k.zeta, r), x)
         if not g.free_tip:
@@ -237,26 +239,28 @@ def untie(memory, g, K, c, x, f):
     for r in range(k.rows):
         memory[
             header[head.LOCAL_AT]
-            + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+            + layout.LOCAL * K.row[layout.CLUSTER_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
             + layout.LAMBDA
         ] = 0.0
-    for n in range(K.table[t + layout.KNOT_RANK] - 1, -1, -1):  # R lam = nu
+    for n in range(K.table[t + layout.CLUSTER_RANK] - 1, -1, -1):  # R lam = nu
         r = int(get(k.order, n))
         total = get(k.nu, r)
-        for s in range(n + 1, K.table[t + layout.KNOT_RANK]):
+        for s in range(n + 1, K.table[t + layout.CLUSTER_RANK]):
             other = int(get(k.order, s))
             total -= get(k.R, r * k.rows + other) * get(k.part, other)
         put(k.part, r, total / get(k.R, r * k.rows + r))
-        place = header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.KNOT_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        place = (
+            header[head.LOCAL_AT] + layout.LOCAL * K.row[layout.CLUSTER_ROW * (K.table[t + layout.FIRST_ROW] + r) + 2]
+        )
         memory[place + layout.LAMBDA] = get(k.part, r) / get(k.scale, r)
 
 
 @kernel
-def answer_knotted(memory, at, udot, like):
-    """answer_strands() of two_handle/recursion.py, of one strand with loops inside"""
-    g = layout.take_strands(memory, at, like)
+def answer_clustered(memory, at, udot, like):
+    """answer_subchains() of two_handle/recursion.py, of one subchain with loops inside"""
+    g = layout.take_subchains(memory, at, like)
     counts, _ = take_integers(memory, at, layout.HEAD)
-    K, _ = take_knots(memory, counts[layout.KNOTS_AT], g)
+    K, _ = take_clusters(memory, counts[layout.CLUSTERS_AT], g)
     handles = view(g.own, layout.HANDLES, layout.NODE)
     x, f = sp.load6(view(handles, layout.X_, 6), 0), sp.load6(view(handles, layout.F_, 6), 0)
     c = K.count - 1
@@ -275,7 +279,7 @@ def answer_knotted(memory, at, udot, like):
                 put(g.tau, j, udot_j)
             if g.side[i]:
                 sp.store6(g.x, i, x)
-        while c >= 0 and K.table[layout.KNOT * c + layout.TOP] == i:
+        while c >= 0 and K.table[layout.CLUSTER * c + layout.TOP] == i:
             untie(memory, g, K, c, x, f)
             c -= 1
     recursion.scatter_rows(g.tau, g.u_row, g.u_full, g.used, udot)
@@ -285,15 +289,15 @@ def answer_knotted(memory, at, udot, like):
     put(g.own, layout.HEALTH, total)
 
 
-def knotted(memory, size, kind, start, forces, count, udot, nu):
-    """A step of one strand, as it is called: compiled apart, where there are such strands"""
+def clustered(memory, size, kind, start, forces, count, udot, nu):
+    """A step of one subchain, as it is called: compiled apart, where there are such subchains"""
     whole, given = numbers_at(memory, size), numbers_at(forces, count)
-    if kind == head.SWEEP:
-        sweep_knotted(whole, start, view(given, nu, count - nu), given)
+    if kind == head.RECURSION:
+        inward_clustered(whole, start, view(given, nu, count - nu), given)
     elif kind == head.PRESS:
-        press_knotted(whole, start, given)
+        press_clustered(whole, start, given)
     elif kind == head.PROJECT:
-        project_knotted(whole, start, given, given)
+        project_clustered(whole, start, given, given)
     else:
-        answer_knotted(whole, start, numbers_at(udot, nu), given)
+        answer_clustered(whole, start, numbers_at(udot, nu), given)
     return 0.0

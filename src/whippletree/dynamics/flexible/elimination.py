@@ -1,4 +1,4 @@
-"""A flexible body in the sweeps of every algorithm: its modes, and its nodes, which carry what hangs on it.
+"""A flexible body in the recursions of every algorithm: its modes, and its nodes, which carry what hangs on it.
 
 Paper    [jain1992] Recursive flexible multibody system dynamics using spatial operators: eq. (45) inverse dynamics;
          (63) articulated inertia, the modes of a body before its hinge; (64) forces inward and accelerations outward;

@@ -58,8 +58,8 @@ def solve(op, i, n, m, x, k, P, a, b, c, d, e):
         flexible_paths.along_path(m, x, k, P, i, load6(b, n), a, 0, 1)
     elif op == pointers.INNOVATE:
         flexible_paths.fill_innovations(m, x, k, P, w, E, b)
-    elif op == pointers.SURVEY:
-        flexible_paths.survey_modes(m, x, k, P, a, b, i, load3(k.point, m.component[i]), c)
+    elif op == pointers.BODY_OUTPUT:
+        flexible_paths.output_modes(m, x, k, P, a, b, i, load3(k.point, m.component[i]), c)
     elif op == pointers.SETTLE:
         flexible.settle(m, x, E, b, c, i)
     return 0.0

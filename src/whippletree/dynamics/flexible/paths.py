@@ -16,14 +16,14 @@ from .elimination import last_node
 
 @inline
 def lower(m, i):
-    """The next body towards ground whose freedoms move body i and are not passed at i: a node passes its own body"""
+    """The next body towards ground whose DOF move body i and are not passed at i: a node passes its own body"""
     p = m.parent[i]
     return m.parent[p] if m.kind[i] == NODE else p
 
 
 @kernel
 def along_path(m, x, k, P, i, F, out, at, step):
-    """out[at + step l] += column of freedom l . F, for all freedoms that move body i"""
+    """out[at + step l] += column of DOF l . F, for all DOF that move body i"""
     while i > 0:
         kind = m.kind[i]
         if kind == NODE:
@@ -191,7 +191,7 @@ def half_solve_back(m, x, k, P, w, E, y, move):
 
 
 @kernel
-def survey_modes(m, x, k, P, q, u, f, origin, out):
+def output_modes(m, x, k, P, q, u, f, origin, out):
     """Add momentum (6), kinetic, potential and elastic energy of the modes of a body to out"""
     n, j, l = m.dof[f + 1] - m.dof[f], m.position[f], m.dof[f]
     C, N, v = constants_of(x, f, n), x.numbers, sp.load6(k.v, f)

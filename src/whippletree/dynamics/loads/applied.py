@@ -1,6 +1,6 @@
 """What the forces of a model do in given states: generalized force, stored energy, power, and the load of each.
 
-Given motions are not among them: what they need follows from the accelerations, by inverse dynamics.
+Prescribed motions are not among them: what they need follows from the accelerations, by inverse dynamics.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def signals_at(memory, t, out, start, stop):
 
 @kernel
 def project(m, k, wrench, tau):
-    """tau += what the wrenches on bodies do along each freedom; the wrenches are summed up towards ground"""
+    """tau += what the wrenches on bodies do along each DOF; the wrenches are summed up towards ground"""
     if wrench.shape[0] == 0:
         return
     for i in range(m.nb - 1, 0, -1):
@@ -74,7 +74,7 @@ def project(m, k, wrench, tau):
 
 
 @entry
-def survey_forces(memory, q, u, signals, out, start, stop):
+def output_forces(memory, q, u, signals, out, start, stop):
     """tau (nu), energy, power and the ledger of the states start to stop. Returns 0 if all is well."""
     m, end = unpack(memory)
     F, end = unpack_forces(memory, end)
@@ -88,15 +88,15 @@ def survey_forces(memory, q, u, signals, out, start, stop):
     block, n = take(buffer, n, m.nu + 2 + ROW * F.nf)
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        coordinates, speeds = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
-        kinematics.place_and_move(m, coordinates, speeds, k)
+        coordinates, velocities = blocks.gather(q, s, q_block), blocks.gather(u, s, u_block)
+        kinematics.place_and_move(m, coordinates, velocities, k)
         result = blocks.target(out, block)
         tau, n = take(result, 0, m.nu)
         ledger, _ = take(result, n + 2, ROW * F.nf)
         for j in range(m.nu):
             put(tau, j, 0.0)
         energy, power = apply_forces(
-            m, F, k, blocks.gather(signals, s, s_block), coordinates, speeds, tau, wrench, spare, ledger
+            m, F, k, blocks.gather(signals, s, s_block), coordinates, velocities, tau, wrench, spare, ledger
         )
         project(m, k, wrench, tau)
         put(result, n, energy)
@@ -134,7 +134,7 @@ def loads(system: System, q: np.ndarray, u: np.ndarray, t: Any, threads: int | N
     """Of checked states (n,) or (B, n), at one time or at (B,) times."""
     S = tiled_signals(system, t, q)
     try:
-        out = evaluate(survey_forces, _workspace, system, [q, u, S], _columns(system), threads, ("q", "u", "time"))
+        out = evaluate(output_forces, _workspace, system, [q, u, S], _columns(system), threads, ("q", "u", "time"))
     except SimulationError:
         for callback in system.forces.callbacks.values():
             if callback.error is not None:
@@ -150,13 +150,13 @@ def quick_loads(system: System, q: Any, u: Any, t: Any) -> np.ndarray | None:
     """tau (nu), stored energy, power and the ledger of one state; None if anything asks for a closer look."""
     out = np.empty(_columns(system))
     try:
-        return out if quick(survey_forces, system, out, q, u, signals(system, t)) else None
+        return out if quick(output_forces, system, out, q, u, signals(system, t)) else None
     except (TypeError, ValueError):
         return None
 
 
-def given_accelerations(system: System, t: Any, u: np.ndarray) -> np.ndarray | None:
-    """u' of the freedoms whose motion is given, zero elsewhere, in the shape of u; None if there are none."""
+def prescribed_accelerations(system: System, t: Any, u: np.ndarray) -> np.ndarray | None:
+    """u' of the DOF whose motion is prescribed, zero elsewhere, in the shape of u; None if there are none."""
     if not system.forces.motions:
         return None
     S = signals(system, t)
@@ -166,8 +166,8 @@ def given_accelerations(system: System, t: Any, u: np.ndarray) -> np.ndarray | N
     return out
 
 
-def given_motion(system: System, t: float, q: np.ndarray, u: np.ndarray) -> None:
-    """q and u of the freedoms whose motion is given, at time t, into arrays of one state."""
+def prescribed_motion(system: System, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    """q and u of the DOF whose motion is prescribed, at time t, into arrays of one state."""
     if not system.forces.motions:
         return
     S = signals(system, t)

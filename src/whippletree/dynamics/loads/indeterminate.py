@@ -16,7 +16,7 @@ from ..kinematics import kinematics
 from .joints import Bodies, shift, split
 
 
-def open_loads(system: System, q: np.ndarray, u: np.ndarray, held: Held) -> dict[str, np.ndarray]:
+def open_reactions(system: System, q: np.ndarray, u: np.ndarray, held: Held) -> dict[str, np.ndarray]:
     """(k, 6) for each joint and constraint: its load may change by any sum of them, together with those of others."""
     bodies = Bodies(system, kinematics(system, q, u), held.null.shape[-1])
     wrench, links = bodies.transmitted(held.rows.wrenches, held.null, {})

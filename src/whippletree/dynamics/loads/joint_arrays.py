@@ -14,8 +14,8 @@ from ...system.system import System
 from ..kinematics import Kinematics
 
 
-class Freedoms(NamedTuple):
-    """The first freedom of all joints that have one, or the second, and so on."""
+class Dofs(NamedTuple):
+    """The first DOF of all joints that have one, or the second, and so on."""
 
     joints: np.ndarray  # (n)
     on_child: np.ndarray  # (n)  whether its axis is one of the child's frame
@@ -64,22 +64,22 @@ class JointTable:
             self.axes[n] = R @ joint.child_at.rotation()
             self.B[n] = self.axes[n] @ frame
             self.at[n] = R @ np.array(joint.child_at.position) + p
-        self.freedoms = self._freedoms([(joint.kind, joint.pitch) for joint in joints])
+        self.dofs = self._dofs([(joint.kind, joint.pitch) for joint in joints])
         self.special = [(n, joint) for n, joint in enumerate(joints) if not KINDS[joint.kind].coded]
         self.count = [KINDS[joint.kind].nu for joint in joints]
         self.cuts = np.array([self.joint[name] for name in system.cut_joints], int)
         self.carriers, self.inner, self.outer = self._walk(system)
 
     @staticmethod
-    def _freedoms(kinds: list[tuple[str, float]]) -> list[Freedoms]:
+    def _dofs(kinds: list[tuple[str, float]]) -> list[Dofs]:
         found = []
         for n in range(6):
             own = [j for j, (kind, _) in enumerate(kinds) if KINDS[kind].nu > n and KINDS[kind].coded]
-            codes = np.array([KINDS[kinds[j][0]].freedoms[n][0] for j in own], int)
+            codes = np.array([KINDS[kinds[j][0]].dofs[n][0] for j in own], int)
             pitch = np.array([kinds[j][1] for j in own])
             turns = (codes < SHIFT).astype(float)
             if own:
-                found.append(Freedoms(np.array(own), codes % SHIFT >= ON_CHILD, np.eye(3)[codes % 3], turns, pitch))
+                found.append(Dofs(np.array(own), codes % SHIFT >= ON_CHILD, np.eye(3)[codes % 3], turns, pitch))
         return found
 
     def _walk(self, system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from ...model import Joint
 from ...model.constraints import Between, Distance, KnifeEdge
 from ...model.forces import Bushing, Motion, Motor, Spring
 from ...system.system import System
-from ..constraints.cut_joints import ends_of, freedom_axes
+from ..constraints.cut_joints import dof_axes, ends_of
 from ..constraints.forces import Held
 from ..dispatch import evaluate
 from ..kinematics import Kinematics, kinematics
@@ -31,8 +31,8 @@ from .flexible import force_needed
 class Load(NamedTuple):
     """Of one joint or constraint, on its second body; of one state, or of B states in front."""
 
-    wrench: np.ndarray  # (6)   [torque; force] in world axes at the point, without what acts along freedoms
-    along: np.ndarray  # (n)    the rest: what acts along each freedom
+    wrench: np.ndarray  # (6)   [torque; force] in world axes at the point, without what acts along DOF
+    along: np.ndarray  # (n)    the rest: what acts along each DOF
     point: np.ndarray  # (3)    origin of the joint's frame on the second body, in the world
     axes: np.ndarray  # (3, 3)  of that frame
 
@@ -45,7 +45,7 @@ class Link(NamedTuple):
     axes: np.ndarray  # (3, 3)
 
 
-def joint_loads(
+def joint_reactions(
     system: System,
     q: np.ndarray,
     u: np.ndarray,
@@ -224,47 +224,47 @@ def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, L
                 axes = axes @ (element.at if isinstance(element, KnifeEdge) else element.to_at).rotation()
             found[name] = Link(wrench, at, axes)
         else:
-            joint, freedom = model.joints[element.joint], getattr(element, "freedom", 0)
-            push = _unit(k, joint, freedom)[..., None, :] * lam[..., first, :, None]
+            joint, dof = model.joints[element.joint], getattr(element, "dof", 0)
+            push = _unit(k, joint, dof)[..., None, :] * lam[..., first, :, None]
             n = bodies.table.joint[joint.name]
             found[name] = Link(push, bodies.ends.point[..., n, :], bodies.ends.axes[..., n, :, :])
     return found
 
 
-def _unit(k: Kinematics, joint: Joint, freedom: int) -> np.ndarray:
-    """(…, 6) A unit torque about the axis of a freedom that turns, a unit force along that of one that shifts."""
+def _unit(k: Kinematics, joint: Joint, dof: int) -> np.ndarray:
+    """(…, 6) A unit torque about the axis of a DOF that turns, a unit force along that of one that shifts."""
     kind, ends = KINDS[joint.kind], ends_of(k, joint)
     if not kind.coded:
         return joint_arrays.unit_wrench(
-            joint_arrays.joint_motions(k, joint, ends.A, ends.B)[freedom], kind.freedoms[freedom][0] < SHIFT
+            joint_arrays.joint_motions(k, joint, ends.A, ends.B)[dof], kind.dofs[dof][0] < SHIFT
         )
-    axis = freedom_axes(ends, joint)[freedom]
-    turns = KINDS[joint.kind].freedoms[freedom][0] < SHIFT
+    axis = dof_axes(ends, joint)[dof]
+    turns = KINDS[joint.kind].dofs[dof][0] < SHIFT
     return np.concatenate([axis, np.zeros_like(axis)] if turns else [np.zeros_like(axis), axis], axis=-1)
 
 
 def _forces_of_cuts(system: System, k: Kinematics, ledger: np.ndarray) -> dict[str, np.ndarray]:
-    """(…, 6) What motors, springs, dampers, friction and stops of a joint that closes a loop do to its child."""
+    """(…, 6) What motors, springs, dampers, friction and joint limits of a joint that closes a loop do to its child."""
     found: dict[str, np.ndarray] = {}
     for name, forces in system.forces.at_cuts.items():
         joint = system.model.joints[name]
         found[name] = np.zeros((*ledger.shape[:-2], 6))
-        for row, freedom in forces:
-            whole = freedom < 0
-            found[name] += ledger[..., row, :6] if whole else ledger[..., row, :1] * _unit(k, joint, freedom)
+        for row, dof in forces:
+            whole = dof < 0
+            found[name] += ledger[..., row, :6] if whole else ledger[..., row, :1] * _unit(k, joint, dof)
     return found
 
 
 def split(table: joint_arrays.JointTable, ends: joint_arrays.Ends, wrench: np.ndarray) -> np.ndarray:
-    """Takes what acts along freedoms off wrenches (…, joints, columns, 6); returns that of the first column."""
+    """Takes what acts along DOF off wrenches (…, joints, columns, 6); returns that of the first column."""
     along = np.zeros((*wrench.shape[:-2], 6))
-    for n, freedoms in enumerate(table.freedoms):
-        own = freedoms.joints
-        frame = np.where(freedoms.on_child[:, None, None], ends.B[..., own, :, :], ends.A[..., own, :, :])
-        axis, turns = joint_arrays.times(frame, freedoms.pick), freedoms.turns[:, None]
+    for n, dofs in enumerate(table.dofs):
+        own = dofs.joints
+        frame = np.where(dofs.on_child[:, None, None], ends.B[..., own, :, :], ends.A[..., own, :, :])
+        axis, turns = joint_arrays.times(frame, dofs.pick), dofs.turns[:, None]
         unit = np.concatenate([turns * axis, (1.0 - turns) * axis], axis=-1)
         motion = unit.copy()
-        motion[..., 3:] += freedoms.pitch[:, None] * unit[..., :3]
+        motion[..., 3:] += dofs.pitch[:, None] * unit[..., :3]
         part = wrench[..., own, :, :]
         force = (motion[..., None, :] * part).sum(axis=-1)
         wrench[..., own, :, :] = part - force[..., None] * unit[..., None, :]
@@ -272,7 +272,7 @@ def split(table: joint_arrays.JointTable, ends: joint_arrays.Ends, wrench: np.nd
             along[..., own, n] = force[..., 0]
     for j, joint in table.special:
         for n, motion in enumerate(ends.motions[j]):
-            unit = joint_arrays.unit_wrench(motion, KINDS[joint.kind].freedoms[n][0] < SHIFT)
+            unit = joint_arrays.unit_wrench(motion, KINDS[joint.kind].dofs[n][0] < SHIFT)
             force = (motion[..., None, :] * wrench[..., j, :, :]).sum(axis=-1)
             wrench[..., j, :, :] -= force[..., None] * unit[..., None, :]
             if wrench.shape[-2]:

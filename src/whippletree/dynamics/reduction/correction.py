@@ -17,7 +17,7 @@ from ...kernels.kinematics import place_and_move, take_kinematics
 from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...system.system import System
 from ..constraints.live_rows import live_rows
-from .passes import Planned, Reduced, solve_planned, sweeps, take_reduced
+from .passes import Planned, Reduced, recursions, solve_planned, take_reduced
 from .program import unpack_plan
 
 
@@ -37,7 +37,7 @@ def corrections(memory, q, u, rest, signals, out, health, start, stop):
     r_block, n = take(buffer, n, m.nu + E.nr)
     h_block, n = take(buffer, n, 1)
     own = take_reduced(m, F, E, buffer, n)
-    free = Reduced(own.x, view(own.given, 0, 0), own.w)  # prescribed motions stand still
+    free = Reduced(own.x, view(own.prescribed, 0, 0), own.w)  # prescribed motions stand still
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
         coordinates, velocities, now = (
@@ -51,7 +51,7 @@ def corrections(memory, q, u, rest, signals, out, health, start, stop):
         for n in range(E.nr):
             put(own.x.gamma, n, get(r, m.nu + n))
         result, worst = blocks.target(out, block.out), blocks.target(health, h_block)
-        put(worst, 0, sweeps(m, E, k, plan, free, view(r, 0, m.nu), view(r, 0, 0), 0.0, result))
+        put(worst, 0, recursions(m, E, k, plan, free, view(r, 0, m.nu), view(r, 0, 0), 0.0, result))
         blocks.scatter(result, s, out)
         blocks.scatter(worst, s, health)
         total += blocks.checksum(result) + blocks.unit_check(k)
@@ -61,7 +61,7 @@ def corrections(memory, q, u, rest, signals, out, health, start, stop):
 class PlannedCorrections(Planned):
     """The memory of :func:`corrections`."""
 
-    sweep = staticmethod(corrections)
+    recursion = staticmethod(corrections)
 
     def more_rows(self) -> int:
         return self.system.nu + live_rows(self.system).count + 1

@@ -94,7 +94,7 @@ def add_body(m, k, wrench, bias, w, i, at):
 
 
 @inline
-def close_loop(E, x, given, w, m, outer, loop):
+def close_loop(E, x, prescribed, w, m, outer, loop):
     """The rows of a loop at its outer end: w . x_outer + w' . x_base = gamma; or of a constraint between two branches,
     whose slack is a variable: w . x + s = gamma on one of them, w' . x' - s = 0 on the other"""
     row, inner = loop.rows, base_of(E, loop.start)
@@ -105,7 +105,7 @@ def close_loop(E, x, given, w, m, outer, loop):
             put(w, row + 6 + n, 0.0)
         if loop.key >= 0:
             sp.put_at6(w, row + 6 + loop.key, other)
-        gamma = right_side(x, given, r, own, other, outer, inner, loop.slack)
+        gamma = right_side(x, prescribed, r, own, other, outer, inner, loop.slack)
         if loop.slack != 0:
             put(w, row + 5 + abs(loop.slack) + r - loop.start, 1.0 if loop.slack > 0 else -1.0)
         put(w, row + 6 + m, gamma)
@@ -120,15 +120,15 @@ def base_of(E, r):
 
 
 @inline
-def right_side(x, given, r, own, other, outer, inner, slack):
-    """What a row asks of the freedoms, beside what given motions do"""
+def right_side(x, prescribed, r, own, other, outer, inner, slack):
+    """What a row asks of the DOF, beside what prescribed motions do"""
     gamma = get(x.gamma, r)
     if slack < 0:
         gamma = 0.0 * gamma
-    if given.shape[0] > 0:
-        gamma = gamma - sp.dot(own, sp.load6(given, outer))
+    if prescribed.shape[0] > 0:
+        gamma = gamma - sp.dot(own, sp.load6(prescribed, outer))
         if slack == 0:
-            gamma = gamma - sp.dot(other, sp.load6(given, inner))
+            gamma = gamma - sp.dot(other, sp.load6(prescribed, inner))
     return gamma
 
 
@@ -147,7 +147,7 @@ def couple(E, x, w, m, pair):
 
 @kernel
 def free(S, tau, resist, w, at, m, store):
-    """Eliminate a freedom by its equation of motion: rank one"""
+    """Eliminate a DOF by its equation of motion: rank one"""
     B, C, fr, _ = places(at, m)
     A, f = load_at21(w, at), sp.load_at6(w, at + F)
     U = sp.mul(A, S)
@@ -171,7 +171,7 @@ def free(S, tau, resist, w, at, m, store):
 
 @inline
 def take_out(w, m, dof, S):
-    """Solve the rows of a group for a freedom, d and beta, and put it into all open rows.
+    """Solve the rows of a group for a DOF, d and beta, and put it into all open rows.
 
     What it moves each row by, c, is kept behind. Returns c.c, 1 / c.c, d and beta.
     """
@@ -211,7 +211,7 @@ def take_out(w, m, dof, S):
 
 @kernel
 def depend(S, tau, armature, w, at, m, dof):
-    """Take a freedom out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
+    """Take a DOF out of the rows and of the quadratic form; returns c.c and 1 / c.c"""
     B, C, fr, _ = places(at, m)
     size, Q, d, beta = take_out(w, m, dof, S)
     A, f = load_at21(w, at), sp.load_at6(w, at + F)

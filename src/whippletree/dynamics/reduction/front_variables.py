@@ -21,7 +21,7 @@ PLACE = np.array(
 
 @kernel
 def keep(S, tau, armature, w, at, m, dof):
-    """A freedom becomes a variable of the front: z = z' + S u'"""
+    """A DOF becomes a variable of the front: z = z' + S u'"""
     var = dof.var
     B, C, fr, _ = places(at, m)
     A, f = load_at21(w, at), sp.load_at6(w, at + F)

@@ -13,10 +13,10 @@ from ..auto.rates import PIVOTED, Cost, Rates, Use, in_lanes, is_small
 from ..auto.timing import LOOPS, Timed, fastest, ladder, line
 from ..auto.tree_operations import of_articulated, of_kinematics
 from ..loads.applied import signals
-from ..tree.cost import SWEEP
+from ..tree.cost import RECURSION
 from . import passes
 from .correction import corrections_of
-from .reactions import loads_of
+from .reactions import reactions_of
 from .stepping import stepper
 
 NAME = "reduction"
@@ -39,7 +39,7 @@ def _operations(system: System, use: Use) -> float | None:
 def _seconds(system: System, use: Use, rates: Rates, count: float | None) -> float | None:
     count = count or _operations(system, use)
     call, each = rates[NAME]
-    return None if count is None else in_lanes(use, rates, SWEEP, call, each * count)
+    return None if count is None else in_lanes(use, rates, RECURSION, call, each * count)
 
 
 def _calibrate() -> tuple[float, float]:
@@ -49,7 +49,8 @@ def _calibrate() -> tuple[float, float]:
 
 def _describe(system: System) -> str:
     of = "constraints" if system.features & PIVOTED else "loops"
-    return f"O(n + m): {system.nu} freedoms and {system.constraints.count} rows of {of} in one sweep in and one out"
+    size = f"{system.nu} degrees of freedom and {system.constraints.count} rows of {of}"
+    return f"O(n + m): {size} in one inward and one outward pass"
 
 
 def _quick(system: System, algorithm: str, threads: int | None) -> Any:
@@ -79,7 +80,7 @@ REDUCTION = Algorithm(
     solves_any_pose=True,
     stepper=stepper,
     steps_in_lanes=True,
-    reactions=loads_of,
+    reactions=reactions_of,
     corrections=corrections_of,
     cost=Cost(
         _operations,

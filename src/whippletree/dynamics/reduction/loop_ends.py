@@ -2,7 +2,7 @@
 
 A row between a body and one of its ancestors is open from the body to the ancestor, its base. Between two branches it
 is two rows, one on each of its bodies, w . a + s = gamma and w' . a' - s = 0, with a variable s of its own that goes
-into the fronts of both; a coupling is a row in two freedoms, which are kept. Both wait for the body on which the
+into the fronts of both; a coupling is a row in two DOF, which are kept. Both wait for the body on which the
 branches meet, or for ground.
 """
 
@@ -22,12 +22,12 @@ class End(NamedTuple):
     group: int  # its number: that of the element, and behind all elements that of the other end
     side: int  # which wrench of a row acts here
     base: int  # the ancestor, or the body on which the branches meet
-    slack: int  # of the first row, as if it were a freedom: the number of s, less than zero for -s; 0: no branches
+    slack: int  # of the first row, as if it were a DOF: the number of s, less than zero for -s; 0: no branches
 
 
 class Coupling(NamedTuple):
     group: int
-    freedoms: tuple[int, ...]  # two, each -1 if it has no part or its motion is given
+    dofs: tuple[int, ...]  # two, each -1 if it has no part or its motion is prescribed
     factors: tuple[float, ...]
     at: tuple[int, int]  # bodies that they carry
 
@@ -37,19 +37,19 @@ class Ends:
         self.row, self.elements = rows.row.tolist(), len(rows.body)
         self.meet = Ancestors(system.arrays["parent"].tolist()).meet
         self.of_body: dict[int, list[End]] = {}
-        self.couplings: dict[int, list[Coupling]] = {}  # by the body where both freedoms are in the front
-        self.waiting: dict[int, int] = {}  # freedoms and slacks: how many elements have still to meet
+        self.couplings: dict[int, list[Coupling]] = {}  # by the body where both DOF are in the front
+        self.waiting: dict[int, int] = {}  # DOF and slacks: how many elements have still to meet
         self._meeting: dict[int, list[int]] = {}  # which of them, by body
         kinds, numbers = rows.arrays["kind"], rows.arrays["numbers"]
         for e in range(self.elements):
             a, b = int(rows.body[e]), int(rows.to[e])
             if kinds[e] == COUPLE:
                 factors = tuple(numbers[e, [FIRST, SECOND]].tolist())
-                own = zip(rows.arrays["freedom"][e].tolist(), factors, strict=True)
-                freedoms = tuple(j if f != 0.0 and j not in driven else -1 for j, f in own)
+                own = zip(rows.arrays["dof"][e].tolist(), factors, strict=True)
+                dofs = tuple(j if f != 0.0 and j not in driven else -1 for j, f in own)
                 base = self.meet(a, b)
-                self.couplings.setdefault(base, []).append(Coupling(e, freedoms, factors, (a, b)))
-                self._wait(base, [j for j in freedoms if j >= 0])
+                self.couplings.setdefault(base, []).append(Coupling(e, dofs, factors, (a, b)))
+                self._wait(base, [j for j in dofs if j >= 0])
             elif a != b and self.row[e + 1] > self.row[e]:  # what ties a body to itself holds nothing
                 self._tie(system.nu, e, a, b)
 

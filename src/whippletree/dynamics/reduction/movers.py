@@ -1,4 +1,4 @@
-"""Open rows of loops at a pose, and what moves them: of freedoms that are kept, and of those still to come."""
+"""Open rows of loops at a pose, and what moves them: of DOF that are kept, and of those still to come."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...system.system import System
 from ..constraints.live_rows import Effects, LoopGeometry, columns_of
 from .loop_ends import Ends
 
-WELL = 0.1  # of the effect on a loop that the next few freedoms have by themselves: good enough to depend on
-NEAR = 6  # freedoms: farther ones have longer levers
+WELL = 0.1  # of the effect on a loop that the next few DOF have by themselves: good enough to depend on
+NEAR = 6  # DOF: farther ones have longer levers
 FAIR = 0.1  # of the same, before anything was eliminated: less loses digits, so the choice waits for the whole loop
 ROUNDING = 4e-16  # of what a row could move by: a degree of freedom that moves open rows by less does not move them
 NOTHING = 1e-13  # of the same: rows that are moved by less are closed
 RANK = 1e-9  # of the same: less is redundant, as for constraints/multipliers.py
-PER_GAP = 10.0  # both, for a closure error of the size of the mechanism: rows are known no better
+PER_VIOLATION = 10.0  # both, for a closure error of the size of the mechanism: rows are known no better
 
 
 @dataclass
@@ -27,10 +27,10 @@ class Group:
 
     element: int  # or the other end of one: see Ends
     count: int  # rows
-    base: int  # freedoms outboard of it may move the rows
+    base: int  # DOF outboard of it may move the rows
     own: np.ndarray  # (count, 6)
-    rest: dict[tuple[str, int], np.ndarray]  # ("body", b) -> (count, 6); ("freedom", j) -> (count, 1)
-    first: np.ndarray  # (count, 6)  own, before any freedom was taken out
+    rest: dict[tuple[str, int], np.ndarray]  # ("body", b) -> (count, 6); ("dof", j) -> (count, 1)
+    first: np.ndarray  # (count, 6)  own, before any DOF was taken out
     scale: float = 0.0
 
 
@@ -45,14 +45,14 @@ def size_of(x: np.ndarray) -> float:
     return math.sqrt(np.vdot(x, x))
 
 
-def sizes_of(rows: np.ndarray, freedoms: np.ndarray) -> np.ndarray:
-    """(n) How much each of n freedoms moves the rows."""
-    moved = rows @ freedoms.T
+def sizes_of(rows: np.ndarray, dofs: np.ndarray) -> np.ndarray:
+    """(n) How much each of n DOF moves the rows."""
+    moved = rows @ dofs.T
     return np.sqrt((moved * moved).sum(axis=0))
 
 
 class Movers:
-    """Freedoms at a pose, as they move rows. A body's motion is about its own origin."""
+    """DOF at a pose, as they move rows. A body's motion is about its own origin."""
 
     def __init__(self, system: System, pose: LoopGeometry, ends: Ends, driven: frozenset[int]) -> None:
         self.pose, self.ends, self.nu = pose, ends, system.nu
@@ -61,7 +61,7 @@ class Movers:
         self.light = 1.0 / np.sqrt(pose.mass)
         self.waiting: set[tuple[str, int]] = set()  # modes that do not feel all yet
         self.driven, self.effects = driven, Effects(system, pose, driven)
-        self.nothing, self.rank = NOTHING + PER_GAP * pose.open_by, RANK + PER_GAP * pose.open_by
+        self.nothing, self.rank = NOTHING + PER_VIOLATION * pose.open_by, RANK + PER_VIOLATION * pose.open_by
 
     def later_effect(self, group: Group, i: int, later: list[int]) -> float:
         """By how much degrees of freedom still to come, of this joint or farther inboard, move the rows, each at unit
@@ -100,25 +100,25 @@ class Movers:
 
     def waits(self, name: tuple[str, int]) -> bool:
         """Whether a variable is still to come into this front from elsewhere."""
-        return name in self.waiting or (name[0] == "freedom" and name[1] in self.ends.waiting)
+        return name in self.waiting or (name[0] == "dof" and name[1] in self.ends.waiting)
 
     def moves(self, group: Group, name: tuple[str, int]) -> bool:
         """Whether a variable of the front has a part in the rows."""
         return float(np.abs(group.rest[name]).max(initial=0.0)) > ROUNDING * group.scale
 
     def for_its_mass(self, group: Group, front: Front, done: bool = False) -> dict[tuple[str, int], float]:
-        """How much each kept freedom moves the rows, over the root of its mass; ``done``: those that feel all."""
+        """How much each kept DOF moves the rows, over the root of its mass; ``done``: those that feel all."""
         found = {}
         for name, rows in group.rest.items():
             what, j = name
-            if what == "freedom" and name not in front.released and not (done and self.waits(name)):
+            if what == "dof" and name not in front.released and not (done and self.waits(name)):
                 size = size_of(rows)
                 if size > self.rank * group.scale:
                     found[name] = size * (self.light[j] if j < self.nu else 1.0)
         return found
 
     def most(self, i: int, group: Group, front: Front) -> float:
-        """What the best kept freedom, or one of the next few inboard, moves rows by, over the root of its mass."""
+        """What the best kept DOF, or one of the next few inboard, moves rows by, over the root of its mass."""
         most, outer, seen = max(self.for_its_mass(group, front).values(), default=0.0), int(self.parent[i]), 0
         while outer > group.base and seen < NEAR:
             columns = self.columns[outer]
@@ -130,14 +130,14 @@ class Movers:
         return most
 
     def reach(self, i: int) -> float:
-        """How far a freedom of a body moves it; of a body without any, one of the body that carries it."""
+        """How far a DOF of a body moves it; of a body without any, one of the body that carries it."""
         while i and not self.columns[i]:
             i = int(self.parent[i])
-        freedoms = self.pose.seen(self.columns[i], i)
-        return float(np.sqrt((freedoms * freedoms).sum(axis=1).max(initial=0.0)))
+        dofs = self.pose.seen(self.columns[i], i)
+        return float(np.sqrt((dofs * dofs).sum(axis=1).max(initial=0.0)))
 
     def near(self, i: int, j: int, base: int) -> np.ndarray:
-        """(n, 6) Freedom j of body i and the next few inboard of it, in the loop."""
+        """(n, 6) DOF j of body i and the next few inboard of it, in the loop."""
         found: list[int] = []
         low, outer = j, i
         while outer > base and len(found) < NEAR:

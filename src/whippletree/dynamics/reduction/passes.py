@@ -4,15 +4,15 @@ batch in lanes.
 Paper    [critchley2003] A generalized recursive coordinate reduction method for multibody system dynamics: RCR, eqs
          (27)-(64); arbitrary coordinate selection, (65)-(102); general coupled loops, (103)-(111). [kelly1987] eq. (8):
          constraints B q' = g, holonomic or not.
-Symbols  S = P, A = I^ and f = F^ of the paper; its A^ is x here. Rows are its R: a dependent freedom takes what it
+Symbols  S = P, A = I^ and f = F^ of the paper; its A^ is x here. Rows are its R: a dependent DOF takes what it
          moves out of them, c = R S, Q = 1 / c.c, (28) and (34), d = Q R' c, and R - c d' is the next R, (30) and (36).
          beta - d.z is the dependent acceleration, (33); U, D and t of a free one are its (12), (59) and (64).
-Differs  one common frame, so its shifts S^k are 1. A dependent freedom is taken out of the quadratic form at once, by
+Differs  one common frame, so its shifts S^k are 1. A dependent DOF is taken out of the quadratic form at once, by
          an update of rank two, A - V d' - d V' with V = U - (s/2) d; this gives the sums (53)-(55) over Y and Z without
          forming them. The base bodies of open loops are variables of a front beside the body's own acceleration, for
          GCL, and so are independents between dependents, for ACS. Whatever rolls, slides on a blade, or is held at a
          distance is a row C u' = gamma like those of a loop, on its body and on the base. Where two branches are tied,
-         a row is split in two by a variable that both fronts have until they meet; freedoms that are coupled are
+         a row is split in two by a variable that both fronts have until they meet; DOF that are coupled are
          variables until then. No multipliers are solved for. The order of all this is data: plan.py.
 """
 
@@ -30,13 +30,13 @@ from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take, vi
 from ...kernels import blocks, kinematics
 from ...kernels import unpack as packing
 from ...kernels.constraints import constrain, ends_of_row
-from ...kernels.forces import spread_given
+from ...kernels.forces import spread_prescribed
 from ...layout.constraints import ROW_NUMBERS
 from ...layout.forces import TINY
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND, swift_loss
 from ..constraints.live_rows import live_rows, loop_geometry
-from ..constraints.multipliers import given_rate
+from ..constraints.multipliers import prescribed_rate
 from ..dispatch import prepare
 from . import front, residual
 from . import front_variables as variables
@@ -49,7 +49,7 @@ POOR = 1e-2  # of the pivot at the pose of the plan, squared: choose again
 
 
 @kernel
-def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
+def inward(m, E, k, plan, x, prescribed, tau, wrench, bias, w):
     """Tips to ground; returns the least pivot against that of the plan, squared.
 
     Of the front at ``at``, in world axes about the component's point: A and f are what the body feels of all outboard,
@@ -72,7 +72,7 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
                 size, Q = variables.take_kept(w, at, rest, d)
             worst = smaller(smaller(worst, plan.fall[n] * size), plan.rise[n] * Q)
         elif op == ops.CLOSE:
-            front.close_loop(E, x, given, w, rest, i, ops.close(plan.steps, s))
+            front.close_loop(E, x, prescribed, w, rest, i, ops.close(plan.steps, s))
         elif op == ops.COUPLED:
             front.couple(E, x, w, rest, ops.couple(plan.steps, s))
         elif op == ops.BODY:
@@ -99,12 +99,12 @@ def inward(m, E, k, plan, x, given, tau, wrench, bias, w):
 
 
 @kernel
-def outward(m, k, E, plan, x, given, share, w, udot):
+def outward(m, k, E, plan, x, prescribed, share, w, udot):
     """Ground to tips: the program backwards; returns by how much rows are missed beyond what is allowed, squared.
 
     z of the front at ``at`` is the body's acceleration less its bias, zr those of the front's other variables.
     """
-    amiss, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
+    residual, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
         s = ops.COLUMNS * n + ops.OPERANDS
         op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -115,9 +115,11 @@ def outward(m, k, E, plan, x, given, share, w, udot):
             for r in range(6):
                 put(w, at + front.Z + r, 0.0)
         elif op == ops.CLOSE:
-            amiss = larger(amiss, residual.missed(k, E, x, given, share, w, at, zr, i, ops.close(plan.steps, s)))
+            residual = larger(
+                residual, residual.missed(k, E, x, prescribed, share, w, at, zr, i, ops.close(plan.steps, s))
+            )
         elif op == ops.COUPLED:
-            amiss = larger(amiss, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
+            residual = larger(residual, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
         elif op == ops.MERGE:
             front.hand_out(plan.maps, w, at, rest, ops.merge(plan.steps, s))
         elif op == ops.KEPT:
@@ -141,15 +143,15 @@ def outward(m, k, E, plan, x, given, share, w, udot):
                 front.carry(load6(k.S, d.j), w, at, d.j, a, udot)
             else:
                 put(w, zr + d.var, a)
-    return amiss
+    return residual
 
 
 class Reduced(NamedTuple):
     """Work of one state."""
 
     x: Any  # Rows
-    given: Any  # (nb, 6)  acceleration by given motions; empty without any
-    w: Any  # fronts, and what is kept of each freedom
+    prescribed: Any  # (nb, 6)  acceleration by prescribed motions; empty without any
+    w: Any  # fronts, and what is kept of each DOF
 
 
 def work_rows(system: System, plan: Plan) -> int:
@@ -161,37 +163,37 @@ def work_rows(system: System, plan: Plan) -> int:
 def take_reduced(m, F, E, buffer, n):
     """Work in all that is left of a buffer"""
     x, n = packing.take_rows(E, buffer, n)
-    given, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
-    return Reduced(x, given, view(buffer, n, buffer.shape[0] - n))
+    prescribed, n = take(buffer, n, 6 * m.nb if F.ndriven > 0 else 0)
+    return Reduced(x, prescribed, view(buffer, n, buffer.shape[0] - n))
 
 
 @kernel
-def sweeps(m, E, k, plan, own, tau, wrench, bias, udot):
+def recursions(m, E, k, plan, own, tau, wrench, bias, udot):
     """u' under tau and wrenches for the rows as they are; returns how well the plan serves: below POOR it does not.
 
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
-    worst = inward(m, E, k, plan, own.x, own.given, tau, wrench, bias, own.w)
-    amiss = outward(m, k, E, plan, own.x, own.given, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
-    return smaller(worst, 1.0 - amiss / TINY)
+    worst = inward(m, E, k, plan, own.x, own.prescribed, tau, wrench, bias, own.w)
+    residual = outward(m, k, E, plan, own.x, own.prescribed, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
+    return smaller(worst, 1.0 - residual / TINY)
 
 
 @kernel
 def solve(m, F, E, k, plan, signals, q, u, tau, wrench, own, udot):
-    """u' under tau and wrenches; that of given motions is left at zero. Returns how well the plan serves."""
+    """u' under tau and wrenches; that of prescribed motions is left at zero. Returns how well the plan serves."""
     constrain(m, E, k, signals, q, u, own.x)
     if F.ndriven > 0:
-        spread_given(m, F, k, signals, own.given)
-        for r in range(E.nr):  # given motions of what is coupled
+        spread_prescribed(m, F, k, signals, own.prescribed)
+        for r in range(E.nr):  # prescribed motions of what is coupled
             _, _, i, first, j, second = ends_of_row(E, r)
             if first != 0.0:
-                done = first * given_rate(m, F, signals, i) + second * given_rate(m, F, signals, j)
+                done = first * prescribed_rate(m, F, signals, i) + second * prescribed_rate(m, F, signals, j)
                 put(own.x.gamma, r, get(own.x.gamma, r) - done)
-    return sweeps(m, E, k, plan, own, tau, wrench, 1.0, udot)
+    return recursions(m, E, k, plan, own, tau, wrench, 1.0, udot)
 
 
 @entry
-def sweep(memory, q, u, forces, signals, udot, health, start, stop):
+def recursion(memory, q, u, forces, signals, udot, health, start, stop):
     """udot of the states start to stop, and of each how well the plan serves it.
 
     Returns the loss by fast motion, 0 if all is well, else not a number.
@@ -210,29 +212,29 @@ def sweep(memory, q, u, forces, signals, udot, health, start, stop):
     own = take_reduced(m, F, E, buffer, n)
     total, loss = 0.0, 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        coordinates, speeds, now = (
+        coordinates, velocities, now = (
             blocks.gather(q, s, block.q),
             blocks.gather(u, s, block.u),
             blocks.gather(signals, s, s_block),
         )
-        kinematics.place_and_move(m, coordinates, speeds, k)
+        kinematics.place_and_move(m, coordinates, velocities, k)
         tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         out, worst = blocks.target(udot, block.out), blocks.target(health, h_block)
-        put(worst, 0, solve(m, F, E, k, plan, now, coordinates, speeds, tau, wrench, own, out))
+        put(worst, 0, solve(m, F, E, k, plan, now, coordinates, velocities, tau, wrench, own, out))
         blocks.scatter(out, s, udot)
         blocks.scatter(worst, s, health)
-        loss = max(loss, lane_most(swift_loss(speeds, out, 0.0 * get(worst, 0))))
+        loss = max(loss, lane_most(swift_loss(velocities, out, 0.0 * get(worst, 0))))
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss
 
 
 class Planned:
-    """The memory of :func:`sweep`, for a plan that is made at the first state and again where it does not serve."""
+    """The memory of :func:`recursion`, for a plan that is made at the first state and again where it does not serve."""
 
-    sweep = staticmethod(sweep)
+    recursion = staticmethod(recursion)
 
     def __init__(self, system: System, lanes: int) -> None:
-        prepare(self.sweep, 5, 1 if lanes == 1 else 2)
+        prepare(self.recursion, 5, 1 if lanes == 1 else 2)
         self.system, self.lanes = system, lanes
         self.plan: Plan | None = None
         self.trusted: Plan | None = None  # the plan, once a state that it solved has a certificate
@@ -279,7 +281,7 @@ def quick(
         return None
     udot = np.empty(system.nu)
     try:
-        total = sweep(
+        total = recursion(
             planned.memory, q, u, tau, planned.no_time if signals is None else signals, udot, planned.health, 0, 1
         )
     except TypeError:  # not contiguous doubles
@@ -295,13 +297,13 @@ def accelerations(planned, q, u, forces, signals, udot, start, stop):
 
 
 def solve_planned(planned, q, u, forces, signals, out, start, stop):
-    """The same for any sweep over a plan."""
+    """The same for any recursion over a plan."""
     if q.ndim == 1:
         return _solve_one(planned, q, u, forces, signals, out)
     if planned.plan is None:
         planned.choose(q[start], signals[start])
     health = np.empty((q.shape[0], 1))
-    total = planned.sweep(planned.memory, q, u, forces, signals, out, health, start, stop)
+    total = planned.recursion(planned.memory, q, u, forces, signals, out, health, start, stop)
     served = health.ravel()[start:stop]
     alone = (~(served > POOR) & (served < np.inf)) | ~np.isfinite(out[start:stop]).all(axis=1)
     if np.isfinite(total) and not alone.any():
@@ -314,8 +316,8 @@ def solve_planned(planned, q, u, forces, signals, out, start, stop):
 def _solve_one(planned, q, u, forces, signals, out):
     pose, total = np.concatenate([q, signals]), np.nan
     if planned.plan is not None:
-        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+        total = planned.recursion(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
     if not (np.isfinite(total) and planned.health[0] > POOR) and not np.array_equal(pose, planned.pose):
         planned.choose(q, signals)  # not where this plan was made: there is no better one
-        total = planned.sweep(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
+        total = planned.recursion(planned.memory, q, u, forces, signals, out, planned.health, 0, 1)
     return total

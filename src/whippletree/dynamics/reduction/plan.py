@@ -1,8 +1,8 @@
-"""Which freedoms of a loop depend on the others, and in what order all are eliminated: a program for passes.py.
+"""Which DOF of a loop depend on the others, and in what order all are eliminated: a program for passes.py.
 
 Going inward from the tips, every body has a front: what is felt there of all that lies outboard, as a quadratic form
 in its own acceleration and those of a few key bodies, the bases of loops that pass over it. Rows of loops that are
-still open travel along. At each freedom one of three things happens:
+still open travel along. At each DOF one of three things happens:
 
 - it does not move any open row: it is *free*, and eliminated by its equation of motion;
 - a row moves with it, and well enough: it *depends* on that loop, and the rows give it;
@@ -10,14 +10,14 @@ still open travel along. At each freedom one of three things happens:
   equation of motion (arbitrary coordinate selection). Where rows are left that nothing else moves, they *take* it.
 
 Modes of a flexible body are kept from its nodes on, and released, or taken, once all that they move is in the front.
-So are freedoms that are coupled, and the variables of rows between two branches: see loop_ends.py. Of modes and
+So are DOF that are coupled, and the variables of rows between two branches: see loop_ends.py. Of modes and
 joints that one depends on the rows which moves them most for its mass: what is expressed in it would else become much
 heavier than it is, and lose the digits of its own mass.
 
-The choice is made at one pose, by the rows as they are there once all freedoms outboard are eliminated. Rows that no
-freedom between the body and the base can move are redundant, and left behind.
+The choice is made at one pose, by the rows as they are there once all DOF outboard are eliminated. Rows that no
+DOF between the body and the base can move are redundant, and left behind.
 
-Here, unlike in the sweep, what is said of a body's motion is about its own origin (see LoopGeometry).
+Here, unlike in the recursion, what is said of a body's motion is about its own origin (see LoopGeometry).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .program import Layout, Plan
 
 
 def _column_of(name: tuple[str, int], group: movers.Group) -> np.ndarray:
-    """What a kept freedom moves the rows by."""
+    """What a kept DOF moves the rows by."""
     return group.rest[name][:, 0] if name in group.rest else np.zeros(group.count)
 
 
@@ -47,7 +47,7 @@ class Planner:
     def __init__(self, system: System, pose: LoopGeometry, driven: frozenset[int]) -> None:
         self.pose, self.nb, self.nu = pose, system.nb, system.nu
         self.owner, self.ends = live_rows(system).owner, Ends(system, live_rows(system), driven)
-        self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.freedoms if j >= 0}
+        self.coupled = {j for met in self.ends.couplings.values() for c in met for j in c.dofs if j >= 0}
         self.movers = x = movers.Movers(system, pose, self.ends, driven)
         self.parent, self.dof, self.kinds, self.columns, self.driven = x.parent, x.dof, x.kinds, x.columns, x.driven
         self.places = system.flexible.column if system.flexible else []  # of modes; none in a rigid system
@@ -66,10 +66,10 @@ class Planner:
             elif self.kinds[i] == "modes":
                 self.modes(i, front)
             else:
-                freedoms = range(self.dof[i], self.dof[i + 1])
-                self.meet(i, front, list(freedoms))
-                for j in reversed(freedoms):
-                    self.freedom(i, front, j, list(range(self.dof[i], j)))
+                dofs = range(self.dof[i], self.dof[i + 1])
+                self.meet(i, front, list(dofs))
+                for j in reversed(dofs):
+                    self.place_dof(i, front, j, list(range(self.dof[i], j)))
             self.meet(i, front, [])
             self.release(i, front)
             self.merge(i, front)
@@ -86,18 +86,18 @@ class Planner:
         self.ends.met(i)
         for c in couplings:
             rest: dict[tuple[str, int], np.ndarray] = {}
-            for j, f in zip(c.freedoms, c.factors, strict=True):
+            for j, f in zip(c.dofs, c.factors, strict=True):
                 if j >= 0:
-                    rest["freedom", j] = rest.get(("freedom", j), 0.0) + np.array([[f]])
+                    rest["dof", j] = rest.get(("dof", j), 0.0) + np.array([[f]])
             scale = max(map(abs, c.factors))
             first = np.array([[scale, 0.0, 0.0, 0.0, 0.0, 0.0]])  # turning, the same about any point
             front.groups.insert(0, movers.Group(c.group, 1, i, np.zeros((1, 6)), rest, first, scale))
-            self.program.append((ops.COUPLED, i, c.group, *c.freedoms))
+            self.program.append((ops.COUPLED, i, c.group, *c.dofs))
             self.dependents.setdefault(self.owner[self.ends.rows(c.group).start], [])
         self.settle(i, front, later)
 
     def settle(self, i: int, front: movers.Front, later: list[int]) -> None:
-        """Rows that no freedom to come moves are done with."""
+        """Rows that no DOF to come moves are done with."""
         for group in list(front.groups):
             effect = self.movers.later_effect(group, i, later)
             if effect <= self.movers.nothing * group.scale:
@@ -110,7 +110,7 @@ class Planner:
         """Its motion becomes that of its body's frame and modes."""
         first = self.dof[int(self.parent[i])]
         for a, S in enumerate(self.pose.seen(self.columns[i], i)):
-            name = ("freedom", first + a)
+            name = ("dof", first + a)
             front.variables[name] = None
             self.movers.waiting.add(name)
             for group in front.groups:
@@ -120,7 +120,7 @@ class Planner:
     def modes(self, i: int, front: movers.Front) -> None:
         """The modal mass and forces; from here on modes are variables like others."""
         first, count = self.dof[i], self.dof[i + 1] - self.dof[i]
-        names = [("freedom", first + a) for a in range(count)]
+        names = [("dof", first + a) for a in range(count)]
         front.variables |= dict.fromkeys(names)
         self.movers.waiting -= set(names)
         self.kept += range(first, first + count)
@@ -140,7 +140,7 @@ class Planner:
             own, count = self.pose.own[rows, end.side], rows.stop - rows.start
             rest = {("body", base): self.pose.own[rows, 1 - end.side]} if base and not end.slack else {}
             for n in range(count if end.slack else 0):
-                rest["freedom", abs(end.slack) + n] = np.sign(end.slack) * np.eye(count)[:, n : n + 1]
+                rest["dof", abs(end.slack) + n] = np.sign(end.slack) * np.eye(count)[:, n : n + 1]
             group = movers.Group(end.group, count, base, own, dict(rest), own)
             group.scale = movers.size_of(own) * (self.movers.reach(i) or float(end.slack != 0))
             self.fronts[i].variables |= dict.fromkeys(rest)
@@ -149,7 +149,7 @@ class Planner:
                 self.program.append((ops.CLOSE, i, *end))
             self.dependents.setdefault(self.owner[rows.start], [])
 
-    def freedom(self, i: int, front: movers.Front, j: int, later: list[int]) -> None:
+    def place_dof(self, i: int, front: movers.Front, j: int, later: list[int]) -> None:
         S, touched = self.pose.outward[i] @ self.pose.S[j], j in self.coupled
         chosen, most = None, 0.0
         for group in front.groups:
@@ -167,7 +167,7 @@ class Planner:
         if not touched:
             self.program.append((ops.FREE, i, j))
         elif chosen is None:
-            name = ("freedom", j)
+            name = ("dof", j)
             front.variables[name] = None
             self.kept.append(j)
             for group in front.groups:
@@ -206,16 +206,16 @@ class Planner:
     def exchange(self, i: int, front: movers.Front) -> None:
         """Of more kept variables than rows can tell apart, the one that moves them least for its mass is expressed in
         the others: open rows then move without it, and it is released. So a front keeps no more than the open rows."""
-        names = sorted(j for what, j in front.variables if what == "freedom" and self.may_exchange(front, j))
+        names = sorted(j for what, j in front.variables if what == "dof" and self.may_exchange(front, j))
         if len(names) < 2:
             return
-        columns = [np.column_stack([_column_of(("freedom", j), g) for j in names]) / g.scale for g in front.groups]
+        columns = [np.column_stack([_column_of(("dof", j), g) for j in names]) / g.scale for g in front.groups]
         light = self.movers.light[names]
         R, order = qr(np.vstack(columns) * light, mode="r", pivoting=True)
         sizes = np.abs(np.diag(R))
         rank = int((sizes > movers.ROUNDING * light[order[: len(sizes)]]).sum())
         for victim in order[rank:] if rank else ():
-            name = ("freedom", names[victim])
+            name = ("dof", names[victim])
             elements = [g.element for g in front.groups if name in g.rest]
             self.program.append((ops.EXCHANGE, i, name[1], [names[p] for p in order[:rank]], elements))
             for group in front.groups:
@@ -223,7 +223,7 @@ class Planner:
 
     def may_exchange(self, front: movers.Front, j: int) -> bool:
         """Whether a kept variable moves open rows, and is in no other front and no coupling."""
-        name = ("freedom", j)
+        name = ("dof", j)
         if j >= self.nu or j in self.coupled or name in front.released or self.movers.waits(name):
             return False
         return any(name in group.rest for group in front.groups)
@@ -267,23 +267,23 @@ class Planner:
             cg = column(group)
             if (
                 np.linalg.norm(cg) > movers.ROUNDING * group.scale
-            ):  # loops that share a freedom: it now moves with both bases
+            ):  # loops that share a DOF: it now moves with both bases
                 group.base = min(group.base, chosen.base)
             group.own = group.own - np.outer(cg, d)
             for name, row in more.items():
                 group.rest[name] = group.rest.get(name, 0.0) - np.outer(cg, row)
 
     def release(self, i: int, front: movers.Front) -> None:
-        """Kept freedoms that no open row needs any more."""
+        """Kept DOF that no open row needs any more."""
         for name in list(front.variables):
             what, j = name
-            if what != "freedom" or name in front.released or self.movers.waits(name):
+            if what != "dof" or name in front.released or self.movers.waits(name):
                 continue
             if not any(name in g.rest and self.movers.moves(g, name) for g in front.groups):
                 front.released.add(name)
                 self.program.append((ops.RELEASE, i, j))
                 owner = self.dependents[self.owner[j - self.nu]] if j >= self.nu else []
-                if owner:  # both branches move as s does: one of their freedoms may go for it
+                if owner:  # both branches move as s does: one of their DOF may go for it
                     owner.pop()
 
     def merge(self, i: int, front: movers.Front) -> None:

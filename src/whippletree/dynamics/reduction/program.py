@@ -1,7 +1,7 @@
 """Where the fronts of a program lie, and the program as integers, for the kernels of passes.py.
 
 A front is of no use once it has gone into that of its parent, and outward not before: a few places serve for all, and
-what is kept of each freedom is all that grows with their number. A body takes over the front of the first child that
+what is kept of each DOF is all that grows with their number. A body takes over the front of the first child that
 comes in, as it lies, where both have the same variables.
 """
 
@@ -18,7 +18,7 @@ from ...kernels.unpack import take_integers
 from . import operations as ops
 from .front import HEAD, SPARE
 
-Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("freedom", j), which may be the slack of a row
+Name = tuple[str, int]  # of a variable: ("body", b), 6 numbers, or ("dof", j), which may be the slack of a row
 
 
 class Plan(NamedTuple):
@@ -27,10 +27,10 @@ class Plan(NamedTuple):
     steps: np.ndarray  # (n, ops.COLUMNS)
     maps: np.ndarray  # where the variables of a front lie in that of the parent, -1 for nowhere
     size: int  # numbers of work
-    pivots: np.ndarray  # (n)    of dependent freedoms, squared, at the pose of the plan; else zero
+    pivots: np.ndarray  # (n)    of dependent DOF, squared, at the pose of the plan; else zero
     poor: np.ndarray  # (n)      whether there was none better, so that a rise is worth a new plan too
-    dependents: dict[str, list[int]]  # freedoms, by the joint or constraint that they close
-    kept: list[int]  # freedoms between dependents
+    dependents: dict[str, list[int]]  # DOF, by the joint or constraint that they close
+    kept: list[int]  # DOF between dependents
     keys: list[tuple[int, ...]]  # of each body
 
 
@@ -233,21 +233,21 @@ class Layout:
             return self.ends(op, place, more, slices), 0
         if op in (ops.FREE, ops.KEPT, ops.RELEASE):
             j, count, *column = more
-            var = place.slots.get(("freedom", j), -1)
+            var = place.slots.get(("dof", j), -1)
             length = 8 + m if op != ops.KEPT else 0
             return ops.Solve(j, store, rows, first=column[0] if column else 0, count=count, var=var), length
         if op in (ops.DEPENDENT, ops.TAKE):
             j, first, group, count, _, _ = more
-            var = place.slots.get(("freedom", j), -1)
+            var = place.slots.get(("dof", j), -1)
             return ops.Solve(j, store, rows, first, group, count, var), 7 + m + max(count, first + group)
         if op == ops.EXCHANGE:
             j, names, used, count = more
-            link = self.listed([*(place.slots["freedom", name] for name in names), *used])
-            own = ops.Exchange(place.slots["freedom", j], store, rows, link, len(names), len(used), count)
+            link = self.listed([*(place.slots["dof", name] for name in names), *used])
+            own = ops.Exchange(place.slots["dof", j], store, rows, link, len(names), len(used), count)
             return own, exchange_size(len(names), len(used))
         if op == ops.MODAL:
             j, count = more
-            return ops.Modal(j, self.listed([m, *(place.slots["freedom", j + a] for a in range(count))]), count), 0
+            return ops.Modal(j, self.listed([m, *(place.slots["dof", j + a] for a in range(count))]), count), 0
         if op == ops.MERGE:
             p, link = more
             above = self.places[p]
@@ -263,12 +263,12 @@ class Layout:
     def ends(self, op: int, place: Place, more: list[Any], slices: Any) -> Iterable[int]:
         """Operands of what brings rows in."""
         if op == ops.COUPLED:
-            start, e, *freedoms = more
-            both = (place.slots["freedom", j] if j >= 0 else -1 for j in freedoms)
+            start, e, *dofs = more
+            both = (place.slots["dof", j] if j >= 0 else -1 for j in dofs)
             return ops.Couple(slices(e).start, slices(e).stop, place.at + place.row(start), *both)
         start, group, side, base, slack = more
         key = place.slots["body", base] if base and not slack else -1
-        shared = (1 if slack > 0 else -1) * (1 + place.slots["freedom", abs(slack)]) if slack else 0
+        shared = (1 if slack > 0 else -1) * (1 + place.slots["dof", abs(slack)]) if slack else 0
         own = slices(group)
         return ops.Close(own.start, own.stop, place.at + place.row(start), side, key, shared)
 

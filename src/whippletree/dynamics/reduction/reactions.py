@@ -1,8 +1,8 @@
 """The forces that hold loops closed, from what passes.py has left in its work: O(n + m).
 
 Paper    [critchley2003] finds the motion, eqs (27)-(64), and no constraint loads: these follow from it as said below.
-Symbols  r is what each freedom lacks: the force that its motion takes less the one applied, C' lam = r. mu belongs to
-         the equation u' = beta - d.z of a dependent freedom, in which d.S = 1, and lam to the rows as they were.
+Symbols  r is what each DOF lacks: the force that its motion takes less the one applied, C' lam = r. mu belongs to
+         the equation u' = beta - d.z of a dependent DOF, in which d.S = 1, and lam to the rows as they were.
 Differs  inward, mu = r - S.P with P the sum of d mu of those outboard; outward, rows R - c d' and d = Q R'c go back to
          R, so that lam + Q c (mu - c.lam) is what lam was before. In a loop by itself this is the shortest lam.
 """
@@ -31,7 +31,7 @@ from .program import unpack_plan
 
 @kernel
 def pull(m, k, plan, w, r):
-    """Tips to ground: mu of each dependent freedom, in the place of beta; P lies where f was"""
+    """Tips to ground: mu of each dependent DOF, in the place of beta; P lies where f was"""
     modal, _ = kinematics.modal_columns(m, k)
     for n in range(plan.count):
         s = ops.COLUMNS * n + ops.OPERANDS
@@ -115,7 +115,7 @@ def share_out(plan, w, lam):
 
 
 @kernel
-def loads_of_rows(m, k, plan, w, r, lam):
+def reactions_of_rows(m, k, plan, w, r, lam):
     """lam of all rows, behind a solve; rows that the plan does not need are left at zero"""
     for n in range(lam.shape[0]):
         put(lam, n, 0.0)
@@ -147,7 +147,7 @@ def take_off(m, E, k, w, lam, f, r):
 
 @kernel
 def badly_held(E, plan):
-    """How many rows no freedom is well suited to: redundant ones, and those that may be nearly so"""
+    """How many rows no DOF is well suited to: redundant ones, and those that may be nearly so"""
     count = E.nr
     for n in range(plan.count):
         op, _, _, _ = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -183,18 +183,18 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
     bad = badly_held(E, plan)
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        coordinates, speeds, now = (
+        coordinates, velocities, now = (
             blocks.gather(q, s, block.q),
             blocks.gather(u, s, block.u),
             blocks.gather(signals, s, s_block),
         )
-        kinematics.place_and_move(m, coordinates, speeds, k)
+        kinematics.place_and_move(m, coordinates, velocities, k)
         r = blocks.gather(rest, s, block.x)
         result, worst = blocks.target(out, o_block), blocks.target(health, h_block)
         lam, n = take(result, 0, E.nr)
         left, n = take(result, n, m.nu)
-        well = solve(m, F, E, k, plan, now, coordinates, speeds, r, view(r, m.nu, 0), own, block.out)
-        loads_of_rows(m, k, plan, own.w, r, lam)
+        well = solve(m, F, E, k, plan, now, coordinates, velocities, r, view(r, m.nu, 0), own, block.out)
+        reactions_of_rows(m, k, plan, own.w, r, lam)
         for j in range(m.nu):
             put(left, j, get(r, j))
         take_off(m, E, k, own.x.w, lam, f, left)
@@ -206,25 +206,26 @@ def loads(memory, q, u, rest, signals, out, health, start, stop):
     return total
 
 
-class PlannedLoads(Planned):
+class PlannedReactions(Planned):
     """The same for :func:`loads`."""
 
-    sweep = staticmethod(loads)
+    recursion = staticmethod(loads)
 
     def more_rows(self) -> int:
         return self.system.nu + 6 * self.system.nb + live_rows(self.system).count + 1
 
 
-def loads_of(
+def reactions_of(
     system: System, q: np.ndarray, u: np.ndarray, rest: np.ndarray, signals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of one state or a batch: lam of all rows, (nr), that take the rest, (nu); what they leave of it; and how many
-    live rows are redundant or may be nearly so, not a number if the sweep fails. Rows that nothing moves take nothing.
+    live rows are redundant or may be nearly so, not a number if the recursion fails. Rows that nothing moves take
+    nothing.
     """
     live, one = live_rows(system), q.ndim == 1
     found = np.zeros((*q.shape[:-1], live.count + system.nu + 1))
     waiting: list[Any] = system.workspaces.ready.setdefault((loads, q.ndim), [])
-    planned = waiting.pop() if waiting else PlannedLoads(system, 1 if one else LANES)
+    planned = waiting.pop() if waiting else PlannedReactions(system, 1 if one else LANES)
     others: list[Any] = system.workspaces.ready.get(accelerations, [])
     if planned.plan is None and others and others[-1].plan is not None:
         planned.follow(others[-1].plan)

@@ -6,19 +6,21 @@ from ...compiler.lanes import get, inline
 from ...layout.constraints import FIRST, NUMBERS, SECOND
 from .front import Z, base_of, right_side
 
-AMISS = 1e-11  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
-PER_GAP = 100.0  # the same, for a gap of the size of the mechanism
+RESIDUAL = (
+    1e-11  # of what a row could be: rounding leaves less, a row that the plan takes for redundant and is not, more
+)
+PER_VIOLATION = 100.0  # the same, for a gap of the size of the mechanism
 
 
 @inline
-def missed(k, E, x, given, share, w, at, zr, i, loop):
+def missed(k, E, x, prescribed, share, w, at, zr, i, loop):
     """How far the rows of a loop are from holding, beyond a share of what they could be"""
     z, b = load_at6(w, at + Z), load6(k.b, i)
     large = dot(z, z) + dot(b, b)
     worst = 0.0 * large
     for r in range(loop.start, loop.stop):
         own, other = load6(x.w, 2 * r + loop.side), load6(x.w, 2 * r + 1 - loop.side)
-        gamma = right_side(x, given, r, own, other, i, base_of(E, r), loop.slack)
+        gamma = right_side(x, prescribed, r, own, other, i, base_of(E, r), loop.slack)
         left = gamma - dot(own, z)
         if loop.key >= 0:
             left = left - dot(other, load_at6(w, zr + loop.key))
@@ -49,4 +51,4 @@ def allowed(E, x, zero):
     largest = zero
     for r in range(E.nr):
         largest = larger(largest, get(x.g, r) * get(x.g, r))
-    return AMISS * AMISS + PER_GAP * PER_GAP * (largest * max(1.0, 1.0 / (E.size * E.size)))
+    return RESIDUAL * RESIDUAL + PER_VIOLATION * PER_VIOLATION * (largest * max(1.0, 1.0 / (E.size * E.size)))

@@ -21,13 +21,13 @@ from ..stepping.mechanism import open_all, open_parts, open_plan
 from ..stepping.samples import is_wanted_anyway, take_loss
 from ..stepping.stepper import Stepper
 from . import passes as reduction
-from . import reactions as reduction_loads
+from . import reactions as reduction_reactions
 
 POOR_PLAN = 2.0 / reduction.POOR  # loss with pivots that were poor from the start: more than a plan that serves has
 
 
 @kernel
-def gaps(E, x, zero):
+def violations(E, x, zero):
     """The largest residual of each lane against the size of the mechanism, or in radians"""
     largest = zero
     for r in range(E.nr):
@@ -56,7 +56,7 @@ def move_onto_reduced(x, t, q, u):
     own = reduction.take_reduced(m, F, E, x.buffer, n)
     still, zero = view(p.wrench, 0, 0), 0.0 * get(p.k.v, 0)
     left = zero
-    free = reduction.Reduced(own.x, view(own.given, 0, 0), own.w)
+    free = reduction.Reduced(own.x, view(own.prescribed, 0, 0), own.w)
     if F.ns > 0:
         evaluate_signals(F, t, p.signals)
     for j in range(m.nu):
@@ -64,16 +64,16 @@ def move_onto_reduced(x, t, q, u):
     for turn in range(MOST):
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, own.x)
-        before, left = left, gaps(E, own.x, zero)
+        before, left = left, violations(E, own.x, zero)
         if settled(left, before, turn, enough(E)):
             break
         for r in range(E.nr):
             put(own.x.gamma, r, -get(own.x.g, r))
-        reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+        reduction.recursions(m, E, p.k, plan, free, none, still, 0.0, move)
         advance(m, q, move, q)
     for r in range(E.nr):
         put(own.x.gamma, r, -get(own.x.rate, r))
-    reduction.sweeps(m, E, p.k, plan, free, none, still, 0.0, move)
+    reduction.recursions(m, E, p.k, plan, free, none, still, 0.0, move)
     for j in range(m.nu):
         put(u, j, get(u, j) + get(move, j))
     return larger(left, velocity_violation(m, E, p, q, u, own.x))
@@ -100,23 +100,23 @@ def solve_reduced(x, t, q, u, udot):
         take_loss(p.sample, BEYOND)
     power = get(p.k.v, 0)
     if F.ns > 0:
-        reduction_loads.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
-        reduction_loads.loads_of_rows(m, p.k, plan, own.w, r, lam)
+        reduction_reactions.lacks(m, p.k, p.total, p.wrench, udot, f, a, r)
+        reduction_reactions.reactions_of_rows(m, p.k, plan, own.w, r, lam)
         for n in range(E.nr):
-            power = power + get(lam, n) * get(own.x.given, n)
+            power = power + get(lam, n) * get(own.x.prescribed, n)
         if F.ndriven > 0:
             apply_constraints(E, p, own.x.w, lam)
     return power
 
 
 def reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return solve_reduced(x, t, coordinates, speeds, numbers_at(udot, nu))
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_reduced(x, t, coordinates, velocities, numbers_at(udot, nu))
 
 
 def closed_reduced(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = given_by(memory, size, buffer, room, q, nq, u, nu)
-    return move_onto_reduced(x, t, coordinates, speeds)
+    x, coordinates, velocities = given_by(memory, size, buffer, room, q, nq, u, nu)
+    return move_onto_reduced(x, t, coordinates, velocities)
 
 
 @kernel
@@ -134,14 +134,14 @@ def solve_lanes(x, t, q, u, udot):
 
 
 def reduced_lanes(memory, size, buffer, room, t, q, nq, u, nu, udot):
-    x, coordinates, speeds = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
-    return solve_lanes(x, t, coordinates, speeds, rows_at(udot, nu // LANES))
+    x, coordinates, velocities = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
+    return solve_lanes(x, t, coordinates, velocities, rows_at(udot, nu // LANES))
 
 
 def closed_lanes(memory, size, buffer, room, t, q, nq, u, nu, udot):
     """A lane whose constraints stay violated is not served by the plan"""
-    x, coordinates, speeds = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
-    left = move_onto_reduced(x, t, coordinates, speeds)
+    x, coordinates, velocities = lanes_given_by(memory, size, buffer, room, q, nq, u, nu)
+    left = move_onto_reduced(x, t, coordinates, velocities)
     p, _ = open_parts(x)
     put(p.health, 0, smaller(get(p.health, 0), reduction.POOR + 1.0 - left * (1.0 / LOST)))
     return 0.0

@@ -48,8 +48,8 @@ class Displacements(PlannedCorrections):
         state = [np.ascontiguousarray(x)[None] for x in (q, np.zeros(self.system.nu), rest, signals)]
         out, health, here = np.zeros((1, self.system.nu)), np.zeros((1, 1)), np.concatenate([q, signals])
         if self.plan is not None:
-            self.sweep(self.memory, *state, out, health, 0, 1)
+            self.recursion(self.memory, *state, out, health, 0, 1)
         if not (health[0, 0] > POOR and np.isfinite(out).all()) and not np.array_equal(here, self.pose):
             self.choose(q, signals)
-            self.sweep(self.memory, *state, out, health, 0, 1)
+            self.recursion(self.memory, *state, out, health, 0, 1)
         return np.where(self.fixed, 0.0, out[0])

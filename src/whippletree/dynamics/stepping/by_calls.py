@@ -128,4 +128,4 @@ class Calls:
         lam = shortest(free, rest[:, None], rank_tolerance(system, equations))[0][:, 0]
         if self.places.driven:
             rows[self.places.tau] += equations.C.T @ lam
-        return float(lam @ equations.given)
+        return float(lam @ equations.prescribed)

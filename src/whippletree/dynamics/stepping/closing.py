@@ -12,7 +12,7 @@ from ...compiler.function_pointers import numbers_at, rows_at
 from ...compiler.lanes import LANES, get, inline, kernel, put, view
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.kinematics import place_and_move
-from ...layout.constraints import BLADE, COUPLE, ROLL, SPEEDS
+from ...layout.constraints import BLADE, COUPLE, ROLL, VELOCITIES
 from .mechanism import Mechanism, accelerate_here
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
@@ -25,7 +25,7 @@ MOST = 8
 @inline
 def binds_velocities(E, n):
     """Whether an element has equations of velocities alone"""
-    return E.kind[n] == ROLL or E.kind[n] == BLADE or (E.kind[n] == COUPLE and E.turn[n] == SPEEDS)
+    return E.kind[n] == ROLL or E.kind[n] == BLADE or (E.kind[n] == COUPLE and E.turn[n] == VELOCITIES)
 
 
 @kernel

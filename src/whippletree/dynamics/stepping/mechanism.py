@@ -1,6 +1,6 @@
 """The right-hand side of motion inside compiled loops: u' by the algorithm chosen, under all forces, and q' = N(q) u.
 
-A given motion is solved exactly, by any algorithm: its freedom resists without end (``resist``), so no force moves
+A prescribed motion is solved exactly, by any algorithm: its DOF resists without end (``resist``), so no force moves
 it, and the acceleration y that it causes in the bodies outboard acts on them as the wrench -I y.
 
 Modes that are quasi-static resist without end too. They neither move nor accelerate; where they are follows from the
@@ -20,7 +20,7 @@ from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, 
 from ...kernels import kinematics
 from ...kernels import unpack as packing
 from ...kernels.blocks import make_memory
-from ...kernels.forces import apply_forces, spread_given
+from ...kernels.forces import apply_forces, spread_prescribed
 from ...kernels.manifold import coordinate_rates
 from ...kernels.signals import evaluate_signals
 from ...layout.forces import MOTION
@@ -66,7 +66,7 @@ class Parts(NamedTuple):
     wrench: Any  # (nb, 6)  on bodies; empty where nothing acts on them
     signals: Any  # (1 + 3 ns)  time and functions of it
     spare: Any  # (24)
-    y: Any  # (nb, 6)       acceleration by given motions; empty without any and without flexible bodies
+    y: Any  # (nb, 6)       acceleration by prescribed motions; empty without any and without flexible bodies
     f: Any  # (nb, 6)       likewise
     needed: Any  # (nu)     likewise: joint forces that the accelerations need
     health: Any  # (1)      how well the plan of reduction serves
@@ -161,7 +161,8 @@ def ask(call, t, q, u, total):
 
 @inline
 def load(p, t, q, u):
-    """All forces at a state but those of given motions, into ``total`` and ``wrench``; returns the power of those that
+    """All forces at a state but those of prescribed motions, into ``total`` and ``wrench``; returns the power of those
+    that
     store no energy"""
     power = get(p.k.defect, 1)  # of modes: zero without any
     for j in range(p.m.nu):
@@ -178,7 +179,7 @@ def load(p, t, q, u):
 
 @kernel
 def impose(x, t, q, u):
-    """q and u of given motions, in place: they do not drift"""
+    """q and u of prescribed motions, in place: they do not drift"""
     p, _ = open_parts(x)
     if p.F.ndriven > 0:
         evaluate_signals(p.F, t, p.signals)
@@ -186,14 +187,14 @@ def impose(x, t, q, u):
             if p.F.kind[n] == MOTION:
                 s = 3 * p.F.signal[3 * n]
                 put(q, p.F.coordinate[n], get(p.signals, 1 + s))
-                put(u, p.F.freedom[n], get(p.signals, 2 + s))
+                put(u, p.F.dof[n], get(p.signals, 2 + s))
 
 
 @kernel
 def hold(p):
-    """wrench -= I y, with the acceleration y that given motions cause"""
+    """wrench -= I y, with the acceleration y that prescribed motions cause"""
     m = p.m
-    spread_given(m, p.F, p.k, p.signals, p.y)
+    spread_prescribed(m, p.F, p.k, p.signals, p.y)
     for i in range(1, m.nb):
         pushed = sp.mul_rigid(m.mass[i], sp.load3(p.k.h, i), sp.load6(p.k.J, i), sp.load6(p.y, i))
         sp.store6(p.wrench, i, sp.sub(sp.load6(p.wrench, i), pushed))
@@ -203,13 +204,13 @@ def hold(p):
 
 @kernel
 def drive(p, u, udot):
-    """u' of given motions; returns the power that they take"""
+    """u' of prescribed motions; returns the power that they take"""
     m, F = p.m, p.F
     balance(m, p.k, udot, p.wrench, p.f, p.y, p.needed)
     power = get(p.k.v, 0)
     for n in range(F.nf):
         if F.kind[n] == MOTION:
-            j = F.freedom[n]
+            j = F.dof[n]
             given = get(p.signals, 3 + 3 * F.signal[3 * n])
             force = get(p.needed, j) + m.armature[j] * given - get(p.total, j)
             power = power + force * get(u, j)

@@ -1,15 +1,15 @@
 """Subchains that float, coupled by the loads at the joints that were cut: one large tree, on lanes or on ranks.
 
-Paper    [anderson1999] the hybrid algorithm, all of it: sequential O(n) sweeps within subchains, and the loads between
-         them from Gamma f = Psi, eqs (54)-(65), by elimination or by preconditioned conjugate gradients.
+Paper    [anderson1999] the hybrid algorithm, all of it: sequential O(n) recursions within subchains, and the loads
+         between them from Gamma f = Psi, eqs (54)-(65), by elimination or by preconditioned conjugate gradients.
 Symbols  as the paper, see cut_forces.py, cut_joints.py and solver.py. Its ten steps:
          I     cut the joints, lay out memory                             Cut (cut.py), Pieces
          II    base poses, and coordinates of cut joints                  Pieces.from_tree, Pieces.to_tree
-         III   states into subchains, side by side in lanes               Pieces.sweep: place_pieces
-         IV    first outward sweep: kinematics, faces of cuts             Pieces.sweep: place_pieces, show_faces
-         V     inward sweep                                               Pieces.sweep: sweep_pieces
-         VI    what loads at base and tip do to both                      Pieces.sweep: make_elements
-         VII   the other side of each cut; Gamma and Psi                  Pieces.sweep: exchange, connect; prepare
+         III   states into subchains, side by side in lanes               Pieces.recursion: place_pieces
+         IV    first outward pass: kinematics, faces of cuts             Pieces.recursion: place_pieces, show_faces
+         V     inward pass                                               Pieces.recursion: inward_pieces
+         VI    what loads at base and tip do to both                      Pieces.recursion: make_elements
+         VII   the other side of each cut; Gamma and Psi                  Pieces.recursion: exchange, connect; prepare
          VIII  the loads                                                  CutSolver.solve (solver.py)
          IX    accelerations                                              Pieces.answer
          X     integration in time                                        integrate/run/subchains.py
@@ -18,7 +18,7 @@ Differs  trees too: all joints behind a tip are cut, be it several. Subchains of
 On ranks: every rank makes the same ``Cut`` and its own ``Pieces(cut, choice, comm)``, where ``comm`` has the names of
 ``subchain_solver.Alone``: ``first, last`` (its subchains, consecutive), ``exchange``, ``add``, ``total``, ``most``,
 ``gather`` and ``scatter``. Vectors ``q, u, udot`` of the cut system (``cut.forest``: nq, nu) are as long as the whole;
-a rank reads and writes the rows of its own subchains. One evaluation is ``pieces.sweep(q, u, tau)``,
+a rank reads and writes the rows of its own subchains. One evaluation is ``pieces.recursion(q, u, tau)``,
 ``pieces.solve()``, ``pieces.answer(udot)``; each subchain's own state is all that it needs.
 ``cluster.mpi_share.Share`` is the Cut of one rank.
 """
@@ -48,7 +48,7 @@ from . import cut_forces
 from . import cut_layout as lay
 from .cut import Cut, cut_of
 from .cut_frames import compose_bases, show_faces, stand_bases
-from .cut_joints import connect, derive_cuts, gaps
+from .cut_joints import connect, derive_cuts, violations
 from .elements import growth
 from .evaluation import Room, evaluate_whole
 from .options import Cutting, cutting
@@ -60,14 +60,14 @@ _NO_WRENCH = np.zeros(0)
 
 
 class _Layout(Plan):
-    """The subchains of a share in one memory, as divide lays out its strands; each stands alone."""
+    """The subchains of a share in one memory, as divide lays out its subchains; each stands alone."""
 
     def __init__(self, cut: Cut, lanes: int, first: int, last: int) -> None:
         self.system, self.choice = cut.forest, Division()  # type: ignore[assignment]
-        # others may lay out the same strands at the same time
-        self.families = [Family([replace(s, family=n)]) for n, s in enumerate(cut.strands[first:last])]
+        # others may lay out the same subchains at the same time
+        self.families = [Family([replace(s, family=n)]) for n, s in enumerate(cut.subchains[first:last])]
         self.blocks, self.inside, self.shared = blocks(self.system, self.families, lanes), [], []  # no loops
-        self.strands, self.lent = [f.strands[0] for f in self.families], []
+        self.subchains, self.lent = [f.subchains[0] for f in self.families], []
         self._lay_out()
 
 
@@ -84,18 +84,18 @@ class Pieces:
         self.blocks = np.column_stack([self.layout.at, widths]).astype(np.int64).ravel()
         self.table, self.cuts, where = self._tables()
         self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
-        strands, count, width = len(cut.strands), len(cut.joints), where.shape[1]
+        subchains, count, width = len(cut.subchains), len(cut.joints), where.shape[1]
         lending = np.zeros((count, 6, lay.LENDING))
         for c, joint in enumerate(cut.joints):
             for n, lent in enumerate(joint.lent):
                 lending[c, n] = lent.inertia, *lent.along
         self.lending = lending.ravel()
         self.tree = make_memory(system, kinematics_rows(system))
-        self.centre, self.origin = np.zeros(3 * system.nc), np.zeros(3 * strands)  # of frames, in the world
+        self.centre, self.origin = np.zeros(3 * system.nc), np.zeros(3 * subchains)  # of frames, in the world
         self.faces, self.moves = np.zeros(count * 2 * lay.FACE), np.zeros(count * 2 * 6)
-        self.joints, self.ends = np.zeros(count * lay.JOINT), np.zeros(strands * cut_forces.ENDS)
-        self.Y = np.zeros(strands * width * 6)
-        # the state at rest in the frames of bases, where sweeps are done
+        self.joints, self.ends = np.zeros(count * lay.JOINT), np.zeros(subchains * cut_forces.ENDS)
+        self.Y = np.zeros(subchains * width * 6)
+        # the state at rest in the frames of bases, where recursions are done
         self.q, self.u = forest.q0.copy(), np.zeros(forest.nu)
         # and of the System: coordinates of cut joints stay here
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
@@ -106,20 +106,20 @@ class Pieces:
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cut = self.cut
-        width = max(1, max(self._loads(s) for s in range(len(cut.strands))))
-        where = np.full((len(cut.strands), width), cut.rows)
-        table = np.full((len(cut.strands), lay.STRAND), -1)
-        for s, strand in enumerate(cut.strands):
+        width = max(1, max(self._loads(s) for s in range(len(cut.subchains))))
+        where = np.full((len(cut.subchains), width), cut.rows)
+        table = np.full((len(cut.subchains), lay.SUBCHAIN), -1)
+        for s, subchain in enumerate(cut.subchains):
             base, tip = int(cut.base_cut[s]), cut.tip_cuts[s]
             at_base = cut.joints[base].rows if base >= 0 else 0
             mine = [base, *tip] if base >= 0 else tip
             rows = np.concatenate([np.arange(cut.first[c], cut.first[c + 1]) for c in mine] + [np.zeros(0, int)])
             where[s, : rows.size] = rows
-            component = int(cut.system.arrays["component"][cut.bodies[strand.path[0]]])
+            component = int(cut.system.arrays["component"][cut.bodies[subchain.path[0]]])
             more = [base, tip[0] if tip else 0, len(tip), cut.base_q[s], cut.base_u[s], component, rows.size, at_base]
             table[s, 11:19] = more
             if self.first <= s < self.last:
-                row, i, own = self.layout._row, len(strand.path), self.layout.strands[s - self.first]
+                row, i, own = self.layout._row, len(subchain.path), self.layout.subchains[s - self.first]
                 table[s, :2] = self.layout._own(own)
                 table[s, 2:6] = [row(own, name, n * i)[0] for name, n in (("R", 9), ("o", 3), ("v", 6), ("b", 6))]
                 table[s, 6:11] = [row(own, name, 0)[0] for name in ("S", "U", "d", "uA", "e")]
@@ -138,7 +138,7 @@ class Pieces:
         """q and u of the cut system from coordinates of the System. Takes a rank that has not all of it some time."""
         cut = self.cut
         self.tree_q[:], self.tree_u[:] = q, u
-        if (self.first, self.last) != (0, len(cut.strands)):
+        if (self.first, self.last) != (0, len(cut.subchains)):
             self.own_q[:], self.own_u[:] = Pieces(cut, self.choice).from_tree(q, u)
             return self.own_q, self.own_u
         for target in (self.q, self.own_q):
@@ -170,13 +170,13 @@ class Pieces:
         self.comm.step = "II"
         self.comm.exchange(self.faces.reshape(-1, 2, lay.FACE))
 
-    def sweep(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
+    def recursion(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> None:
         """Steps II to VII of each subchain's own state; ``tau`` are joint forces of the System."""
         cut_forces.copy_rows(tau, self.cut.u_rows, self.tau, self.cut.u_here)
         self.place(q, u)
         self.fold(tau)
 
-    def sweep_tree(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
+    def recursion_of_tree(self, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -> None:
         """The same of coordinates of the System, and with wrenches on bodies behind its joint forces."""
         cut, nu = self.cut, self.cut.system.nu
         cut_forces.copy_rows(forces, cut.u_rows, self.tau, cut.u_here)
@@ -190,7 +190,7 @@ class Pieces:
         solver = self.solver
         self.tree_tau[:] = tau
         self._connect()
-        cut_forces.sweep_pieces(self.memory, self.blocks, wrench)
+        cut_forces.inward_pieces(self.memory, self.blocks, wrench)
         cut_forces.make_elements(
             self.memory, self.table, self.cuts, self.joints, self.ends, self.Y, solver.flat_K, solver.flat_g,
             solver.flat_weight, solver.width, self.first, self.last,
@@ -249,15 +249,15 @@ class Pieces:
 
     # ------------------------------------------------------------ closing what drifts apart
 
-    def gaps(self) -> tuple[np.ndarray, np.ndarray]:
+    def violations(self) -> tuple[np.ndarray, np.ndarray]:
         """Of every load the gap that it closes (m or rad) and its rate, where ``place`` has put the subchains."""
         position, speed = np.zeros(self.cut.rows + 1), np.zeros(self.cut.rows + 1)
-        gaps(self.cuts, self.faces, self.joints, self.solver.mine, position, speed)
+        violations(self.cuts, self.faces, self.joints, self.solver.mine, position, speed)
         return position, speed
 
-    def closing(self, gap: np.ndarray) -> np.ndarray:
+    def closing(self, violation: np.ndarray) -> np.ndarray:
         """The smallest change of the cut system, measured by its inertia, that closes a gap: M^-1 J' Gamma^-1 gap."""
-        self.solver.solve(-gap)
+        self.solver.solve(-violation)
         change = np.zeros(self.cut.forest.nu)
         self.answer(change, alone=True)
         return change
@@ -271,7 +271,7 @@ class Pieces:
         return self.tree_q, self.tree_u
 
     def without_inertia(self) -> int | None:
-        """The System's body whose pivot vanished in the last sweep, or None."""
+        """The System's body whose pivot vanished in the last pass, or None."""
         found = self.layout.without_inertia()
         return None if found is None else int(self.cut.bodies[found])
 
@@ -300,7 +300,7 @@ class Subchains:
                 if one == 0.0:
                     loss = BEYOND if pieces.growth() > MOST_GROWTH else loss
                     continue
-            pieces.sweep_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
+            pieces.recursion_of_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
                 _explain(pieces, Q[s], U[s], F[s])
                 return np.nan

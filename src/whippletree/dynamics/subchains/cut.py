@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...joints import CODES, FLOAT, KINDS
 from ...layout.system import pack
 from ...system.system import NO_FLEXIBLE, System
-from ..two_handle.partition import BLUNT, Strand, nearest_fit, tips
+from ..two_handle.partition import BLUNT, Subchain, nearest_fit, tips
 from .options import Cutting
 
 GROWTH, TRIES = 1.15, 20  # of the least weight of a branch that is cut, to come near the number of subchains asked for
@@ -33,7 +33,7 @@ class CutJoint(NamedTuple):
     inner: int  # the subchain on whose tip
     outer: int  # this one's base was
     body: int  # of the System: that base
-    held: int  # rows of what the joint holds: the complement of its freedoms, and freedoms with armature
+    held: int  # rows of what the joint holds: the complement of its DOF, and DOF with armature
     lent: tuple[Lent, ...]
 
     @property
@@ -55,7 +55,7 @@ class Forest(NamedTuple):
     flexible: None = None
 
 
-def subchains(system: System, pieces: int) -> list[Strand]:
+def into_subchains(system: System, pieces: int) -> list[Subchain]:
     """At most so many subchains, or one for each body on ground; each behind the one that carries it."""
     own = 0.5 * (1.0 + np.diff(system.arrays["dof"]))
     parent = system.arrays["parent"].tolist()
@@ -78,10 +78,10 @@ def subchains(system: System, pieces: int) -> list[Strand]:
     return tried[max(count for count in tried if count <= most)]
 
 
-def _grown(children: Any, weight: np.ndarray, own: np.ndarray, fit: np.ndarray, grain: float) -> list[Strand]:
+def _grown(children: Any, weight: np.ndarray, own: np.ndarray, fit: np.ndarray, grain: float) -> list[Subchain]:
     """Paths from ground outward along the heaviest children; where two heavy branches part, all of them are cut."""
-    found: list[Strand] = []
-    waiting: list[tuple[int, Strand | None]] = [(root, None) for root in reversed(children[0])]
+    found: list[Subchain] = []
+    waiting: list[tuple[int, Subchain | None]] = [(root, None) for root in reversed(children[0])]
     while waiting:
         root, on = waiting.pop()
         path: list[int] = [root]
@@ -92,17 +92,17 @@ def _grown(children: Any, weight: np.ndarray, own: np.ndarray, fit: np.ndarray, 
                 parted = heavy
             else:
                 path.append(max(children[path[-1]], key=lambda c: weight[c]))
-        strands = _pieces_of(path, set(parted), children, own, fit, grain)
-        for strand in strands:
-            strand.carried_by, on = on, strand
-        found += strands
-        waiting += [(c, strands[-1]) for c in reversed(parted)]
+        subchains = _pieces_of(path, set(parted), children, own, fit, grain)
+        for subchain in subchains:
+            subchain.carried_by, on = on, subchain
+        found += subchains
+        waiting += [(c, subchains[-1]) for c in reversed(parted)]
     return found
 
 
 def _pieces_of(
     path: list[int], parted: set[int], children: Any, own: np.ndarray, fit: np.ndarray, grain: float
-) -> list[Strand]:
+) -> list[Subchain]:
     """A path in subchains of about one grain, cut between bodies that are fit to be tip and base."""
     aside = [_beside(i, {*path, *parted}, children) for i in path]
     done = np.cumsum([own[i] + own[more].sum() for i, more in zip(path, aside, strict=True)])
@@ -115,10 +115,10 @@ def _pieces_of(
     cuts = sorted(e for e in ends if e is not None)
     found = []
     for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True):
-        strand = Strand(path[a:b], sorted(c for more in aside[a:b] for c in more), 0)
-        strand.holds = {i for i, more in zip(path[a:b], aside[a:b], strict=True) if more}
-        strand.holds |= {c for c in strand.aside if children[c]}
-        found.append(strand)
+        subchain = Subchain(path[a:b], sorted(c for more in aside[a:b] for c in more), 0)
+        subchain.holds = {i for i, more in zip(path[a:b], aside[a:b], strict=True) if more}
+        subchain.holds |= {c for c in subchain.aside if children[c]}
+        found.append(subchain)
     return found
 
 
@@ -150,7 +150,7 @@ def lent_to(system: System, body: int) -> tuple[Lent, ...]:
 
 
 class Cut:
-    """A System cut into subchains: ``strands`` in the forest's numbers, ``joints`` that were cut, and the forest.
+    """A System cut into subchains: ``subchains`` in the forest's numbers, ``joints`` that were cut, and the forest.
 
     ``q_rows, u_rows`` are rows of the System that the forest has too, and ``q_here, u_here`` where: all joints but
     those that were cut. ``base_q, base_u`` are where each subchain's floating base starts, -1 where it is on ground:
@@ -165,22 +165,22 @@ class Cut:
                 got=pieces,
             )
         self.system = system
-        strands = subchains(system, pieces)
-        number = {id(s): n for n, s in enumerate(strands)}
-        self.bodies = np.array([0] + [b for s in strands for b in s.bodies])
+        subchains = into_subchains(system, pieces)
+        number = {id(s): n for n, s in enumerate(subchains)}
+        self.bodies = np.array([0] + [b for s in subchains for b in s.bodies])
         self.here = np.zeros(system.nb, int)  # where in the forest a body of the System is
         self.here[self.bodies] = np.arange(system.nb)
-        carried = [-1 if s.carried_by is None else number[id(s.carried_by)] for s in strands]
+        carried = [-1 if s.carried_by is None else number[id(s.carried_by)] for s in subchains]
         pairs = sorted((inner, outer) for outer, inner in enumerate(carried) if inner >= 0)
-        self.joints = [self._joint(inner, outer, strands[outer].path[0]) for inner, outer in pairs]
-        self.base_cut = np.full(len(strands), -1)
-        self.tip_cuts: list[list[int]] = [[] for _ in strands]
+        self.joints = [self._joint(inner, outer, subchains[outer].path[0]) for inner, outer in pairs]
+        self.base_cut = np.full(len(subchains), -1)
+        self.tip_cuts: list[list[int]] = [[] for _ in subchains]
         for c, joint in enumerate(self.joints):
             self.base_cut[joint.outer] = c
             self.tip_cuts[joint.inner].append(c)
         self.first = np.cumsum([0] + [joint.rows for joint in self.joints])  # rows of loads of each cut
-        self.forest = self._forest(strands)
-        self.strands = [self._moved(n, s) for n, s in enumerate(strands)]
+        self.forest = self._forest(subchains)
+        self.subchains = [self._moved(n, s) for n, s in enumerate(subchains)]
         self._map()
 
     @property
@@ -196,33 +196,35 @@ class Cut:
         resist = a["resist"][a["dof"][body] : a["dof"][body + 1]]
         return CutJoint(inner, outer, body, 6 - resist.size + int((resist > 0).sum()), lent_to(self.system, body))
 
-    def _forest(self, strands: list[Strand]) -> Forest:
+    def _forest(self, subchains: list[Subchain]) -> Forest:
         system, order = self.system, self.bodies
         a, nb = system.arrays, system.nb
-        afloat = np.isin(order, [joint.body for joint in self.joints])
+        floating = np.isin(order, [joint.body for joint in self.joints])
         sizes = {name: np.diff(a[name])[order] for name in ("position", "dof")}
         for name, size in zip(("position", "dof"), (KINDS[FLOAT].nq, KINDS[FLOAT].nu), strict=True):
-            sizes[name][afloat] = size
+            sizes[name][floating] = size
         arrays: dict[str, Any] = {name: np.concatenate([[0], np.cumsum(n)]) for name, n in sizes.items()}
-        arrays["parent"] = np.where(afloat, 0, self.here[a["parent"][order]])
-        arrays["kind"] = np.where(afloat, CODES[FLOAT], a["kind"][order])
-        arrays["sign"] = np.where(afloat, 1.0, a["sign"][order])
+        arrays["parent"] = np.where(floating, 0, self.here[a["parent"][order]])
+        arrays["kind"] = np.where(floating, CODES[FLOAT], a["kind"][order])
+        arrays["sign"] = np.where(floating, 1.0, a["sign"][order])
         for name, shape in (("Rt", (nb, 9)), ("pt", (nb, 3)), ("com", (nb, 3)), ("inertia", (nb, 6))):
             arrays[name] = a[name].reshape(shape)[order].copy()
-        arrays["Rt"][afloat], arrays["pt"][afloat] = np.eye(3).ravel(), 0.0
+        arrays["Rt"][floating], arrays["pt"][floating] = np.eye(3).ravel(), 0.0
         arrays |= {name: a[name][order].copy() for name in ("mass", "parameter")}
         arrays["resist"] = np.zeros(arrays["dof"][-1])
         q0 = np.zeros(arrays["position"][-1])
         for i in range(1, nb):
             to, rows = slice(*arrays["dof"][i : i + 2]), slice(*a["dof"][order[i] : order[i] + 2])
             at, there = slice(*arrays["position"][i : i + 2]), slice(*a["position"][order[i] : order[i] + 2])
-            if afloat[i]:
+            if floating[i]:
                 q0[at] = 0, 0, 0, 1, 0, 0, 0
             else:
                 arrays["resist"][to], q0[at] = a["resist"][rows], system.q0[there]
-        arrays["component"] = np.repeat(np.arange(-1, len(strands)), [1] + [len(s.bodies) for s in strands])
+        arrays["component"] = np.repeat(np.arange(-1, len(subchains)), [1] + [len(s.bodies) for s in subchains])
         arrays["component"][0] = 0
-        bases = [np.zeros(3) if s.carried_by else a["base"].reshape(-1, 3)[a["component"][s.path[0]]] for s in strands]
+        bases = [
+            np.zeros(3) if s.carried_by else a["base"].reshape(-1, 3)[a["component"][s.path[0]]] for s in subchains
+        ]
         arrays["base"] = np.array(bases)
         for joint in self.joints:
             self._lend(arrays, int(self.here[joint.body]), joint.lent)
@@ -233,7 +235,7 @@ class Cut:
             nb,
             nu,
             len(q0),
-            len(strands),
+            len(subchains),
             NO_FLEXIBLE,
         )
         return Forest(system.name, nb, len(q0), nu, views, q0, system.gravity, packed)
@@ -247,11 +249,11 @@ class Cut:
                 upper = np.triu_indices(3)
                 arrays["inertia"][i] += inertia * np.outer(along[:3], along[:3])[upper]
 
-    def _moved(self, n: int, strand: Strand) -> Strand:
-        """A strand with the bodies of the forest."""
+    def _moved(self, n: int, subchain: Subchain) -> Subchain:
+        """A subchain with the bodies of the forest."""
         at = lambda bodies: [int(self.here[b]) for b in bodies]  # noqa: E731
-        moved = Strand(at(strand.path), at(strand.aside), 0, has_next=bool(self.tip_cuts[n]), family=n)
-        moved.holds = set(at(strand.holds))
+        moved = Subchain(at(subchain.path), at(subchain.aside), 0, has_next=bool(self.tip_cuts[n]), family=n)
+        moved.holds = set(at(subchain.holds))
         return moved
 
     def _map(self) -> None:
@@ -268,7 +270,7 @@ class Cut:
         self.q_rows, self.u_rows = (np.concatenate(rows[name] + none) for name in ("position", "dof"))
         self.q_here, self.u_here = (np.concatenate(here[name] + none) for name in ("position", "dof"))
         floats = self.base_cut >= 0
-        first = np.array([s.path[0] for s in self.strands], int)
+        first = np.array([s.path[0] for s in self.subchains], int)
         self.base_q = np.where(floats, f["position"][first], -1)
         self.base_u = np.where(floats, f["dof"][first], -1)
 

@@ -6,8 +6,8 @@ Symbols  of a subchain, with loads f1 on its base and f2 on its tip,
          D_bb, D_tb, D_t and eta of the paper. With Y the columns by which the loads of its cuts act at base and tip,
          W of the base's joint and -W of those at the tip, its *element* is K = Y' [A B; B' C] Y and g = -Y' [b; c].
          Gamma and Psi are the sums of the elements: eqs (55)-(58).
-Differs  one inward sweep, that of two_handle/recursion.py, gives C and c; of the base's six freedoms, which it
-         eliminates last, follow A, B and b. The paper's second outward sweep (VI) is not needed.
+Differs  one inward pass, that of two_handle/recursion.py, gives C and c; of the base's six DOF, which it
+         eliminates last, follow A, B and b. The paper's second outward pass (VI) is not needed.
 """
 
 from ...algebra.matrix6 import force_from, motion_in
@@ -19,7 +19,7 @@ from ..two_handle.join import peek3, peek6, peek9, poke, spread21
 from . import cut_layout as lay
 from .cut_frames import open_system
 
-# numbers of a subchain's two ends: A, B, C row by row, b, c, e of the base's freedoms, room, loads there, accelerations
+# numbers of a subchain's two ends: A, B, C row by row, b, c, e of the base's DOF, room, loads there, accelerations
 ENDS = 216
 END_A, END_B, END_C, END_X, END_E, END_ROOM, END_F = 0, 36, 72, 108, 120, 156, 192
 NONE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -40,10 +40,10 @@ def place_pieces(memory, table, blocks, q, u, tau, centre):
     """Local kinematics of all subchains of a share; frames of their tips. Steps III and IV"""
     for n in range(0, blocks.shape[0], 2):
         if blocks[n + 1] == 1:
-            recursion.place_strands(memory, blocks[n], q, u, tau, memory)
+            recursion.place_subchains(memory, blocks[n], q, u, tau, memory)
         else:
-            recursion.place_strands(memory, blocks[n], q, u, tau, layout.registers(memory, 0, 0))
-    for z in range(0, table.shape[0], lay.STRAND):
+            recursion.place_subchains(memory, blocks[n], q, u, tau, layout.registers(memory, 0, 0))
+    for z in range(0, table.shape[0], lay.SUBCHAIN):
         at, step = table[z + lay.AT], table[z + lay.STEP]
         if at < 0:
             continue
@@ -55,28 +55,28 @@ def place_pieces(memory, table, blocks, q, u, tau, centre):
 
 
 @entry
-def sweep_pieces(memory, blocks, wrench):
+def inward_pieces(memory, blocks, wrench):
     """Step V"""
     for n in range(0, blocks.shape[0], 2):
         if blocks[n + 1] == 1:
-            recursion.sweep_strands(memory, blocks[n], wrench, memory)
+            recursion.inward_subchains(memory, blocks[n], wrench, memory)
         else:
-            recursion.sweep_strands(memory, blocks[n], wrench, layout.registers(memory, 0, 0))
+            recursion.inward_subchains(memory, blocks[n], wrench, layout.registers(memory, 0, 0))
 
 
 @entry
 def answer_pieces(memory, blocks, udot):
-    """Step IX: accelerations of all freedoms of the subchains of a share"""
+    """Step IX: accelerations of all DOF of the subchains of a share"""
     for n in range(0, blocks.shape[0], 2):
         if blocks[n + 1] == 1:
-            recursion.answer_strands(memory, blocks[n], udot, memory)
+            recursion.answer_subchains(memory, blocks[n], udot, memory)
         else:
-            recursion.answer_strands(memory, blocks[n], udot, layout.registers(memory, 0, 0))
+            recursion.answer_subchains(memory, blocks[n], udot, layout.registers(memory, 0, 0))
 
 
 @inline
 def clear_block(memory, at, like):
-    g = layout.take_strands(memory, at, like)
+    g = layout.take_subchains(memory, at, like)
     for j in range(g.m.nu):
         put(g.uA, j, 0.0)
 
@@ -96,7 +96,7 @@ def clear_forces(memory, blocks):
 
 @kernel
 def base_end(memory, table, z, ends, at):
-    """A, B, b and e: what loads at base and tip do to the base. Its freedoms were eliminated last first"""
+    """A, B, b and e: what loads at base and tip do to the base. Its DOF were eliminated last first"""
     step = table[z + lay.STEP]
     for i in range(6):
         for n in range(6):
@@ -198,7 +198,7 @@ def element(table, z, ends, at, Y, first, K, k, g, weight, width):
 def make_elements(memory, table, cuts, joints, ends, Y, K, g, weight, width, first, last):
     """K, g and ends of the subchains first to last; the diagonals of Y' [A B; B' C] Y into ``weight``. Step VI"""
     for s in range(first, last):
-        z, at, k = s * lay.STRAND, s * ENDS, s * width * width
+        z, at, k = s * lay.SUBCHAIN, s * ENDS, s * width * width
         own, step = table[z + lay.AT], table[z + lay.STEP]
         if table[z + lay.TIP_COUNT] > 0:
             spread21(memory, own + (layout.HANDLES + layout.L_) * step, step, view(ends, at + END_C, 36), 6)
@@ -232,7 +232,7 @@ def push_ends(memory, table, where, ends, Y, loads, moves, width, alone, first, 
     ``alone``: nothing else acts, neither forces nor velocities.
     """
     for s in range(first, last):
-        z, at = s * lay.STRAND, s * ENDS
+        z, at = s * lay.SUBCHAIN, s * ENDS
         own, step = table[z + lay.AT], table[z + lay.STEP]
         f1, f2 = NONE, NONE
         for i in range(s * width, s * width + table[z + lay.BASE_LOADS]):

@@ -4,7 +4,7 @@ Paper    [anderson1999] steps II to IV of section 5.
 Symbols  A is the inner subchain, whose tip carried the base of the outer one, B. A *face* is one side of a cut: where
          the body is, R and o in the world, and how it moves, v and b in its own axes about its own origin.
 Differs  a subchain is computed in the axes of its base, about its base's origin, as if that were at rest; pose and
-         velocity of the base are added as the sweep meets each body, as in two_handle/recursion.py.
+         velocity of the base are added as the recursion meets each body, as in two_handle/recursion.py.
 """
 
 from ...algebra import spatial as sp
@@ -24,8 +24,8 @@ from . import cut_layout as lay
 
 @inline
 def stand(memory, table, s, R, o, V, gravity):
-    """Where a subchain's frame is and how it moves, for its sweep"""
-    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
+    """Where a subchain's frame is and how it moves, for its recursion"""
+    at, step = table[s * lay.SUBCHAIN + lay.AT], table[s * lay.SUBCHAIN + lay.STEP]
     poke(memory, at + TURN * step, step, R)
     poke(memory, at + OFFSET * step, step, o)
     poke(memory, at + BASE_V * step, step, V)
@@ -42,7 +42,7 @@ def stand_on_ground(memory, table, s, gravity):
 @inline
 def tip_of(memory, table, s):
     """R, o, v and b of a tip in its subchain's frame"""
-    z, step = s * lay.STRAND, table[s * lay.STRAND + lay.STEP]
+    z, step = s * lay.SUBCHAIN, table[s * lay.SUBCHAIN + lay.STEP]
     R, o = peek9(memory, table[z + lay.TIP_R], step), peek3(memory, table[z + lay.TIP_O], step)
     return R, o, peek6(memory, table[z + lay.TIP_V], step), peek6(memory, table[z + lay.TIP_B], step)
 
@@ -51,7 +51,7 @@ def tip_of(memory, table, s):
 def face_tip(memory, table, cuts, origin, c, faces):
     """The inner side of a cut"""
     s = cuts[c * lay.CUT + lay.INNER]
-    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
+    at, step = table[s * lay.SUBCHAIN + lay.AT], table[s * lay.SUBCHAIN + lay.STEP]
     R, o, v, b = tip_of(memory, table, s)
     turn, V = peek9(memory, at + TURN * step, step), peek6(memory, at + BASE_V * step, step)
     B = peek6(memory, at + BASE_B * step, step)
@@ -65,7 +65,7 @@ def face_tip(memory, table, cuts, origin, c, faces):
 def face_base(memory, table, cuts, origin, c, faces):
     """The outer side of a cut"""
     s = cuts[c * lay.CUT + lay.OUTER]
-    at, step = table[s * lay.STRAND + lay.AT], table[s * lay.STRAND + lay.STEP]
+    at, step = table[s * lay.SUBCHAIN + lay.AT], table[s * lay.SUBCHAIN + lay.STEP]
     poke(faces, (2 * c + 1) * lay.FACE, 1, peek9(memory, at + TURN * step, step))
     poke(faces, (2 * c + 1) * lay.FACE + 9, 1, peek3(origin, 3 * s, 1))
     poke(faces, (2 * c + 1) * lay.FACE + 12, 1, peek6(memory, at + BASE_V * step, step))
@@ -102,11 +102,11 @@ def open_system(tree, like):
 def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q, own_u):
     """Poses and velocities of all bases from coordinates of the System, from ground outward"""
     m, k = open_system(tree, q)
-    for s in range(table.shape[0] // lay.STRAND):
-        c = table[s * lay.STRAND + lay.BASE_CUT]
+    for s in range(table.shape[0] // lay.SUBCHAIN):
+        c = table[s * lay.SUBCHAIN + lay.BASE_CUT]
         if c < 0:
             stand_on_ground(memory, table, s, m.gravity)
-            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.SUBCHAIN + lay.CENTRE], 1))
             continue
         face_tip(memory, table, cuts, origin, c, faces)
         i = place_cut(m, k, q, u, faces, cuts, c)
@@ -119,14 +119,14 @@ def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q,
             table,
             s,
             turn,
-            sp.sub3(there, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1)),
+            sp.sub3(there, peek3(centre, 3 * table[s * lay.SUBCHAIN + lay.CENTRE], 1)),
             V,
             m.gravity,
         )
         poke(origin, 3 * s, 1, there)
-        poke(own_q, table[s * lay.STRAND + lay.IN_Q], 1, there)
-        poke(own_q, table[s * lay.STRAND + lay.IN_Q] + 3, 1, turn_of(turn))
-        poke(own_u, table[s * lay.STRAND + lay.IN_U], 1, V)
+        poke(own_q, table[s * lay.SUBCHAIN + lay.IN_Q], 1, there)
+        poke(own_q, table[s * lay.SUBCHAIN + lay.IN_Q] + 3, 1, turn_of(turn))
+        poke(own_u, table[s * lay.SUBCHAIN + lay.IN_U], 1, V)
 
 
 @entry
@@ -137,15 +137,15 @@ def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
     """
     m, _ = unpack(tree)
     for s in range(first, last):
-        n = table[s * lay.STRAND + lay.IN_Q]
+        n = table[s * lay.SUBCHAIN + lay.IN_Q]
         if n < 0:
             stand_on_ground(memory, table, s, m.gravity)
-            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
+            poke(origin, 3 * s, 1, peek3(centre, 3 * table[s * lay.SUBCHAIN + lay.CENTRE], 1))
             continue
         poke(origin, 3 * s, 1, peek3(own_q, n, 1))
         a = load_quaternion(own_q, n + 3)
-        there = sp.sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * lay.STRAND + lay.CENTRE], 1))
-        V = peek6(own_u, table[s * lay.STRAND + lay.IN_U], 1)
+        there = sp.sub3(peek3(own_q, n, 1), peek3(centre, 3 * table[s * lay.SUBCHAIN + lay.CENTRE], 1))
+        V = peek6(own_u, table[s * lay.SUBCHAIN + lay.IN_U], 1)
         stand(memory, table, s, matrix(a[0], a[1], a[2], a[3]), there, V, m.gravity)
 
 
@@ -153,7 +153,7 @@ def stand_bases(memory, table, tree, centre, origin, own_q, own_u, first, last):
 def show_faces(memory, table, cuts, origin, faces, first, last):
     """The sides of cuts that belong to the subchains first to last"""
     for s in range(first, last):
-        if table[s * lay.STRAND + lay.BASE_CUT] >= 0:
-            face_base(memory, table, cuts, origin, table[s * lay.STRAND + lay.BASE_CUT], faces)
-        for n in range(table[s * lay.STRAND + lay.TIP_COUNT]):
-            face_tip(memory, table, cuts, origin, table[s * lay.STRAND + lay.TIP_FIRST] + n, faces)
+        if table[s * lay.SUBCHAIN + lay.BASE_CUT] >= 0:
+            face_base(memory, table, cuts, origin, table[s * lay.SUBCHAIN + lay.BASE_CUT], faces)
+        for n in range(table[s * lay.SUBCHAIN + lay.TIP_COUNT]):
+            face_tip(memory, table, cuts, origin, table[s * lay.SUBCHAIN + lay.TIP_FIRST] + n, faces)

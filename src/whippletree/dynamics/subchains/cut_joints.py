@@ -3,7 +3,7 @@
 Paper    [anderson1999] eqs (37)-(41), (58), and steps I.3, II and VII of section 5.
 Symbols  as cut_frames.py. Of a joint: R, o of B as A's tip sees it; S its free motions, the paper's P; W what it
          holds, the paper's Q, with W S = 0; D = (S'S)^-1 S', so that u = D v. All of these in the frame of B.
-Differs  two more kinds of rows may stand in W. A freedom with armature r is held too, by the load tau - r u': its row
+Differs  two more kinds of rows may stand in W. A DOF with armature r is held too, by the load tau - r u': its row
          is that of D, and gives way by 1/r. A base without inertia about some axis is lent it, and what that costs is
          given back by a load: its row gives way by -1/inertia, and acts on the base alone.
 """
@@ -94,7 +94,7 @@ def cross_force(v, f):
 
 @kernel
 def more_rows(m, i, tau, lending, faces, joints, cuts, c):
-    """Rows of freedoms with armature and of lent inertia; known loads, and what each row gives way"""
+    """Rows of DOF with armature and of lent inertia; known loads, and what each row gives way"""
     at, base = c * lay.JOINT, (2 * c + 1) * lay.FACE
     row = 6 - (m.dof[i + 1] - m.dof[i])
     known, returned = NONE, NONE
@@ -137,7 +137,7 @@ def connect(cuts, tree, lending, q, u, tau, faces, joints, mine):
 
 
 @entry
-def gaps(cuts, faces, joints, mine, position, speed):
+def violations(cuts, faces, joints, mine, position, speed):
     """How far, and how fast, the two sides of each cut are apart along what the joint holds"""
     for c in range(cuts.shape[0] // lay.CUT):
         if mine[c]:
@@ -146,13 +146,13 @@ def gaps(cuts, faces, joints, mine, position, speed):
             there, point = peek9(joints, at + lay.REL_R, 1), peek3(joints, at + lay.REL_O, 1)
             Q = sp.matmul(sp.transpose(there), R)
             turn = (0.5 * (Q[7] - Q[5]), 0.5 * (Q[2] - Q[6]), 0.5 * (Q[3] - Q[1]))  # of a small one
-            gap = sp.join(turn, sp.mul33t(there, sp.sub3(o, point)))
+            violation = sp.join(turn, sp.mul33t(there, sp.sub3(o, point)))
             v = motion_in(there, point, peek6(faces, 2 * c * lay.FACE + 12, 1))
             v = sp.sub(peek6(faces, (2 * c + 1) * lay.FACE + 12, 1), v)
             for n in range(held + cuts[c * lay.CUT + lay.LENT]):
                 W = peek6(joints, at + lay.HOLD_W + 6 * n, 1)
                 rigid = n < held and joints[at + lay.GIVE + n] == 0.0
-                position[first + n] = sp.dot(W, gap) if rigid else 0.0
+                position[first + n] = sp.dot(W, violation) if rigid else 0.0
                 speed[first + n] = sp.dot(W, v) if rigid else 0.0
 
 

@@ -1,9 +1,9 @@
 """Where the numbers of subchains, of cuts between them and of their faces lie."""
 
-# integers of a subchain: where its own numbers are and how far apart; of its tip R, o, v and b; of its base's freedoms
+# integers of a subchain: where its own numbers are and how far apart; of its tip R, o, v and b; of its base's DOF
 # S, U, d, uA and e; the cut at its base, or -1; the first cut at its tip, and how many; its base in q and u, or -1; the
 # component whose point wrenches are about; how many loads act on it, and how many of these at the base
-STRAND = 20
+SUBCHAIN = 20
 (
     AT, STEP, TIP_R, TIP_O, TIP_V, TIP_B, BASE_S, BASE_U, BASE_D, BASE_UA, BASE_E, BASE_CUT, TIP_FIRST, TIP_COUNT,
     IN_Q, IN_U, CENTRE, LOADS, BASE_LOADS,

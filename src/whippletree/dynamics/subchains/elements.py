@@ -19,7 +19,7 @@ from .cut_layout import (
     LOADS,
     MOST,
     OUTER,
-    STRAND,
+    SUBCHAIN,
     TIP_COUNT,
     TIP_FIRST,
 )
@@ -101,10 +101,10 @@ def cut_rows(cuts, c):
 def diagonal_blocks(table, cuts, K, blocks, width, first, last):
     """Gamma_d: of every cut the block of its own rows, as far as the subchains first to last know it"""
     for s in range(first, last):
-        if table[s * STRAND + BASE_CUT] >= 0:
-            add_block(cuts, K, blocks, width, s, table[s * STRAND + BASE_CUT], 0)
-        row, tip = table[s * STRAND + BASE_LOADS], table[s * STRAND + TIP_FIRST]
-        for c in range(tip, tip + table[s * STRAND + TIP_COUNT]):
+        if table[s * SUBCHAIN + BASE_CUT] >= 0:
+            add_block(cuts, K, blocks, width, s, table[s * SUBCHAIN + BASE_CUT], 0)
+        row, tip = table[s * SUBCHAIN + BASE_LOADS], table[s * SUBCHAIN + TIP_FIRST]
+        for c in range(tip, tip + table[s * SUBCHAIN + TIP_COUNT]):
             add_block(cuts, K, blocks, width, s, c, row)
             row += cut_rows(cuts, c)
 
@@ -120,7 +120,7 @@ def add_block(cuts, K, blocks, width, s, c, row):
 def row_at_tip(table, cuts, s, c):
     """The first row of a cut among those at the tip of a subchain"""
     row = 0
-    for before in range(table[s * STRAND + TIP_FIRST], c):
+    for before in range(table[s * SUBCHAIN + TIP_FIRST], c):
         row += cut_rows(cuts, before)
     return row
 
@@ -200,13 +200,13 @@ def eliminate(table, cuts, where, K, g, work, X, y, f, width):
 
     Of subchain s ``work`` holds the block of the cuts at its tip, X and y its solution for K_tb and for g.
     """
-    strands, square = table.shape[0] // STRAND, width * width
-    for n in range(strands * square):
+    subchains, square = table.shape[0] // SUBCHAIN, width * width
+    for n in range(subchains * square):
         work[n] = 0.0
-    for n in range(strands * width):
+    for n in range(subchains * width):
         y[n] = 0.0
-    for s in range(strands - 1, -1, -1):
-        nb, nt = table[s * STRAND + BASE_LOADS], table[s * STRAND + LOADS] - table[s * STRAND + BASE_LOADS]
+    for s in range(subchains - 1, -1, -1):
+        nb, nt = table[s * SUBCHAIN + BASE_LOADS], table[s * SUBCHAIN + LOADS] - table[s * SUBCHAIN + BASE_LOADS]
         at, k = s * square, s * square
         for i in range(nt):
             y[s * width + i] += g[s * width + nb + i]
@@ -216,15 +216,15 @@ def eliminate(table, cuts, where, K, g, work, X, y, f, width):
                 X[at + i * width + j] = K[k + (nb + i) * width + j]
         if nt > 0:
             if factor(nt, work, at, width) < 0:
-                return 1 + table[s * STRAND + TIP_FIRST]
+                return 1 + table[s * SUBCHAIN + TIP_FIRST]
             solve_factored(nt, work, at, width, y, s * width, 1)
             for j in range(nb):
                 solve_factored(nt, work, at, width, X, at + j, width)
-        c = table[s * STRAND + BASE_CUT]
+        c = table[s * SUBCHAIN + BASE_CUT]
         if c >= 0:
             push_inward(table, cuts, s, c, K, g, work, X, y, nb, nt, width)
-    for s in range(strands):
-        nb, nt = table[s * STRAND + BASE_LOADS], table[s * STRAND + LOADS] - table[s * STRAND + BASE_LOADS]
+    for s in range(subchains):
+        nb, nt = table[s * SUBCHAIN + BASE_LOADS], table[s * SUBCHAIN + LOADS] - table[s * SUBCHAIN + BASE_LOADS]
         for i in range(nt):
             value = y[s * width + i]
             for j in range(nb):
@@ -237,8 +237,8 @@ def eliminate(table, cuts, where, K, g, work, X, y, f, width):
 def growth(table, work, width):
     """One over the least pivot of the last elimination; Gamma's diagonal is 1. Times a rounding, what may be lost"""
     most = 0.0
-    for s in range(table.shape[0] // STRAND):
-        for i in range(table[s * STRAND + LOADS] - table[s * STRAND + BASE_LOADS]):
+    for s in range(table.shape[0] // SUBCHAIN):
+        for i in range(table[s * SUBCHAIN + LOADS] - table[s * SUBCHAIN + BASE_LOADS]):
             most = max(most, 1.0 / abs(work[(s * width + i) * width + i]))
     return most
 
@@ -271,7 +271,7 @@ def chain_blocks(table, cuts, K, g, D, U, out, width, size):
                 U[c * BLOCK + i * MOST + j] = 0.0
                 if i >= count or j >= count:
                     D[c * BLOCK + i * MOST + j] = 1.0 if i == j else 0.0
-        if table[s * STRAND + TIP_COUNT] > 0:
+        if table[s * SUBCHAIN + TIP_COUNT] > 0:
             for i in range(count):
                 for j in range(cut_rows(cuts, c + 1)):
                     U[c * BLOCK + i * MOST + j] = K[(s * width + i) * width + count + j]

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from ...compiler.lanes import entry, view
 from ...kernels.blocks import checksum
-from .cut_forces import answer_pieces, copy_rows, make_elements, open_cuts, place_pieces, push_ends, sweep_pieces
+from .cut_forces import answer_pieces, copy_rows, inward_pieces, make_elements, open_cuts, place_pieces, push_ends
 from .cut_frames import compose_bases, show_faces
 from .cut_joints import connect
-from .cut_layout import STRAND
+from .cut_layout import SUBCHAIN
 from .elements import eliminate, gather_rows, gather_weights, scale_elements
 
 
@@ -57,27 +57,27 @@ class Room(NamedTuple):
 @entry
 def evaluate_whole(a, q, u, tau, wrench, udot, width):
     """u' of the System. Returns 0 if all is well, 1 + the cut whose pivot is lost, or what is not a number"""
-    strands = a.table.shape[0] // STRAND
+    subchains = a.table.shape[0] // SUBCHAIN
     copy_rows(q, a.q_rows, a.q, a.q_here)
     copy_rows(u, a.u_rows, a.u, a.u_here)
     copy_rows(tau, a.u_rows, a.tau, a.u_here)
     place_pieces(a.memory, a.table, a.blocks, a.q, a.u, a.tau, a.centre)  # III, IV
     compose_bases(a.memory, a.table, a.cuts, a.tree, a.centre, a.origin, q, u, a.faces, a.own_q, a.own_u)  # II
-    show_faces(a.memory, a.table, a.cuts, a.origin, a.faces, 0, strands)
+    show_faces(a.memory, a.table, a.cuts, a.origin, a.faces, 0, subchains)
     connect(a.cuts, a.tree, a.lending, q, u, tau, a.faces, a.joints, a.mine)  # VII
-    sweep_pieces(a.memory, a.blocks, wrench)  # V
-    make_elements(a.memory, a.table, a.cuts, a.joints, a.ends, a.Y, a.K, a.g, a.weight, width, 0, strands)  # VI
+    inward_pieces(a.memory, a.blocks, wrench)  # V
+    make_elements(a.memory, a.table, a.cuts, a.joints, a.ends, a.Y, a.K, a.g, a.weight, width, 0, subchains)  # VI
     for n in range(a.total.shape[0]):
         a.total[n] = 0.0
-    gather_weights(a.where, a.weight, a.total, width, 0, strands)
-    scale_elements(a.where, a.total, a.K, a.g, a.units, width, 0, strands)
-    gather_rows(a.where, a.g, a.psi, width, 0, strands)
+    gather_weights(a.where, a.weight, a.total, width, 0, subchains)
+    scale_elements(a.where, a.total, a.K, a.g, a.units, width, 0, subchains)
+    gather_rows(a.where, a.g, a.psi, width, 0, subchains)
     lost = eliminate(a.table, a.cuts, a.where, a.K, a.g, a.work, a.X, a.y, a.f, width)  # VIII
     if lost > 0:
         return float(lost)
     for n in range(a.loads.shape[0]):
         a.loads[n] = a.f[n] * a.units[n]
-    push_ends(a.memory, a.table, a.where, a.ends, a.Y, a.loads, a.moves, width, False, 0, strands)  # IX
+    push_ends(a.memory, a.table, a.where, a.ends, a.Y, a.loads, a.moves, width, False, 0, subchains)  # IX
     answer_pieces(a.memory, a.blocks, a.udot)
     copy_rows(a.udot, a.u_here, udot, a.u_rows)
     open_cuts(a.cuts, a.tree, a.joints, a.moves, udot, a.mine)

@@ -21,7 +21,9 @@ SUBCHAINS = Algorithm(
     subchains.SUPPORTS,
     subchains.workspace,
     subchains.accelerations,
-    lambda system: f"O(n / p + p): {system.nu} freedoms, subchains side by side, then the loads at the joints cut",
+    lambda system: (
+        f"O(n / p + p): {system.nu} degrees of freedom, subchains side by side, then the loads at the joints cut"
+    ),
     acronyms=NAMES[1:],
     configured=_configured,
     judged=judged,

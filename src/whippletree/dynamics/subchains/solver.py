@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ModelWarning, SimulationError
 from .cut import Cut
-from .cut_layout import BASE_LOADS, MOST, STRAND
+from .cut_layout import BASE_LOADS, MOST, SUBCHAIN
 from .elements import (
     BLOCK,
     chain_blocks,
@@ -47,7 +47,7 @@ class Alone:
     step = ""
 
     def __init__(self, cut: Cut) -> None:
-        self.first, self.last = 0, len(cut.strands)
+        self.first, self.last = 0, len(cut.subchains)
 
     def exchange(self, sides: np.ndarray) -> None:
         """Sides of cuts, (cuts, 2, n): of each cut between this rank and another, the other's side comes here."""
@@ -78,13 +78,15 @@ class Solved(NamedTuple):
 
 
 class CutSolver:
-    """Gamma f = Psi of one cut system. Sweeps fill its elements ``K`` and ``g``; ``loads`` are the last solution."""
+    """Gamma f = Psi of one cut system. Recursions fill its elements ``K`` and ``g``; ``loads`` are the last
+    solution.
+    """
 
     def __init__(self, cut: Cut, table: np.ndarray, cuts: np.ndarray, where: np.ndarray, choice: Cutting, comm: Any):
         self.cut, self.table, self.cuts, self.choice, self.comm = cut, table, cuts, choice, comm
         self.rows_of, self.where = where, where.ravel()
-        strands, self.width = where.shape
-        self.K, self.g, self.weight = (np.zeros((strands, self.width**n)) for n in (2, 1, 1))
+        subchains, self.width = where.shape
+        self.K, self.g, self.weight = (np.zeros((subchains, self.width**n)) for n in (2, 1, 1))
         self.flat_K, self.flat_g, self.flat_weight = (a.ravel() for a in (self.K, self.g, self.weight))
         m, joints = cut.rows, len(cut.joints)
         self.units, self.loads, self.psi = (np.zeros(m + 1) for _ in range(3))
@@ -96,8 +98,8 @@ class CutSolver:
         owned = np.repeat([j.outer in share for j in cut.joints], [j.rows for j in cut.joints])
         self.own = np.append(owned.astype(float), 0.0)  # rows that this rank counts
         self.lent = sum(len(j.lent) for j in cut.joints)
-        self.begun = self.said = False  # whether loads are those of a state before; whether pcg was refused
-        square = strands * self.width**2
+        self.begun = self.reported = False  # whether loads are those of a state before; whether pcg was refused
+        square = subchains * self.width**2
         sizes = square, square, square, *(joints * BLOCK,) * 3, joints * MOST, 2 * BLOCK + MOST, joints * MOST
         self.rooms = [np.zeros(n) for n in sizes]
         self.total = np.zeros(m + 1)
@@ -193,9 +195,9 @@ class CutSolver:
 
     def _say_indefinite(self, curved: bool) -> None:
         """Once, why conjugate gradients are of no use."""
-        if self.said:
+        if self.reported:
             return
-        self.said = True
+        self.reported = True
         why = "a direction of negative curvature was met" if curved else "a block of its diagonal has a negative pivot"
         if self.lent:
             why = "bases without inertia about some axis were lent it"
@@ -279,7 +281,7 @@ class CutSolver:
 
     def _direct(self, solver: str) -> None:
         rows = np.zeros_like(self.g)  # Psi again, all of it in the outer elements: it may be another than theirs
-        at_base = np.arange(self.width) < self.table[BASE_LOADS::STRAND, None]
+        at_base = np.arange(self.width) < self.table[BASE_LOADS::SUBCHAIN, None]
         rows[at_base] = self.psi[self.rows_of[at_base]]
         if self.comm.gather(self.K, rows):
             if not (np.isfinite(rows).all() and np.isfinite(self.K).all()):
@@ -301,10 +303,10 @@ class CutSolver:
 
     def _cyclic(self, rows: np.ndarray) -> int:
         D, U, V, g, room, f = self.rooms[3:]
-        strands, size = len(self.cut.strands), max(j.rows for j in self.cut.joints)
-        gather_rows(self.where, rows.ravel(), self.psi, self.width, 0, strands)
+        subchains, size = len(self.cut.subchains), max(j.rows for j in self.cut.joints)
+        gather_rows(self.where, rows.ravel(), self.psi, self.width, 0, subchains)
         D[:] = 0.0
-        diagonal_blocks(self.table, self.cuts, self.flat_K, D, self.width, 0, strands)
+        diagonal_blocks(self.table, self.cuts, self.flat_K, D, self.width, 0, subchains)
         chain_blocks(self.table, self.cuts, self.flat_K, self.psi, D, U, g, self.width, size)
         lost = reduce_cyclic(self.cuts, D, U, V, g, room, f, size)
         self.f[:-1] = f.reshape(-1, MOST)[self._of_cut, self._of_row]

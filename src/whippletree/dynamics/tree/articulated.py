@@ -4,7 +4,7 @@ Paper    [featherstone2008] Rigid Body Dynamics Algorithms, sec. 7.3, table 7.1;
          is [jain1992] eqs (63)-(64), whose modes are in flexible.py.
 Symbols  as featherstone2008; uA is its u_i, because u is the generalized speed here. In jain1992:
          IA = P_R, U d = G_R, S = H', c = a_mR, pA = z_R.
-Differs  all quantities share one frame (docs/notation.md), so the paper's X is 1; a joint's freedoms
+Differs  all quantities share one frame (docs/notation.md), so the paper's X is 1; a joint's DOF
          are eliminated one at a time, so D is a number; pa is formed from IA c and U.c instead of
          Ia c, which takes the product off the critical path.
 """

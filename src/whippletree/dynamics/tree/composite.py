@@ -3,7 +3,7 @@
 Paper    [walker1982] Efficient dynamic computer simulation of robotic mechanisms, method 3; [jain1992]
          eqs (46)-(50), with modes in flexible/paths.py; factors by [featherstone2008] sec. 6.5, table 6.3 (L'DL).
 Symbols  Ic = R(k), F = X(k) of jain1992; up(j) = lambda(j) of featherstone2008.
-Differs  one common frame: F needs no transform on its way to ground; one freedom at a time.
+Differs  one common frame: F needs no transform on its way to ground; one DOF at a time.
 """
 
 import math
@@ -75,7 +75,7 @@ def gather_inertia(m, k, w, i):
 
 @kernel
 def fill_mass_matrix(m, k, w, M):
-    """M, both triangles; entries of freedoms that do not carry each other are left as they are"""
+    """M, both triangles; entries of DOF that do not carry each other are left as they are"""
     if m.header[FLEXIBLE] > 0:
         call_flexible(MASS, 0, 0, m.header, k.sin, w.mass, M, M, M, M)
         return

@@ -8,31 +8,31 @@ from ..auto.rates import BENDING, IN_LANES, Cost, Rates, Use, in_lanes
 from ..auto.timing import FEWER, LENGTHS, of_chains
 from ..auto.tree_operations import of_articulated, of_composite
 
-SWEEP, COMPOSITE = "articulated", "composite"  # names of rates, and of algorithms
+RECURSION, COMPOSITE = "articulated", "composite"  # names of rates, and of algorithms
 
 
 def swept(system: System) -> str:
     """The rate of the recursion over this system."""
-    return BENDING if system.flexible else SWEEP
+    return BENDING if system.flexible else RECURSION
 
 
 def _articulated(system: System, use: Use, rates: Rates, count: float | None) -> float:
     call, each = rates[swept(system)]
-    return in_lanes(use, rates, SWEEP, call, each * (count or of_articulated(system)))
+    return in_lanes(use, rates, RECURSION, call, each * (count or of_articulated(system)))
 
 
 def _composite(system: System, use: Use, rates: Rates, count: float | None) -> float:
     call, each = rates[COMPOSITE]
-    return in_lanes(use, rates, SWEEP, call, each * (count or of_composite(system)))
+    return in_lanes(use, rates, RECURSION, call, each * (count or of_composite(system)))
 
 
 OF_ARTICULATED = Cost(
     lambda system, use: of_articulated(system),
     _articulated,
-    {SWEEP: (1.1e-6, 1.64e-10), IN_LANES: (1.2e-5, 2.2e-10 * max(1, LANES / 4)), BENDING: (1.5e-6, 2.0e-10)},
+    {RECURSION: (1.1e-6, 1.64e-10), IN_LANES: (1.2e-5, 2.2e-10 * max(1, LANES / 4)), BENDING: (1.5e-6, 2.0e-10)},
     {
-        SWEEP: lambda: of_chains(SWEEP, LENGTHS, of_articulated),
-        IN_LANES: lambda: of_chains(SWEEP, LENGTHS, of_articulated, LANES),
+        RECURSION: lambda: of_chains(RECURSION, LENGTHS, of_articulated),
+        IN_LANES: lambda: of_chains(RECURSION, LENGTHS, of_articulated, LANES),
     },
 )
 OF_COMPOSITE = Cost(

@@ -4,7 +4,7 @@ Paper    [jain1992] Recursive flexible multibody system dynamics using spatial o
          with modes in flexible.py: M = (1 + H Phi K) D (1 + H Phi K)', M^-1 = (1 - H Psi K)' D^-1 (1 - H Psi K).
 Symbols  P = IA, D = 1/d, G = U d, epsilon, nu and z as the paper.
 Differs  one common frame, so Phi is 1 between bodies and (H Phi K)_lj = S_l . U_j d_j for l inboard of j;
-         freedoms are numbered from ground, so the factor is unit upper triangular where the paper's,
+         DOF are numbered from ground, so the factor is unit upper triangular where the paper's,
          numbered from the tip, is lower.
 """
 
@@ -77,7 +77,7 @@ def factorize(m, k, w, added):
 
 @kernel
 def solve(m, k, w, rhs, first, stride, out):
-    """M x = rhs, eq. (56): two sweeps over the factors. Rows first, first + stride, ... of rhs and out."""
+    """M x = rhs, eq. (56): two passes over the factors. Rows first, first + stride, ... of rhs and out."""
     for n in range(6 * m.nb):
         put(w.pA, n, 0.0)
     none, right = view(w.pA, 0, 0), view(rhs, first, rhs.shape[0] - first)

@@ -7,7 +7,7 @@ from ..algorithm import Algorithm
 from ..stepping import mechanism
 from ..stepping.stepper import Stepper
 from . import articulated, composite
-from .cost import COMPOSITE, OF_ARTICULATED, OF_COMPOSITE, SWEEP
+from .cost import COMPOSITE, OF_ARTICULATED, OF_COMPOSITE, RECURSION
 from .workspace import work_rows
 
 
@@ -25,12 +25,12 @@ def _no_quick(system: System, algorithm: str, threads: int | None) -> None:
 
 
 ARTICULATED = Algorithm(
-    SWEEP,
+    RECURSION,
     articulated,
     articulated.SUPPORTS,
     articulated.workspace,
     articulated.accelerations,
-    lambda system: f"O(n): {system.nu} freedoms in one sweep in and one out, no matrix is formed",
+    lambda system: f"O(n): {system.nu} degrees of freedom in one inward and one outward pass, no matrix is formed",
     acronyms=("aba",),
     quick=_no_quick,
     measures_loss=True,

@@ -15,7 +15,7 @@ from ...compiler.function_pointers import HOLD, call_flexible
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
 from ...kernels import blocks, kinematics
 from ...kernels import unpack as packing
-from ...kernels.forces import apply_forces, spread_given
+from ...kernels.forces import apply_forces, spread_prescribed
 from ...kernels.signals import evaluate_signals
 from ...layout.forces import MOTION
 from ...layout.system import MODES
@@ -84,7 +84,7 @@ def apply_load(m, F, k, q, u, wrench, signals, load):
 @kernel
 def hold_motions(m, F, k, signals, load):
     """wrench -= I y, with the acceleration y that prescribed motions cause"""
-    spread_given(m, F, k, signals, load.y)
+    spread_prescribed(m, F, k, signals, load.y)
     for i in range(1, m.nb):
         pushed = sp.mul_rigid(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(load.y, i))
         sp.store6(load.wrench, i, sp.sub(sp.load6(load.wrench, i), pushed))
@@ -120,7 +120,7 @@ def accelerations(memory, q, u, forces, time, udot, start, stop):
         own = solve(m, k, load.total, load.wrench, w, out)
         for n in range(F.nf if F.ndriven > 0 else 0):
             if F.kind[n] == MOTION:
-                put(out, F.freedom[n], get(signals, 3 + 3 * F.signal[3 * n]))
+                put(out, F.dof[n], get(signals, 3 + 3 * F.signal[3 * n]))
         loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
         blocks.scatter(out, s, udot)
         total += (

@@ -1,4 +1,4 @@
-"""Work that more than one algorithm sweeps over: articulated bodies, and composite ones."""
+"""Work that more than one algorithm shares: articulated bodies, and composite ones."""
 
 from typing import Any, NamedTuple
 

@@ -1,8 +1,8 @@
-"""What the freedoms of a strand do to its tip: E, L and l of recursion.py, of LANES strands or of one.
+"""What the DOF of a subchain do to its tip: E, L and l of recursion.py, of LANES subchains or of one.
 
-With every freedom, from the tip inward: e = E' S, then L += e d e', l += e d uA and E = (1 - U d S') E, eq. (58).
-The columns of E do not know of each other. Of strands in lanes three columns at a time fit the registers; of one strand
-registers hold rows of E, padded to WIDE, across its columns.
+With every DOF, from the tip inward: e = E' S, then L += e d e', l += e d uA and E = (1 - U d S') E, eq. (58).
+The columns of E do not know of each other. Of subchains in lanes three columns at a time fit the registers; of one
+subchain registers hold rows of E, padded to WIDE, across its columns.
 """
 
 from numba.extending import overload
@@ -11,7 +11,7 @@ from ...algebra import spatial as sp
 from ...algebra.matrix6 import load_column, store_column
 from ...compiler.lanes import ALWAYS, LANES, get, get_run, inline, put, put_run, view
 
-WIDE = 8  # numbers of e that are kept for a freedom, and of a row of E and L where one strand is computed
+WIDE = 8  # numbers of e that are kept for a DOF, and of a row of E and L where one subchain is computed
 ROOM = (6 + 6 + 1) * WIDE
 
 
@@ -20,7 +20,7 @@ def start_tip(E, L, l, wide):
 
 
 def reach_tip(g, first, last, E, L, l):
-    """Freedoms first to last, last first."""
+    """DOF first to last, last first."""
 
 
 def end_tip(E, L, l, wide):
@@ -63,7 +63,7 @@ def reach_in_lanes(g, first, last, E, L, l):
     sp.store6(l, 0, b)
 
 
-# ---------------------------------------------------------------- one strand
+# ---------------------------------------------------------------- one subchain
 
 
 @inline

@@ -1,13 +1,13 @@
-"""Strands brought together: where each stands and moves, their handles joined two by two, and the answer handed back.
+"""Subchains brought together: where each stands and moves, their handles joined two by two, and the answer handed back.
 
 Paper    [critchley2007] eqs (6)-(11) for kinematics, (15)-(42) for joining; pivoted, after [featherstone1999b].
 Symbols  A is the inboard and B the outboard of two subsystems, joined where A ends: x_B = x2_A and f2_A = -f1_B. With
          K = (1 + I_B L_A)^-1, W = K I_B E_A', w = K (I_B l_A + p_B), Y = K E_B, what joins them is
          f1_B = W x1 + w - Y f2,  and they are one subsystem with
          I = I_A + E_A W,  p = p_A + E_A w,  E = E_A Y,  L = L_B + E_B' L_A Y,  l = l_B + E_B' (l_A - L_A w).
-Differs  a strand owns its inboard joint, so nothing is left to eliminate when two are joined; I_B and L_A are at least
-         positive semidefinite, so 1 + I_B L_A is never singular, where the paper inverts Phi_11 + Phi_22. A rigid body
-         has L = 0 and K = 1: joining to it is a step of the articulated-body algorithm.
+Differs  a subchain owns its inboard joint, so nothing is left to eliminate when two are joined; I_B and L_A are at
+         least positive semidefinite, so 1 + I_B L_A is never singular, where the paper inverts Phi_11 + Phi_22. A rigid
+         body has L = 0 and K = 1: joining to it is a step of the articulated-body algorithm.
 """
 
 from ...algebra import spatial as sp
@@ -16,8 +16,8 @@ from ...compiler.lanes import LANES, get_run, inline, kernel, put_run, view
 from ...kernels.unpack import take_integers
 from . import layout
 
-# integers of a strand: where its own numbers are, and how far apart; the same of the strand that carries it, or -1 for
-# ground; where R, o, v and b of the carrying body are; whether this strand goes on from the other's tip
+# integers of a subchain: where its own numbers are, and how far apart; the same of the subchain that carries it, or -1
+# for ground; where R, o, v and b of the carrying body are; whether this subchain goes on from the other's tip
 STANDS = 10
 AT, STEP, ON, ON_STEP, ON_R, ON_O, ON_V, ON_B, GOES_ON = range(9)
 # integers of a join: where A, B and the whole are and how far apart, where to keep W, w, Y, whether B has a tip
@@ -26,7 +26,7 @@ A_AT, A_STEP, B_AT, B_STEP, C_AT, KEEP, HAS_TIP = range(7)
 KEPT = 96  # six rows of [W, w, Y], 13 numbers padded to 16
 GROWTH = 15  # where among them the largest term of I_B L_A is: by so much 1 in 1 + I_B L_A may be lost
 WIDTH = 24  # columns that are eliminated together: 19, in whole registers
-# integers of a family: its node, the strand it starts with, where IA, pA and x of the carrying body are (-1: ground)
+# integers of a family: its node, the subchain it starts with, where IA, pA and x of the carrying body are (-1: ground)
 FAMILY = 8
 WHOLE, WHOLE_STEP, FIRST, FIRST_STEP, CARRY_IA, CARRY_P, CARRY_X, CARRY_STEP = range(8)
 ROOM = 168 + 6 * WIDTH  # numbers to join in
@@ -58,7 +58,7 @@ def poke(memory, at, step, x):
 
 @kernel
 def compose(memory, table, count, gravity):
-    """Frame, velocity and bias acceleration of every strand's carrying body, from ground outward"""
+    """Frame, velocity and bias acceleration of every subchain's carrying body, from ground outward"""
     for s in range(count):
         z, _ = take_integers(memory, table + s * STANDS, STANDS)
         at, step = z[AT], z[STEP]

@@ -1,9 +1,9 @@
 """Subchains side by side, as kernels see them: one block of memory for each LANES of them, or for one.
 
-A *strand* is a subchain: a path of bodies outward from its first one, whose last is the tip, and all that hangs off
+A *subchain* is a subchain: a path of bodies outward from its first one, whose last is the tip, and all that hangs off
 the path aside. It stands on the body that carries it, which is its body 0, and is computed in the axes of that body
-about the joint's own point. The strands of a block have the same joints; shorter ones end in bodies without mass whose
-joints are locked. ``places`` and ``take_strands`` are the two sides of one layout.
+about the joint's own point. The subchains of a block have the same joints; shorter ones end in bodies without mass
+whose joints are locked. ``places`` and ``take_subchains`` are the two sides of one layout.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ...layout.system import Arrays
 from .end_point import ROOM, WIDE
 
 HEAD = 16  # integers in front of a block
-WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL, KNOTS_AT, OWN_AT, OWN_COUNT = range(12)  # their places
+WIDTH, BODIES, PATH, NQ, NU, USED, FREE_TIP, Q_FULL, U_FULL, CLUSTERS_AT, OWN_AT, OWN_COUNT = range(12)  # their places
 
-# loops inside a strand, see divide/subchain_loops.py. Integers of a knot: its top; its first row and how many;
-# freedoms; bodies and where they are listed; where its numbers are; its rank. Integers of a row: the bodies of its two
+# loops inside a subchain, see divide/subchain_loops.py. Integers of a cluster: its top; its first row and how many;
+# DOF; bodies and where they are listed; where its numbers are; its rank. Integers of a row: the bodies of its two
 # ends, its place among the local rows. Numbers of a local row: wrenches on its two ends, gamma, and the multiplier
 # found
-KNOT, KNOT_ROW, LOCAL = 8, 3, 14
-TOP, FIRST_ROW, KNOT_ROWS, FREEDOMS, KNOT_BODIES, BODIES_AT, NUMBERS_AT, KNOT_RANK = range(8)
+CLUSTER, CLUSTER_ROW, LOCAL = 8, 3, 14
+TOP, FIRST_ROW, CLUSTER_ROWS, DOFS, CLUSTER_BODIES, BODIES_AT, NUMBERS_AT, CLUSTER_RANK = range(8)
 GAMMA, LAMBDA = 12, 13
 
-# rows of a strand's own numbers: where it stands, then its two handles, then their answer
+# rows of a subchain's own numbers: where it stands, then its two handles, then their answer
 POINT, TURN, OFFSET, BASE_V, BASE_B, REL_R, REL_O, NEXT_R, NEXT_O, HEALTH = 0, 3, 12, 15, 21, 27, 36, 39, 48, 51
 HANDLES = 52
 I_, E_, L_, P_, L0_, X_, F_ = 0, 21, 57, 78, 84, 90, 96  # rows of the handles, from HANDLES on
@@ -39,14 +39,14 @@ NODE = 102
 OWN = HANDLES + NODE
 
 
-class Strands(NamedTuple):
+class Subchains(NamedTuple):
     """What a block holds; rows of registers, or of floats."""
 
     m: Any  # the bodies, as a System of their own
-    k: Any  # Kinematics, as if what carries the strands were at rest
+    k: Any  # Kinematics, as if what carries the subchains were at rest
     path: Any  # number of bodies on the path, which come first
-    used: Any  # number of lanes that are strands; the others repeat one
-    free_tip: Any  # whether no strand has anything beyond its tip
+    used: Any  # number of lanes that are subchains; the others repeat one
+    free_tip: Any  # whether no subchain has anything beyond its tip
     q_full: Any  # rows of q that all lanes have
     u_full: Any  # rows of u that all lanes have
     q_row: Any  # (nq, lanes)  where in q
@@ -61,10 +61,10 @@ class Strands(NamedTuple):
     U: Any  # (nu, 6)
     d: Any  # (nu)
     uA: Any  # (nu)
-    e: Any  # (nu, WIDE)  E' S: how a force at the tip moves the freedom
+    e: Any  # (nu, WIDE)  E' S: how a force at the tip moves the DOF
     x: Any  # (nb, 6)  acceleration less the bias acceleration
     zero: Any  # (21)
-    wide: Any  # (ROOM)  for E, L and l of one strand
+    wide: Any  # (ROOM)  for E, L and l of one subchain
     own: Any  # (OWN)
 
 
@@ -92,9 +92,9 @@ def integer_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
     return counts | {"q_row": nq * width, "u_row": nu * width, "body": nb * width}
 
 
-def knot_numbers(rows: int, freedoms: int) -> int:
-    """Numbers that a knot takes."""
-    return 2 * rows * freedoms + rows * rows + 18 * rows
+def cluster_numbers(rows: int, dofs: int) -> int:
+    """Numbers that a cluster takes."""
+    return 2 * rows * dofs + rows * rows + 18 * rows
 
 
 def places(nb: int, nq: int, nu: int, width: int) -> tuple[dict[str, int], int]:
@@ -137,7 +137,7 @@ def _rows(memory, start, count, like):
 
 
 @inline
-def take_strands(memory, at, like):
+def take_subchains(memory, at, like):
     """The block that starts at ``at``"""
     head, n = take_integers(memory, at, HEAD)
     width, nb, nq, nu = head[WIDTH], head[BODIES], head[NQ], head[NU]
@@ -190,7 +190,7 @@ def take_strands(memory, at, like):
         Rt, pt, base, mass, com, inertia, parameter, sign, resist, resist, zero, numbers, head,
     )  # fmt: skip
     k = Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b)
-    return Strands(
+    return Subchains(
         m, k, head[PATH], head[USED], head[FREE_TIP], head[Q_FULL], head[U_FULL], q_row, u_row, body, side,
         q, u, tau, IA, pA, U, d, uA, e, x, zero, wide, own,
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""A tree cut into strands: subchains that are solved side by side.
+"""A tree cut into subchains: subchains that are solved side by side.
 
 From every child of ground, and from every branch heavy enough to be worth it, a *family* goes outward along the
-heaviest children. Its path is cut into strands; lighter branches are folded into the strand that they hang on. A family
-ends in a free tip, so it can be closed before the strand that carries it is swept: however many branches meet at a
-body, no strand has more than two handles. A branch that starts a family weighs at most half of what it hangs on, so
-families nest no deeper than log2 of the number of bodies.
+heaviest children. Its path is cut into subchains; lighter branches are folded into the subchain that they hang on. A
+family ends in a free tip, so it can be closed before the subchain that carries it is swept: however many branches meet
+at a body, no subchain has more than two handles. A branch that starts a family weighs at most half of what it hangs on,
+so families nest no deeper than log2 of the number of bodies.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ WITH_NUMBERS = [code for name, code in CODES.items() if KINDS[name].numbers is n
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
 GRADED = 1e3  # of mass_grading, from which on accelerations are certified
 LOSSY = 1e6  # the same, from which on no run is begun
-BLUNT = 1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a strand anywhere
+BLUNT = (
+    1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a subchain anywhere
+)
 
 
 @dataclass(slots=True)
-class Strand:
+class Subchain:
     """Bodies of the System: the path outward, then what hangs off it, parents first."""
 
     path: list[int]
     aside: list[int]
     carrier: int  # the body that it stands on
-    carried_by: Strand | None = None
-    goes_on: bool = False  # from the tip of the strand that carries it
+    carried_by: Subchain | None = None
+    goes_on: bool = False  # from the tip of the subchain that carries it
     has_next: bool = False
     family: int = 0
     holds: set[int] = field(default_factory=set)  # bodies that carry something beside the path
     block: int = -1
     lane: int = -1
-    knots: list[Any] = field(default_factory=list)  # loops inside, see divide/loop_clusters.py
+    clusters: list[Any] = field(default_factory=list)  # loops inside, see divide/loop_clusters.py
     first_row: int = 0  # of theirs among all such rows
 
     @property
@@ -51,7 +53,7 @@ class Strand:
 
 @dataclass(slots=True)
 class Family:
-    strands: list[Strand]
+    subchains: list[Subchain]
     level: int = 0  # 0: carries no other family
 
 
@@ -63,9 +65,9 @@ def codes(system: System) -> np.ndarray:
 
 
 def tips(system: System) -> np.ndarray:
-    """For every body: 2 if it may be a strand's tip anywhere, 1 if it has mass, 0 if it has none.
+    """For every body: 2 if it may be a subchain's tip anywhere, 1 if it has mass, 0 if it has none.
 
-    Seen alone, a strand has no motion without inertia if its tip has inertia against all motions.
+    Seen alone, a subchain has no motion without inertia if its tip has inertia against all motions.
     """
     a = system.arrays
     xx, xy, xz, yy, yz, zz = a["inertia"].reshape(-1, 6).T
@@ -117,7 +119,9 @@ def lightness(system: System) -> np.ndarray:
 
 
 def partition(system: System, choice: Division, pieces: int, share: float) -> list[Family]:
-    """Families in the order from ground outward. The last strand of a family weighs ``share`` times an ordinary one."""
+    """Families in the order from ground outward. The last subchain of a family weighs ``share`` times an ordinary
+    one.
+    """
     parent, nb = system.arrays["parent"].tolist(), system.nb
     own = 0.5 * (1.0 + np.diff(system.arrays["dof"]))
     weight = own.copy()
@@ -129,7 +133,7 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
     grain = 0.0 if choice.leaves == "bodies" else weight[0] / max(1, pieces)
     fit, crossed, light = tips(system), crossings(system), lightness(system)
     families: list[Family] = []
-    held: dict[int, Strand] = {}  # which strand a body is in
+    held: dict[int, Subchain] = {}  # which subchain a body is in
     waiting = list(children[0])
     while waiting:
         root = waiting.pop()
@@ -140,11 +144,11 @@ def partition(system: System, choice: Division, pieces: int, share: float) -> li
             path.append(first)
         heavy = {c for c in sides if weight[c] > grain}
         load = _folded(path, children, heavy, own)
-        strands = _cut(path, load, fit, crossed, light, choice, grain, share)
+        subchains = _cut(path, load, fit, crossed, light, choice, grain, share)
         if choice.leaves != "subchains":
-            _require_mass(system, strands[:-1], fit)
-        _settle(strands, root, parent, children, heavy, held, len(families))
-        families.append(Family(strands))
+            _require_mass(system, subchains[:-1], fit)
+        _settle(subchains, root, parent, children, heavy, held, len(families))
+        families.append(Family(subchains))
         waiting += sorted(heavy)
     _nest(families)
     return families
@@ -172,8 +176,8 @@ def _cut(
     choice: Division,
     grain: float,
     share: float,
-) -> list[Strand]:
-    """The path in strands, cut behind bodies that are fit to be tips."""
+) -> list[Subchain]:
+    """The path in subchains, cut behind bodies that are fit to be tips."""
     done = np.cumsum(load)
     if choice.leaves == "bodies":
         ends: list[int | None] = list(range(1, len(path)))
@@ -189,16 +193,16 @@ def _cut(
         near = np.searchsorted(done, wanted * (1.0 - 1e-9)) + 1
         ends = [nearest_fit(path, fit, crossed, light, int(e), reach) for e in near]
     cuts = sorted({e for e in ends if e is not None and 0 < e < len(path)})
-    return [Strand(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
+    return [Subchain(path[a:b], [], 0) for a, b in zip([0, *cuts], [*cuts, len(path)], strict=True)]
 
 
-def _require_mass(system: System, strands: list[Strand], fit: np.ndarray) -> None:
+def _require_mass(system: System, subchains: list[Subchain], fit: np.ndarray) -> None:
     """A body that is a leaf moves by its own inertia."""
-    for strand in strands:
-        if fit[strand.path[-1]] == 0:
+    for subchain in subchains:
+        if fit[subchain.path[-1]] == 0:
             raise ModelError(
                 f"'{system.name}' cannot be divided into single bodies: one has no mass",
-                where=system.mechanical(strand.path[-1]),
+                where=system.mechanical(subchain.path[-1]),
                 hint="subchains of several bodies are cut where bodies have mass: leave out efficient=False",
             )
 
@@ -228,71 +232,73 @@ def crossings(system: System) -> np.ndarray:
 
 
 def _settle(
-    strands: list[Strand],
+    subchains: list[Subchain],
     root: int,
     parent: list[int],
     children: list[list[int]],
     heavy: set[int],
-    held: dict[int, Strand],
+    held: dict[int, Subchain],
     family: int,
 ) -> None:
-    """What strands of one family carry, and what carries them."""
-    for n, strand in enumerate(strands):
-        on = set(strand.path)
-        following = strands[n + 1].path[0] if n + 1 < len(strands) else -1
-        strand.family, strand.has_next = family, following >= 0
-        strand.carrier = parent[strand.path[0]]
-        strand.carried_by = strands[n - 1] if n else held.get(parent[root])
-        strand.goes_on = n > 0
-        for i in strand.path:
+    """What subchains of one family carry, and what carries them."""
+    for n, subchain in enumerate(subchains):
+        on = set(subchain.path)
+        following = subchains[n + 1].path[0] if n + 1 < len(subchains) else -1
+        subchain.family, subchain.has_next = family, following >= 0
+        subchain.carrier = parent[subchain.path[0]]
+        subchain.carried_by = subchains[n - 1] if n else held.get(parent[root])
+        subchain.goes_on = n > 0
+        for i in subchain.path:
             beside = [c for c in children[i] if c not in on and c != following]
             if beside:
-                strand.holds.add(i)
+                subchain.holds.add(i)
             waiting = [c for c in beside if c not in heavy]
             while waiting:
                 c = waiting.pop()
-                strand.aside.append(c)
+                subchain.aside.append(c)
                 if children[c]:
-                    strand.holds.add(c)
+                    subchain.holds.add(c)
                 waiting += children[c]
-        strand.aside.sort()
-        for i in strand.bodies:
-            held[i] = strand
+        subchain.aside.sort()
+        for i in subchain.bodies:
+            held[i] = subchain
 
 
 def _nest(families: list[Family]) -> None:
     """The level of every family: above those that it carries."""
     for family in reversed(families):
-        on = family.strands[0].carried_by
+        on = family.subchains[0].carried_by
         if on is not None:
             families[on.family].level = max(families[on.family].level, family.level + 1)
 
 
-def blocks(system: System, families: list[Family], lanes: int) -> list[list[Strand]]:
-    """Strands that are computed together, families of low level first. Strands of a level with equal joints share."""
+def blocks(system: System, families: list[Family], lanes: int) -> list[list[Subchain]]:
+    """Subchains that are computed together, families of low level first. Subchains of a level with equal joints
+    share.
+    """
     code, found = codes(system), []
     for level in range(max(f.level for f in families) + 1):
-        alike: dict[object, list[Strand]] = {}
-        for strand in (s for f in families if f.level == level for s in f.strands):
-            alike.setdefault(_form(system, strand, code), []).append(strand)
-        for strands in alike.values():
-            strands.sort(key=lambda s: -len(s.path) if not s.aside else 0)
-            for n in range(0, len(strands), lanes):
-                found.append(strands[n : n + lanes])
+        alike: dict[object, list[Subchain]] = {}
+        for subchain in (s for f in families if f.level == level for s in f.subchains):
+            alike.setdefault(_form(system, subchain, code), []).append(subchain)
+        for subchains in alike.values():
+            subchains.sort(key=lambda s: -len(s.path) if not s.aside else 0)
+            for n in range(0, len(subchains), lanes):
+                found.append(subchains[n : n + lanes])
     for n, block in enumerate(found):
-        for lane, strand in enumerate(block):
-            strand.block, strand.lane = n, lane
+        for lane, subchain in enumerate(block):
+            subchain.block, subchain.lane = n, lane
     return found
 
 
-def _form(system: System, strand: Strand, code: np.ndarray) -> object:
-    """Strands of one form can be computed side by side: behind the first joint rows of one kind of any length, or equal
-    trees."""
-    if strand.knots:
-        return id(strand)  # alone
-    kinds = code[strand.path]
-    if not strand.aside and (kinds[1:] == kinds[-1]).all():
+def _form(system: System, subchain: Subchain, code: np.ndarray) -> object:
+    """Subchains of one form can be computed side by side: behind the first joint rows of one kind of any length, or
+    equal trees."""
+    if subchain.clusters:
+        return id(subchain)  # alone
+    kinds = code[subchain.path]
+    if not subchain.aside and (kinds[1:] == kinds[-1]).all():
         return int(kinds[0]), int(kinds[-1])
-    local = {b: n for n, b in enumerate(strand.bodies)}
+    local = {b: n for n, b in enumerate(subchain.bodies)}
     parent = system.arrays["parent"]
-    return tuple(kinds.tolist()), tuple((local[int(parent[b])], int(code[b])) for b in strand.aside)
+    return tuple(kinds.tolist()), tuple((local[int(parent[b])], int(code[b])) for b in subchain.aside)

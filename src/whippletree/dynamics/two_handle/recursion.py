@@ -1,4 +1,4 @@
-"""The two-handle equations of a subchain by one O(n) sweep, of one subchain or of LANES side by side in registers.
+"""The two-handle equations of a subchain by one O(n) pass, of one subchain or of LANES side by side in registers.
 
 Paper    [critchley2007] eqs (50)-(71); pivoted as it tells of [featherstone1999b]: f1 and x1 have changed places, and
          one body gives the equations of the articulated-body algorithm.
@@ -6,9 +6,10 @@ Symbols  handle 1 is the body that carries the subchain, handle 2 its tip. x1, x
          velocities cause, f1 and f2 the forces on the subchain there:
          f1 = I x1 - E f2 + p,    x2 = E' x1 + L f2 + l.
          I and p are the articulated inertia and force of eqs (44)-(45), E is the paper's E-hat.
-Differs  one inward sweep gives both handles, where the paper sweeps a second time, backward, from handle 1: with every
-         freedom L and l grow by what it lets the tip move. Nothing is inverted but pivots. Kinematics are local: those
-         of the carrying body are added to v and b as the sweep meets them. What hangs off the path is folded in first.
+Differs  one inward pass gives both handles, where the paper passes a second time, backward, from handle 1: with every
+         DOF L and l grow by what it lets the tip move. Nothing is inverted but pivots. Kinematics are local: those
+         of the carrying body are added to v and b as the recursion meets them. What hangs off the path is folded in
+         first.
 """
 
 from numba.extending import overload
@@ -103,9 +104,9 @@ def _take_wrench(wrench, body, i, target):
 
 
 @kernel
-def place_strands(memory, at, q, u, tau, like):
+def place_subchains(memory, at, q, u, tau, like):
     """Inputs into lanes, and local kinematics: as if the carrying bodies were at rest"""
-    g = layout.take_strands(memory, at, like)
+    g = layout.take_subchains(memory, at, like)
     gather_rows(q, g.q_row, g.q_full, g.q)
     gather_rows(u, g.u_row, g.u_full, g.u)
     gather_rows(tau, g.u_row, g.u_full, g.tau)
@@ -139,7 +140,7 @@ def own_force(g, i, V, B, wrench):
 
 @inline
 def release(g, j, IA, pA):
-    """(U, d, uA) of a freedom that moves freely"""
+    """(U, d, uA) of a DOF that moves freely"""
     S = sp.load6(g.k.S, j)
     U = sp.mul(IA, S)
     d = 1.0 / (sp.dot(S, U) + get(g.m.resist, j))
@@ -193,16 +194,16 @@ def fold_handles(g, V, B, wrench, E, L, l):
 
 @inline
 def gather_wrench(g, wrench, R, o):
-    """Wrenches on bodies, from the System's frame into those of the strands, to where accelerations will be"""
+    """Wrenches on bodies, from the System's frame into those of the subchains, to where accelerations will be"""
     for i in range(1, g.m.nb):
         take_wrench(wrench, g.body, i, g.x)
         sp.store6(g.x, i, force_in(R, o, sp.load6(g.x, i)))
 
 
 @kernel
-def sweep_strands(memory, at, wrench, like):
-    """Handles of the strands of a block, in the frames of the carrying bodies"""
-    g = layout.take_strands(memory, at, like)
+def inward_subchains(memory, at, wrench, like):
+    """Handles of the subchains of a block, in the frames of the carrying bodies"""
+    g = layout.take_subchains(memory, at, like)
     V, B = sp.load6(view(g.own, layout.BASE_V, 6), 0), sp.load6(view(g.own, layout.BASE_B, 6), 0)
     if wrench.shape[0] > 0:
         gather_wrench(g, wrench, sp.load9(view(g.own, layout.TURN, 9), 0), sp.load3(view(g.own, layout.OFFSET, 3), 0))
@@ -211,7 +212,7 @@ def sweep_strands(memory, at, wrench, like):
     if g.free_tip:
         IA, pA = fold_path(g, V, B, wrench, g.path, 0, sp.load21(g.zero, 0), sp.load6(g.zero, 0))
     else:
-        # E starts as the frame in which the next strand sees the tip, so L and l are in that frame too
+        # E starts as the frame in which the next subchain sees the tip, so L and l are in that frame too
         E, L, l = view(handles, layout.E_, 36), view(handles, layout.L_, 21), view(handles, layout.L0_, 6)
         store36(
             E, 0, force_frame(sp.load9(view(g.own, layout.NEXT_R, 9), 0), sp.load3(view(g.own, layout.NEXT_O, 3), 0))
@@ -226,7 +227,7 @@ def sweep_strands(memory, at, wrench, like):
 
 @inline
 def answer_body(g, i, x, f):
-    """x of a body from that of its parent, and its freedoms' accelerations into tau's place; f is the tip's force"""
+    """x of a body from that of its parent, and its DOF' accelerations into tau's place; f is the tip's force"""
     for j in range(g.m.dof[i], g.m.dof[i + 1]):
         left = get(g.uA, j) - sp.dot(sp.load6(g.U, j), x)
         if not g.free_tip and i <= g.path:
@@ -240,16 +241,16 @@ def answer_body(g, i, x, f):
 
 
 @kernel
-def pivots_of_strands(memory, at, out, like):
-    """1 / D of all DOF, each strand with a free tip"""
-    g = layout.take_strands(memory, at, like)
+def pivots_of_subchains(memory, at, out, like):
+    """1 / D of all DOF, each subchain with a free tip"""
+    g = layout.take_subchains(memory, at, like)
     scatter_rows(g.d, g.u_row, g.u_full, g.used, out)
 
 
 @kernel
-def answer_strands(memory, at, udot, like):
-    """Accelerations of all freedoms from those of the carrying bodies and the forces at the tips"""
-    g = layout.take_strands(memory, at, like)
+def answer_subchains(memory, at, udot, like):
+    """Accelerations of all DOF from those of the carrying bodies and the forces at the tips"""
+    g = layout.take_subchains(memory, at, like)
     handles = view(g.own, layout.HANDLES, layout.NODE)
     x, f = sp.load6(view(handles, layout.X_, 6), 0), sp.load6(view(handles, layout.F_, 6), 0)
     for i in range(1, g.path + 1):

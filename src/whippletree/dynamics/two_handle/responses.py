@@ -1,21 +1,22 @@
-"""What joint forces alone do to strands: the sweep of recursion.py once more, with the pivots that it has left behind.
+"""What joint forces alone do to subchains: the recursion of recursion.py once more, with the pivots that it has left
+behind.
 
 Paper    [critchley2007] eqs (45) and (57), without what velocity and gravity cause.
 Symbols  as recursion.py. Inertias, U, d, E and L belong to the pose and stay; p, l and uA are those of the forces.
-Differs  a step of this sweep is a dot product and two sums. Joining does all its work again: it is short.
+Differs  a step of this recursion is a dot product and two sums. Joining does all its work again: it is short.
 """
 
 from ...algebra.spatial import add, axpy, dot, load6, store6
 from ...compiler.lanes import get, inline, kernel, put, view
 from .end_point import load_e
-from .layout import HANDLES, L0_, NODE, P_, take_strands
+from .layout import HANDLES, L0_, NODE, P_, take_subchains
 from .recursion import gather_rows
 
 
 @kernel
-def ready_strands(memory, at, tau, like):
+def ready_subchains(memory, at, tau, like):
     """Joint forces into lanes; nothing hangs on the bodies yet"""
-    g = take_strands(memory, at, like)
+    g = take_subchains(memory, at, like)
     gather_rows(tau, g.u_row, g.u_full, g.tau)
     for i in range(1, g.m.nb):
         if g.side[i]:
@@ -24,7 +25,7 @@ def ready_strands(memory, at, tau, like):
 
 @inline
 def press(g, j, pA):
-    """d uA of a freedom, and pA inboard of it"""
+    """d uA of a DOF, and pA inboard of it"""
     uA = get(g.tau, j) - dot(load6(g.k.S, j), pA)
     put(g.uA, j, uA)
     push = get(g.d, j) * uA
@@ -32,9 +33,9 @@ def press(g, j, pA):
 
 
 @kernel
-def press_strands(memory, at, like):
-    """p and l of the strands of a block"""
-    g = take_strands(memory, at, like)
+def press_subchains(memory, at, like):
+    """p and l of the subchains of a block"""
+    g = take_subchains(memory, at, like)
     for i in range(g.m.nb - 1, g.path, -1):
         pA = load6(g.pA, i)
         for j in range(g.m.dof[i + 1] - 1, g.m.dof[i] - 1, -1):

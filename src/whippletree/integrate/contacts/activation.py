@@ -1,4 +1,5 @@
-"""The moment at which a temporary constraint is made: what is open closes, speeds jump, and who cannot follow yields.
+"""The moment at which a temporary constraint is made: what is open closes, velocities jump, and who cannot follow
+yields.
 
 Constraints made at one moment share one impulse. What holds besides takes its share of it. A contact that would have to
 pull lets go of it, one that would take more than friction holds slips, a clutch slips at once. Contacts and ropes that
@@ -30,10 +31,10 @@ from .collision import Struck, collision
 from .friction import STILL
 from .impact import impact
 from .impulse import Impulse, contradicts, impulse
-from .momentum_transfer import carried
+from .momentum_transfer import transferred
 
 if TYPE_CHECKING:
-    from .constraint_state import Bonds
+    from .constraint_state import ConstraintState
 
 REST = 1e-4  # m/s: impacts that would leave less do not bounce
 CLOSED = 1e-9  # m or rad: what may be left open by what has been made
@@ -52,8 +53,9 @@ class Jump(NamedTuple):
     besides: dict[str, np.ndarray]  # (6)  the same of what holds besides
 
 
-def make_together(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
-    """Close what several constraints that hold both ways leave open, and put speeds onto all of them by one impulse.
+def activate_together(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> None:
+    """Close what several constraints that hold both ways leave open, and put velocities onto all of them by one
+    impulse.
 
     Where they contradict each other, or cannot all close, they are made one after the other, in the order given.
     """
@@ -72,7 +74,7 @@ def make_together(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> No
     before = u.copy()
     if closes and (q2 != q).any():
         for name in names:
-            moved = carried(new, q, u, q2, t, b.rows_in(new, name).start)
+            moved = transferred(new, q, u, q2, t, b.rows_in(new, name).start)
             before = np.where(moved != u, moved, before)
     found = impulse(new, q2, before, t)
     if not closes or contradicts(found, before).any():
@@ -94,12 +96,12 @@ def make_together(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> No
     besides = {other: load for other, load in taken.items() if other not in names and load.any()}
     for n, name in enumerate(names):
         here = placed[name] if b.temporaries[name].here else None
-        change = Change(name, "made", t, taken[name], shares[n], here, toward[name], "", besides if n == 0 else {})
+        change = Change(name, "activated", t, taken[name], shares[n], here, toward[name], "", besides if n == 0 else {})
         b.note(change, q_before, u_before)
 
 
-def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
-    """Close what is open and put speeds onto it; y changes in place. What contradicts the others is refused."""
+def make(b: ConstraintState, name: str, t: float, y: np.ndarray) -> None:
+    """Close what is open and put velocities onto it; y changes in place. What contradicts the others is refused."""
     if name in b.system.held:
         return
     (q, u), x = b.split(y), b.temporaries[name]
@@ -108,10 +110,10 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
     placed, slides = _placed(b, name, q, u), _slides(b, name, t, q, u)
     new = _with(b, name, placed, slides)
     q2, u2 = q.copy(), u.copy()
-    gap = 0.0 if x.one_sided else project(new, q2, u2, t)
+    gap = 0.0 if x.unilateral else project(new, q2, u2, t)
     closes = gap <= CLOSED * max(1.0, new.constraints.size)
-    before = carried(new, q, u, q2, t, b.rows_in(new, name).start) if closes and (q2 != q).any() else u.copy()
-    rate = float(b.approach(name, t, q, u)[1]) if x.one_sided else 0.0
+    before = transferred(new, q, u, q2, t, b.rows_in(new, name).start) if closes and (q2 != q).any() else u.copy()
+    rate = float(b.approach(name, t, q, u)[1]) if x.unilateral else 0.0
     bounces = -x.restitution * rate > REST and b.hops(name, t, q, u, -x.restitution * rate)
     left = np.zeros(new.constraints.count)
     left[b.rows_in(new, name).start] = -b.sign(name) * x.restitution * rate if bounces else 0.0
@@ -134,11 +136,11 @@ def make(b: Bonds, name: str, t: float, y: np.ndarray) -> None:
         b.move_as(new if toward == slides else _with(b, name, placed, toward))
     here = placed if x.here else None
     besides = {other: taken for other, taken in jump.besides.items() if taken.any()}
-    change = Change(name, "bounced" if bounces else "made", t, jump.own, lost, here, toward, "", besides)
+    change = Change(name, "bounced" if bounces else "activated", t, jump.own, lost, here, toward, "", besides)
     b.note(change, q_before, u_before)
 
 
-def strike(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
+def strike(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> None:
     """Of contacts and ropes reached at one moment: some that are struck and move each other, or else the first.
 
     If their common impulse is not found, the fastest of them is struck alone.
@@ -152,7 +154,7 @@ def strike(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> None:
         make(b, min(group, key=lambda name: float(b.approach(name, t, q, u)[1])), t, y)
 
 
-def _coupled(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
+def _coupled(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
     """The first of these with all that its impulse reaches, if there are any and all can be moved."""
     C = np.array([rows_of(b.everything, q, u, t).C[b.rows_in(b.everything, name).start] for name in names])
     still = rows_of(b.system, q, u, t, matrix=False).rate
@@ -165,7 +167,7 @@ def _coupled(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndar
     return next((group for group in groups if len(group) > 1), [])
 
 
-def _collide(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> bool:
+def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> bool:
     """One impact of several contacts and ropes; those that do not part afterwards are made. Returns if it is solved."""
     q, u = b.split(y)
     q_before, u_before = q.copy(), u.copy()
@@ -219,13 +221,13 @@ def _collide(b: Bonds, names: Sequence[str], t: float, y: np.ndarray) -> bool:
     toward = {name: _slides(b, name, t, q, u) if name in stay else None for name in hit}
     b.move_as(_with_all(b, {name: placed[name] for name in stay}, toward))
     for n, name in enumerate(hit):
-        what = "made" if name in stay else "bounced"
-        loads = {other: load for other, load in besides.items() if load.any()} if n == 0 else {}
-        b.note(Change(name, what, t, wrenches[name], shares[n], None, toward[name], "", loads), q_before, u_before)
+        what = "activated" if name in stay else "bounced"
+        reactions = {other: load for other, load in besides.items() if load.any()} if n == 0 else {}
+        b.note(Change(name, what, t, wrenches[name], shares[n], None, toward[name], "", reactions), q_before, u_before)
     return True
 
 
-def refuse(b: Bonds, name: str, t: float, why: str) -> None:
+def refuse(b: ConstraintState, name: str, t: float, why: str) -> None:
     """Say so; the motion goes on without it."""
     b.refused.add(name)
     warnings.warn(f"temporary '{name}' is not made at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
@@ -237,15 +239,15 @@ def _why(name: str, new: System, found: Impulse) -> str:
     names = dict.fromkeys(o for o, w in zip(new.constraints.owner, rows, strict=True) if w and o != name)
     motions = pulled_motions(new, found.rows.C, found.left, TAKES_PART)
     some = [f"'{n}'" for n in names] + [f"prescribed motion '{m}'" for m in motions]
-    return "it contradicts " + (", ".join(some) or "the motions that are given")
+    return "it contradicts " + (", ".join(some) or "the prescribed motions")
 
 
-def _with(b: Bonds, name: str, placed: Constraint, toward: Vector | None) -> System:
+def _with(b: ConstraintState, name: str, placed: Constraint, toward: Vector | None) -> System:
     """The system that holds one more."""
     return _with_all(b, {name: placed}, {name: toward})
 
 
-def _with_all(b: Bonds, placed: Mapping[str, Constraint], toward: Mapping[str, Vector | None]) -> System:
+def _with_all(b: ConstraintState, placed: Mapping[str, Constraint], toward: Mapping[str, Vector | None]) -> System:
     """The system that holds some more, those with a direction slipping."""
     held = b.system.held
     order = [n for n in b.whole.model.constraints if n in held or n in placed]
@@ -253,7 +255,7 @@ def _with_all(b: Bonds, placed: Mapping[str, Constraint], toward: Mapping[str, V
     return b.whole.holding({n: placed[n] if n in placed else held[n] for n in order}, sliding)
 
 
-def _slides(b: Bonds, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vector | None:
+def _slides(b: ConstraintState, name: str, t: float, q: np.ndarray, u: np.ndarray) -> Vector | None:
     """Where something that knows friction slips to, if it does."""
     if name not in b.friction.names:
         return None
@@ -269,7 +271,9 @@ def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, found: Impulse) 
     return Jump(found.u, new, found.lam, found.rows.wrenches, besides.pop(name), besides)
 
 
-def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float) -> Jump:
+def _strike(
+    b: ConstraintState, name: str, new: System, q: np.ndarray, u: np.ndarray, t: float, restitution: float
+) -> Jump:
     """The impact of a contact or rope against all that hold; ``new`` has the rows that sticking takes.
 
     Without friction the normal alone acts, also of what rolls as soon as it stays.
@@ -291,16 +295,16 @@ def _strike(b: Bonds, name: str, new: System, q: np.ndarray, u: np.ndarray, t: f
     return Jump(found.u, b.system, found.lam, found.rows.wrenches, wrench, besides)
 
 
-def _yields(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
+def _yields(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
     """Let one that cannot take its share go, or slip; the impulse is then another."""
     least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
-    now = {c.name for c in b.changes if c.t == t and c.what == "made"}
+    now = {c.name for c in b.changes if c.t == t and c.what == "activated"}
     for other in b.system.held:
         x = b.temporaries.get(other)
         if x is None or other in names:
             continue
         push = b.sign(other) * jump.lam[b.rows_in(jump.system, other).start]
-        if x.one_sided and other not in now and push < -least:
+        if x.unilateral and other not in now and push < -least:
             b.let_go(other, t)
             return True
         if other in b.friction.names and other not in b.system.sliding:
@@ -312,13 +316,13 @@ def _yields(b: Bonds, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarr
     return False
 
 
-def _placed(b: Bonds, name: str, q: np.ndarray, u: np.ndarray) -> Constraint:
+def _placed(b: ConstraintState, name: str, q: np.ndarray, u: np.ndarray) -> Constraint:
     """The constraint, holding what it finds where it is meant to."""
     c = b.whole.model.constraints[name]
     if not b.temporaries[name].here:
         return c
     if isinstance(c, Relative):
-        return replace(c, position=float(q[b.whole.q_index(c.joint).start + c.freedom]))
+        return replace(c, position=float(q[b.whole.q_index(c.joint).start + c.dof]))
     assert isinstance(c, Latch)
     k = kinematics(b.whole, q, u)
     R, p = k.rotation(c.to).T, k.position(c.to)

@@ -1,6 +1,6 @@
 """Impulses of several contacts that are struck at one moment and move each other: one complementarity problem.
 
-Paper    [moreau1988] Unilateral contact and dry friction in finite freedom dynamics: the inelastic impact with Coulomb
+Paper    [moreau1988] Unilateral contact and dry friction in finite DOF dynamics: the inelastic impact with Coulomb
          friction. With the velocity v = (normal, slip) of each contact and the impulse p on it, v+ = v + G p, every
          contact has v_n+ >= 0, p_n >= 0 and one of them zero, and friction is the impulse of at most mu p_n that takes
          most energy: v_t+ = 0, or p_t = -mu p_n v_t+ / |v_t+|.

@@ -1,9 +1,9 @@
 """Which temporary constraints hold, what makes and breaks them, and what that does to a state.
 
-Rows of q and u stay the same: a latch is never part of the tree. At the moment of making, speeds jump by the impulse
-that puts them onto the constraint, which conserves momentum; the energy that is lost is in the account (activation.py).
-What sticks and slips by friction is in friction.py. Impacts that follow each other ever faster end at a speed of REST:
-what bounces more slowly stays.
+Rows of q and u stay the same: a latch is never part of the tree. At the moment of making, velocities jump by the
+impulse that puts them onto the constraint, which conserves momentum; the energy that is lost is in the account
+(activation.py). What sticks and slips by friction is in friction.py. Impacts that follow each other ever faster end at
+a speed of REST: what bounces more slowly stays.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ...result.records import Change
 from ...system.system import System
 from ..run.events import Condition
 from ..run.watch import MOST_AT_ONCE, SET
-from .activation import CLOSED, PULLS, REST, make_together, refuse, strike
+from .activation import CLOSED, PULLS, REST, activate_together, refuse, strike
 from .friction import STILL, Friction
 
 HOP = 1e-12  # m: lower ones are not told from rounding
 LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
 BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
-Loads = tuple[np.ndarray, np.ndarray]
+Reactions = tuple[np.ndarray, np.ndarray]
 
 
 class Act(NamedTuple):
@@ -43,7 +43,7 @@ class Act(NamedTuple):
     timed: str = ""  # the parameter whose time it is
 
 
-class Bonds:
+class ConstraintState:
     """The temporary constraints of a system in motion; ``system`` is the one that moves now.
 
     ``force(t, q, u)`` gives the joint forces that act beside those of the model; ``dress`` puts other numbers into the
@@ -106,8 +106,8 @@ class Bonds:
         self.forget()
         for name, x in self.temporaries.items():
             made = name in self.system.held
-            action, word = ("break", "broken") if made else ("make", "made")
-            tests = self._breaking(name, x, t, y) if made else self._making(name, x)
+            action, word = ("release", "released") if made else ("activate", "activated")
+            tests = self._release_of(name, x, t, y) if made else self._activation_of(name, x)
             found += [(Act(name, action), test) for test in tests]
             for what, at in self._times(name, x, made):
                 if at > t or (at == t and (name, what) not in self.passed):
@@ -125,10 +125,10 @@ class Bonds:
     def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
         """Parameters that make or break it at a time, and when (s)."""
         if not made:
-            return [] if x.make_at is None else [("make_at", x.make_at)]
-        found = [] if x.break_at is None else [("break_at", x.break_at)]
+            return [] if x.activate_at is None else [("activate_at", x.activate_at)]
+        found = [] if x.release_at is None else [("release_at", x.release_at)]
         if x.release_after is not None:
-            since = max((c.t for c in self.changes if c.name == name and c.what == "made"), default=0.0)
+            since = max((c.t for c in self.changes if c.name == name and c.what == "activated"), default=0.0)
             found.append(("release_after", since + x.release_after))
         return found
 
@@ -144,12 +144,12 @@ class Bonds:
         for name, x in self.temporaries.items():
             made = name in self.system.held
             times = [what for what, at in self._times(name, x, made) if at <= t]
-            acts += [Act(name, "break" if made else "make", what) for what in times]
+            acts += [Act(name, "release" if made else "activate", what) for what in times]
         return acts
 
-    def _making(self, name: str, x: Temporary) -> list[Condition]:
-        label = f"{name} made"
-        if x.one_sided:
+    def _activation_of(self, name: str, x: Temporary) -> list[Condition]:
+        label = f"{name} activated"
+        if x.unilateral:
 
             def gap(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
                 return self.approach(name, t, q, u)[0]
@@ -158,9 +158,9 @@ class Bonds:
                 return self.approach(name, t, q, u)[1]
 
             return [Condition(label, gap, "falling", rates=rate, level=True, noise=HOP)]
-        if x.make_within is None or name in self.refused:
+        if x.activate_within is None or name in self.refused:
             return []
-        near, slow, n = x.make_within, x.make_below, self.number[name]
+        near, slow, n = x.activate_within, x.activate_below, self.number[name]
 
         def outside(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
             distance, speed = self._squares(t, q, u)[:2]
@@ -173,18 +173,18 @@ class Bonds:
 
         return [Condition(label, outside, "falling", 1 if slow is None else 2, rates, jumps=True)]
 
-    def _breaking(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
+    def _release_of(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
         tests = []
-        if x.one_sided:
-            noise = self._no_pull(name, self.loads(t, *self.split(y))[0])
+        if x.unilateral:
+            noise = self._no_pull(name, self.reactions(t, *self.split(y))[0])
 
             def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
                 return self._holding(name, t, q, u)
 
-            tests.append(Condition(f"{name} broken", holding, "falling", level=True, noise=noise))
+            tests.append(Condition(f"{name} released", holding, "falling", level=True, noise=noise))
         for what, limit, part in (
-            ("force", x.break_force, slice(3, 6)),
-            ("torque", x.break_torque, slice(0, 3)),
+            ("force", x.release_force, slice(3, 6)),
+            ("torque", x.release_torque, slice(0, 3)),
         ):
             if limit is not None:
 
@@ -231,14 +231,14 @@ class Bonds:
         x = self.temporaries[name]
         self.forget()
         near, speed = (float(np.sqrt(v[self.number[name]])) for v in self._squares(t, *self.split(y))[:2])
-        if x.make_within is not None and near > x.make_within:
-            return f"{near:.4g} m or rad away, and {x.make_within:g} is near enough"
-        if x.make_below is not None and speed > x.make_below:
-            return f"moving at {speed:.4g} m/s or rad/s, and {x.make_below:g} is slow enough"
+        if x.activate_within is not None and near > x.activate_within:
+            return f"{near:.4g} m or rad away, and {x.activate_within:g} is near enough"
+        if x.activate_below is not None and speed > x.activate_below:
+            return f"moving at {speed:.4g} m/s or rad/s, and {x.activate_below:g} is slow enough"
         return None
 
     def approach(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How far a one-sided constraint is from being reached, and the rate of that."""
+        """How far a unilateral constraint is from being reached, and the rate of that."""
         rows, first, sign = self.all_rows(t, q, u), self.rows_in(self.everything, name).start, self.sign(name)
         return sign * rows.g[..., first], sign * rows.rate[..., first]
 
@@ -246,16 +246,16 @@ class Bonds:
         """A contact is open where its residual is positive, a rope where it is negative."""
         return -1.0 if isinstance(self.whole.model.constraints[name], Distance) else 1.0
 
-    def loads(self, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
+    def reactions(self, t: Any, q: np.ndarray, u: np.ndarray) -> Reactions:
         """Multipliers of the constraints that hold, and the wrenches of rows."""
-        return self._once("loads", q, lambda: self.loads_in(self.system, t, q, u))
+        return self._once("reactions", q, lambda: self.reactions_in(self.system, t, q, u))
 
     def wrenches(self, t: Any, q: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         """What each constraint that holds does to its body."""
-        lam, rows = self.loads(t, q, u)
+        lam, rows = self.reactions(t, q, u)
         return self._once("wrenches", q, lambda: wrenches_of(self.system, q, u, rows, lam))
 
-    def loads_in(self, system: System, t: Any, q: np.ndarray, u: np.ndarray) -> Loads:
+    def reactions_in(self, system: System, t: Any, q: np.ndarray, u: np.ndarray) -> Reactions:
         """The same, of a system that holds others."""
         tau = self.force(t, q, u)
         udot = forward_dynamics(system, q, u, tau, t=t, algorithm=self.algorithm)
@@ -268,8 +268,8 @@ class Bonds:
         return lam, held.rows.wrenches
 
     def _holding(self, name: str, t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The force of a one-sided constraint, positive as long as it is not asked to pull (a rope: to push)."""
-        return self.sign(name) * self.loads(t, q, u)[0][..., self.rows_in(self.system, name).start]
+        """The force of a unilateral constraint, positive as long as it is not asked to pull (a rope: to push)."""
+        return self.sign(name) * self.reactions(t, q, u)[0][..., self.rows_in(self.system, name).start]
 
     # ---------------------------------------------------------------- changes
 
@@ -285,7 +285,7 @@ class Bonds:
         wanted: dict[str, list[str]] = {}
         for act in sorted(acts, key=lambda act: self.number[act.name]):
             wanted.setdefault(act.action, []).append(act.name)
-        for name in dict.fromkeys(wanted.get("break", [])):
+        for name in dict.fromkeys(wanted.get("release", [])):
             if name in self.system.sliding:  # a force that goes through infinity is no pull
                 self.friction.require_free(t, *self.split(y))
             self.let_go(name, t)
@@ -295,9 +295,9 @@ class Bonds:
         for name in wanted.get("slip", []):
             if name in self.system.held and name not in self.system.sliding:
                 self.friction.decide(t, y, release=name)
-        made = dict.fromkeys(wanted.get("make", []))
+        made = dict.fromkeys(wanted.get("activate", []))
         self.refused -= set(made)
-        make_together(self, [name for name in made if not self.temporaries[name].one_sided], t, y)
+        activate_together(self, [name for name in made if not self.temporaries[name].unilateral], t, y)
         self.settle(t, y)
 
     def note(self, change: Change, q: np.ndarray | None = None, u: np.ndarray | None = None) -> None:
@@ -307,7 +307,7 @@ class Bonds:
         self.changes.append(change._replace(q_before=before[0], u_before=before[1], q_after=after[0], u_after=after[1]))
 
     def answer(self, name: str, t: float, y: np.ndarray) -> None:
-        """Of something one-sided that was to be made: refuse it where its two sides do not meet."""
+        """Of something unilateral that was to be made: refuse it where its two sides do not meet."""
         self.now = y
         self.forget()
         gap, rate = self.approach(name, t, *self.split(y))
@@ -319,7 +319,7 @@ class Bonds:
         self.forget()
         q, u = self.split(y)
         for name, x in self.temporaries.items():
-            if x.one_sided and name in self.system.held and abs(self.approach(name, t, q, u)[1]) > STILL:
+            if x.unilateral and name in self.system.held and abs(self.approach(name, t, q, u)[1]) > STILL:
                 self.let_go(name, t)
         if strictly:
             require_consistent(self.system, q, u, t, SET)
@@ -337,7 +337,7 @@ class Bonds:
         )
 
     def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
-        """The acceleration at which a one-sided constraint that is open goes farther away."""
+        """The acceleration at which a unilateral constraint that is open goes farther away."""
         udot = forward_dynamics(self.system, q, u, self.force(t, q, u), t=t, algorithm=self.algorithm)
         rows, first = rows_of(self.everything, q, u, t), self.rows_in(self.everything, name).start
         return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
@@ -348,7 +348,9 @@ class Bonds:
         return speed * speed > -2.0 * least * self._fall(name, t, q, u)
 
     def _reached(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
-        """Whether something one-sided is there and comes nearer, or is about to: a hop that no look can see is none."""
+        """Whether something unilateral is there and comes nearer, or is about to: a hop that no look can see is
+        none.
+        """
         self.forget()
         gap, rate = self.approach(name, t, q, u)
         if gap < -BEYOND * max(1.0, self.everything.constraints.size):
@@ -366,7 +368,7 @@ class Bonds:
 
     def _next(self, t: float, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
-        sided = [name for name, x in self.temporaries.items() if x.one_sided]
+        sided = [name for name, x in self.temporaries.items() if x.unilateral]
         open_ = [name for name in sided if name not in {*self.system.held, *self.refused}]
         if reached := [name for name in open_ if self._reached(name, t, q, u)]:
             strike(self, reached, t, y)
@@ -374,7 +376,7 @@ class Bonds:
         made = [name for name in sided if name in self.system.held]
         self.friction.require_free(t, q, u)
         if made:
-            lam = self.loads(t, q, u)[0]
+            lam = self.reactions(t, q, u)[0]
             worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
             if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -self._no_pull(worst, lam):
                 self.let_go(worst, t)
@@ -386,4 +388,4 @@ class Bonds:
             return
         sliding = {n: d for n, d in self.system.sliding.items() if n != name}
         self.hold({n: c for n, c in self.system.held.items() if n != name}, sliding)
-        self.note(Change(name, "broken", t, np.zeros(6), 0.0, None))
+        self.note(Change(name, "released", t, np.zeros(6), 0.0, None))

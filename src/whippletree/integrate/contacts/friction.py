@@ -23,7 +23,7 @@ from ...system.system import System
 from .impulse import friction_pivots, impulse
 
 if TYPE_CHECKING:
-    from .constraint_state import Bonds
+    from .constraint_state import ConstraintState
 
 STILL = 1e-9  # m/s or m/s^2: rounding of a speed or acceleration that is none
 SLACK = 1e-9  # of the largest load: rounding of a limit
@@ -36,41 +36,43 @@ MOST = 100  # rounds in which a direction is found
 class Friction:
     """What sticks and slips among the temporary constraints of a run."""
 
-    def __init__(self, bonds: Bonds) -> None:
-        self.bonds = bonds
-        self.names = rubbing(bonds.whole)
+    def __init__(self, constraint_state: ConstraintState) -> None:
+        self.constraint_state = constraint_state
+        self.names = rubbing(constraint_state.whole)
         self.decided: dict[str, float] = {}  # when it was found whether each sticks or slips
 
     # ---------------------------------------------------------------- looks: one state, or many
 
     def slip(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """(..., 3) Velocity at which the two sides slip, in axes of the surface; of speeds, the first number."""
-        whole = self.bonds.everything
-        rows = self.bonds.all_rows(t, q, u)
+        """(..., 3) Velocity at which the two sides slip, in axes of the surface; of velocities, the first number."""
+        whole = self.constraint_state.everything
+        rows = self.constraint_state.all_rows(t, q, u)
         return self._across(whole, name, q, u, rows.wrenches, rows.rate)
 
     def turning(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Falls through zero where a slip ends, or has turned."""
-        slip, toward = self.slip(name, t, q, u), np.array(self.bonds.system.sliding[name])
-        if isinstance(self.bonds.whole.model.constraints[name], Speed):  # it has two ways: no kink where it ends
+        slip, toward = self.slip(name, t, q, u), np.array(self.constraint_state.system.sliding[name])
+        if isinstance(
+            self.constraint_state.whole.model.constraints[name], Speed
+        ):  # it has two ways: no kink where it ends
             return np.asarray(slip @ toward + ROUNDING)
         return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1) + ROUNDING)
 
     def excess(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Load across beyond what friction holds (N or N m), of what sticks."""
-        lam, wrenches = self.bonds.loads(t, q, u)
-        across, limit = self.across(self.bonds.system, name, q, u, wrenches, lam)
+        lam, wrenches = self.constraint_state.reactions(t, q, u)
+        across, limit = self.across(self.constraint_state.system, name, q, u, wrenches, lam)
         return np.asarray(np.linalg.norm(across, axis=-1) - limit)
 
     def across(
         self, system: System, name: str, q: np.ndarray, u: np.ndarray, wrenches: np.ndarray, lam: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """(..., 3) Load, or impulse, that sticking takes, and the most there can be."""
-        x = self.bonds.temporaries[name]
+        x = self.constraint_state.temporaries[name]
         found = self._across(system, name, q, u, wrenches, lam)
         if x.slips_at is not None:
             return found, np.full(lam.shape[:-1], x.slips_at)
-        normal = lam[..., self.bonds.rows_in(system, name).start]
+        normal = lam[..., self.constraint_state.rows_in(system, name).start]
         return found, (x.static_friction or x.friction or 0.0) * np.maximum(normal, 0.0)
 
     def shared(self, system: System, lam: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -80,8 +82,12 @@ class Friction:
         """
         c, weight = system.constraints, np.zeros(lam.size)
         for name in self.names:
-            if name in system.held and name not in system.sliding and self.bonds.temporaries[name].one_sided:
-                own = self.bonds.rows_in(system, name)
+            if (
+                name in system.held
+                and name not in system.sliding
+                and self.constraint_state.temporaries[name].unilateral
+            ):
+                own = self.constraint_state.rows_in(system, name)
                 rows = [r for r in range(own.start, own.stop) if c.what[r].startswith("slip")]
                 weight[rows] = 1.0 / np.sqrt(max(lam[own.start], SLACK * np.abs(lam).max(), 1e-300))
         some = weight > 0.0
@@ -96,25 +102,25 @@ class Friction:
         self, system: System, name: str, q: np.ndarray, u: np.ndarray, wrenches: np.ndarray, size: np.ndarray
     ) -> np.ndarray:
         """(..., 3) Sum over the rows that sticking takes, each along its direction."""
-        rows, c = self.bonds.rows_in(system, name), self.bonds.whole.model.constraints[name]
+        rows, c = self.constraint_state.rows_in(system, name), self.constraint_state.whole.model.constraints[name]
         held = [r for r in range(rows.start, rows.stop) if system.constraints.what[r].startswith(("slip", "speed"))]
         if isinstance(c, Speed):
             return np.stack([size[..., held[0]], *[np.zeros(size.shape[:-1])] * 2], axis=-1)
         whole = np.einsum("...r,...rx->...x", size[..., held], wrenches[..., held, 1, 3:])
-        axes = kinematics(self.bonds.whole, q, u).rotation(c.to) @ c.to_at.rotation()  # type: ignore[union-attr]
+        axes = kinematics(self.constraint_state.whole, q, u).rotation(c.to) @ c.to_at.rotation()  # type: ignore[union-attr]
         return np.asarray(np.einsum("...x,...xy->...y", whole, axes))
 
     # ---------------------------------------------------------------- changes
 
     def condition(self, name: str) -> tuple[str, str, Callable[..., Any], str]:
         """Action, word, what to watch and its direction."""
-        if name in self.bonds.system.sliding:
+        if name in self.constraint_state.system.sliding:
             return "turn", "turns", lambda t, q, u: self.turning(name, t, q, u), "falling"
         return "slip", "slips", lambda t, q, u: self.excess(name, t, q, u), "rising"
 
     def turn(self, name: str, t: float, y: np.ndarray) -> None:
         """A slip has ended, or goes elsewhere."""
-        slip = self.slip(name, t, *self.bonds.split(y))
+        slip = self.slip(name, t, *self.constraint_state.split(y))
         if np.linalg.norm(slip) > STILL:
             self.slide(name, t, _unit(slip))
         else:
@@ -122,14 +128,14 @@ class Friction:
 
     def slide(self, name: str, t: float, toward: Vector) -> None:
         """From now on it slips; what slips already, another way."""
-        b = self.bonds
+        b = self.constraint_state
         if b.system.sliding.get(name) != toward:
             b.hold(b.system.held, b.system.sliding | {name: toward})
             b.note(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
 
     def next(self, t: float, y: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
-        b, (q, u) = self.bonds, self.bonds.split(y)
+        b, (q, u) = self.constraint_state, self.constraint_state.split(y)
         for name in self.names:
             if name not in b.system.held:
                 continue
@@ -143,18 +149,18 @@ class Friction:
         return False
 
     def _lets_go(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
-        return bool(self.excess(name, t, q, u) > SLACK * np.abs(self.bonds.loads(t, q, u)[0]).max())
+        return bool(self.excess(name, t, q, u) > SLACK * np.abs(self.constraint_state.reactions(t, q, u)[0]).max())
 
     def _undecided(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
         """Whether something that slides is at rest, and may stick, or would go back, since something else changed."""
         if self.decided.get(name) != t:
             return True
-        rate = self._slip_rates(self.bonds.system, (name,), t, q, u)[name]
-        return float(rate @ np.array(self.bonds.system.sliding[name])) < -STILL
+        rate = self._slip_rates(self.constraint_state.system, (name,), t, q, u)[name]
+        return float(rate @ np.array(self.constraint_state.system.sliding[name])) < -STILL
 
     def require_free(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         """Refuse contacts whose friction presses them together more than they resist."""
-        b = self.bonds
+        b = self.constraint_state
         names, pivots = friction_pivots(b.system, q, u, t)
         for name, pivot in zip(names, pivots, strict=True):
             if not pivot > JAMMED:
@@ -170,7 +176,7 @@ class Friction:
 
         What is to be released slips, and with it all that is at its limit.
         """
-        b, (q, u) = self.bonds, self.bonds.split(y)
+        b, (q, u) = self.constraint_state, self.constraint_state.split(y)
         held, before = b.system.held, dict(b.system.sliding)
         rest = [n for n in self.names if n in held and np.linalg.norm(self.slip(n, t, q, u)) <= STILL]
         moving = {n: d for n, d in before.items() if n not in rest}
@@ -179,10 +185,12 @@ class Friction:
         slack = -SLACK if release else SLACK
         while True:
             now = b.whole.holding(held, moving | ways)
-            lam, wrenches = b.loads_in(now, t, q, found.u)
-            loads = {n: self.across(now, n, q, u, wrenches, lam) for n in rest if n not in ways}
+            lam, wrenches = b.reactions_in(now, t, q, found.u)
+            reactions = {n: self.across(now, n, q, u, wrenches, lam) for n in rest if n not in ways}
             least = slack * np.abs(lam).max()
-            new = {n: _unit(-a) for n, (a, limit) in loads.items() if n == release or np.linalg.norm(a) - limit > least}
+            new = {
+                n: _unit(-a) for n, (a, limit) in reactions.items() if n == release or np.linalg.norm(a) - limit > least
+            }
             if not new:
                 break
             ways, slack, release = self._ways(moving, ways | new, t, q, u), SLACK, ""
@@ -202,7 +210,7 @@ class Friction:
     ) -> dict[str, Vector]:
         """Where all that leaves its rest slips to: where its friction, against that, lets it accelerate."""
         for n in range(MOST):
-            system = self.bonds.whole.holding(self.bonds.system.held, moving | ways)
+            system = self.constraint_state.whole.holding(self.constraint_state.system.held, moving | ways)
             rates, off = self._slip_rates(system, tuple(ways), t, q, u), 0.0
             for name, rate in rates.items():
                 if np.linalg.norm(rate) > STILL:
@@ -217,7 +225,7 @@ class Friction:
         self, system: System, names: tuple[str, ...], t: float, q: np.ndarray, u: np.ndarray
     ) -> dict[str, np.ndarray]:
         """(3) How fast each slip grows."""
-        b = self.bonds
+        b = self.constraint_state
         udot = forward_dynamics(system, q, u, b.force(t, q, u), t=t, algorithm=b.algorithm)
         rows = rows_of(b.everything, q, u, t)
         rate = rows.C @ udot - rows.gamma

@@ -1,4 +1,4 @@
-"""Impulses that put speeds onto constraints at once: what a latch takes to close, or a ball to bounce.
+"""Impulses that put velocities onto constraints at once: what a latch takes to close, or a ball to bounce.
 
 Paper    [kelly1987] eqs (8), (21)-(23), over a moment: M (u+ - u) = C' lam, C u+ = given; temporary constraints.
 Symbols  C = B, given = g of the paper; lam are impulses (N s, N m s).
@@ -21,12 +21,12 @@ from ...dynamics.constraints.sliding import coupling, loads_that_follow
 from ...dynamics.functions import mass_matrix
 from ...system.system import System
 
-CONTRADICTS = 1e-7  # of the speeds asked for
+CONTRADICTS = 1e-7  # of the velocities asked for
 UNMOVED = 1e-12  # of the row that moves most: rows that no joint can move, as across a planar loop
 
 
 class Impulse(NamedTuple):
-    """A change of speeds in no time."""
+    """A change of velocities in no time."""
 
     u: np.ndarray  # (nu)  after
     lam: np.ndarray  # (nr)  impulse of each row
@@ -44,7 +44,7 @@ def impulse(
 ) -> Impulse:
     """Onto all constraints at q; ``left_over`` (nr): the rate of each row afterwards, zero but where it bounces.
 
-    ``push`` (nu) is an impulse along the freedoms that acts besides.
+    ``push`` (nu) is an impulse along the DOF that acts besides.
     """
     rows, c = rows_of(system, q, u, t), system.constraints
     free, L, Y = _half_solved(system, q, rows)
@@ -63,7 +63,7 @@ def impulse(
 
 
 def _half_solved(system: System, q: np.ndarray, rows: ConstraintRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Freedoms that no motion is given to, L of M = L L' and Y = L^-1 C' there."""
+    """DOF that no motion is prescribed to, L of M = L L' and Y = L^-1 C' there."""
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
     L = cholesky(mass_matrix(system, q)[np.ix_(free, free)], lower=True)
     return free, L, solve_triangular(L, rows.C[:, free].T, lower=True)
@@ -103,5 +103,5 @@ def friction_pivots(system: System, q: np.ndarray, u: np.ndarray, t: float) -> t
 
 def contradicts(found: Impulse, u: np.ndarray) -> np.ndarray:
     """(nr, bool) Rows whose demand is not met."""
-    scale = 1.0 + np.abs(u).max(initial=0.0) + np.abs(found.rows.given).max(initial=0.0)
+    scale = 1.0 + np.abs(u).max(initial=0.0) + np.abs(found.rows.prescribed).max(initial=0.0)
     return np.abs(found.left) > CONTRADICTS * scale

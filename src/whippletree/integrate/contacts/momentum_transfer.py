@@ -1,6 +1,6 @@
-"""Speeds at a pose to which a mechanism is put: what floats keeps its momentum.
+"""Velocities at a pose to which a mechanism is put: what floats keeps its momentum.
 
-Where a latch closes what is left open, poses jump and speeds stay, and momentum goes with the poses. Freedoms belong
+Where a latch closes what is left open, poses jump and velocities stay, and momentum goes with the poses. DOF belong
 together where the mass matrix M or a constraint C couples them. Of those, motions x in which all bodies move as one, by
 the same twist, keep p = x' M u: all six of what floats, fewer where joints to ground allow only those, often none.
 """
@@ -18,8 +18,8 @@ from ...system.system import System
 AS_ONE = 1e-9  # of the largest singular value: less is rounding
 
 
-def carried(system: System, q: np.ndarray, u: np.ndarray, there: np.ndarray, t: float, row: int) -> np.ndarray:
-    """(nu) Speeds at the pose ``there`` of a state q, u, for the freedoms that belong to a row of the constraints."""
+def transferred(system: System, q: np.ndarray, u: np.ndarray, there: np.ndarray, t: float, row: int) -> np.ndarray:
+    """(nu) Velocities at the pose ``there`` of a state q, u, for the DOF that belong to a row of the constraints."""
     rows, M = rows_of(system, there, u, t).C, mass_matrix(system, there)
     own, C = np.flatnonzero(rows[row]), rows[system.constraints.follows < 0]
     if not own.size:
@@ -27,8 +27,8 @@ def carried(system: System, q: np.ndarray, u: np.ndarray, there: np.ndarray, t: 
     coupled = (M != 0.0) | (np.abs(C).T @ np.abs(C) > 0.0)
     labels = connected_components(coupled, directed=False)[1]
     group = np.flatnonzero(labels == labels[own[0]])
-    bent = [j for name in system.model.flexibles for j in range(system.nu)[system.u_index(name)]]
-    group = np.setdiff1d(group, [*bent, *system.forces.motions])
+    deformed = [j for name in system.model.flexibles for j in range(system.nu)[system.u_index(name)]]
+    group = np.setdiff1d(group, [*deformed, *system.forces.motions])
     names = [*system.model.bodies, *system.model.flexibles]
     now, was = (_twists(system, pose, names)[:, :, group] for pose in (there, q))
     moved = np.abs(now).max(axis=(1, 2), initial=0.0) > 0.0
@@ -47,7 +47,7 @@ def carried(system: System, q: np.ndarray, u: np.ndarray, there: np.ndarray, t: 
 
 
 def _twists(system: System, q: np.ndarray, names: list[str]) -> np.ndarray:
-    """(bodies, 6, nu) [angular; linear] velocity of each body's points at the world origin, for unit speeds."""
+    """(bodies, 6, nu) [angular; linear] velocity of each body's points at the world origin, for unit velocities."""
     k = kinematics(system, q)
     J = np.array([k.jacobian(name) for name in names])
     p = np.array([k.position(name) for name in names])

@@ -1,4 +1,6 @@
-"""Runs whose constraints come and go: conditions are watched as events, and at each the run begins anew with others."""
+"""Runs whose constraints are activated and released: conditions are watched as events, and at each the run begins anew
+with others.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from ...system.system import System
 from ..run.events import Condition, Event
 from ..run.task import Failure, Task
 from ..run.watch import MOST_AT_ONCE, Watch
-from .constraint_state import Act, Bonds
+from .constraint_state import Act, ConstraintState
 
 COUNTED = ("accepted", "rejected", "evaluations", "residuals", "factorizations")  # over all parts
 
@@ -41,17 +43,21 @@ class Switching:
     ) -> None:
         self.task, self.begin, self.tau, self.events = task, begin, tau, tuple(events)
         self.algorithm, self.use = algorithm, use
-        self.bonds = Bonds(task.system, self._force, algorithm, dress)
+        self.constraint_state = ConstraintState(task.system, self._force, algorithm, dress)
         self.occurrences: list[Any] = []
         self.counts: dict[str, int] = {}  # of parts that are over
         self.solved_by = [task.algorithm]  # algorithms of all parts, each once
         self._able(task.system)
-        names = {f"{name} {what}" for name in self.bonds.temporaries for what in ("made", "broken", "slips", "turns")}
+        names = {
+            f"{name} {what}"
+            for name in self.constraint_state.temporaries
+            for what in ("activated", "released", "slips", "turns")
+        }
         if taken := names & {e.name for e in self.events}:
             raise ModelError(f"event '{min(taken)}' has the name of a change", hint="give it another name")
         self._part(task)
         t, y = task.start, task.y.copy()
-        self.bonds.together(self.bonds.due(t), t, y)
+        self.constraint_state.together(self.constraint_state.due(t), t, y)
         if self.changes:
             self.again(t, y)
         else:
@@ -74,7 +80,7 @@ class Switching:
 
     @property
     def changes(self) -> list[Change]:
-        return self.bonds.changes
+        return self.constraint_state.changes
 
     @property
     def state(self) -> Any:
@@ -83,7 +89,7 @@ class Switching:
 
     def memo(self) -> dict[str, Any]:
         """All that decides how the run goes on from its state, as JSON can hold it."""
-        b, part = self.bonds, self.part
+        b, part = self.constraint_state, self.part
         return {
             "changes": len(self.changes),
             "passed": sorted(b.passed),
@@ -96,7 +102,7 @@ class Switching:
 
     def recall(self, memo: dict[str, Any], changes: list[Change], sides: Any, occurrences: list[Any]) -> None:
         """Begin the part in which another run was that left this memo; the state is still to be put there."""
-        b, (start, first, y) = self.bonds, memo["part"]
+        b, (start, first, y) = self.constraint_state, memo["part"]
         b.changes[:] = changes[: memo["changes"]]
         b.passed, b.refused = {(name, action) for name, action in memo["passed"]}, set(memo["refused"])
         b.friction.decided = {name: float(t) for name, t in memo["decided"].items()}
@@ -120,28 +126,30 @@ class Switching:
 
     def change(self, name: str, action: str) -> list[Change]:
         """Make or break a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
-        if name not in self.bonds.temporaries:
-            hint = nearest(name, self.bonds.temporaries)
+        if name not in self.constraint_state.temporaries:
+            hint = nearest(name, self.constraint_state.temporaries)
             raise ModelError(f"temporary constraint '{name}' is not known", hint=hint)
-        if action not in ("make", "break"):
+        if action not in ("activate", "release"):
             raise ModelError(f"a temporary constraint knows no '{action}'", expected="make or break")
         before, t, y = len(self.changes), self.time, self.watch.run.at(self.time)
         self._happen(t, y, [Act(name, action)], [])
-        if action == "make" and name not in self.bonds.system.held | {c.name: c for c in self.changes[before:]}:
-            self.bonds.answer(name, t, y)
+        if action == "activate" and name not in self.constraint_state.system.held | {
+            c.name: c for c in self.changes[before:]
+        }:
+            self.constraint_state.answer(name, t, y)
         return self.changes[before:]
 
     # ---------------------------------------------------------------- parts
 
     def _able(self, system: System) -> None:
         """Refuse at once an algorithm that does not know what may come."""
-        sliding = dict.fromkeys(self.bonds.friction.names, (1.0, 0.0, 0.0))
+        sliding = dict.fromkeys(self.constraint_state.friction.names, (1.0, 0.0, 0.0))
         choose(system.holding(system.model.constraints, sliding), self.algorithm, self.use)
 
     def _part(self, task: Task) -> None:
         """Begin a part; what may end it is watched."""
         self.part = task
-        found = self.bonds.conditions(task.start, task.y)
+        found = self.constraint_state.conditions(task.start, task.y)
         self.acts: list[Act | None] = [*map(_act, self.events), *(act for act, _ in found)]
         events: list[Event | Condition] = [*self.events, *(condition for _, condition in found)]
         self.watch = Watch(self.begin(task), events, self._react)
@@ -166,11 +174,11 @@ class Switching:
             self.watch.record(t, y, fired)
             stopped = self.watch.stopped
             if acts:
-                self.bonds.together(acts, t, y)
+                self.constraint_state.together(acts, t, y)
             called = self.watch.call(t, y, fired)
             if called:
-                self.bonds.moved(t, y, self.task.stabilization == PROJECTION)
-                self.bonds.settle(t, y)
+                self.constraint_state.moved(t, y, self.task.stabilization == PROJECTION)
+                self.constraint_state.settle(t, y)
             if not acts and not called:
                 return changed or stopped is not None
             fired, changed = self._again(t, y, fired), True
@@ -220,7 +228,7 @@ class Switching:
         return [n if isinstance(event, Event) else event.name for n, event in enumerate(self.watch.events)]
 
     def _go_on(self, t: float, y: np.ndarray, first: int) -> None:
-        system = self.bonds.system
+        system = self.constraint_state.system
         algorithm = choose(system, self.algorithm, self.use)
         before = self.solved_by if t > self.task.start else []
         self.counts, self.solved_by = self._counted(), list(dict.fromkeys([*before, algorithm]))
@@ -232,4 +240,4 @@ class Switching:
 def _act(event: Event) -> Act | None:
     """What an event of the user does to a temporary constraint."""
     action, _, name = event.then.partition(" ") if isinstance(event.then, str) else ("", "", "")
-    return Act(name, action) if action in ("make", "break") else None
+    return Act(name, action) if action in ("activate", "release") else None

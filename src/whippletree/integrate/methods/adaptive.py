@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.lanes import LANES, LINE, aligned, entry, get, get_run, inline, kernel, put, put_run, take, view
-from ...dynamics.loads.applied import given_motion
+from ...dynamics.loads.applied import prescribed_motion
 from ...dynamics.stepping import mechanism
 from ...dynamics.stepping.closing import LOST
 from ...dynamics.stepping.samples import keep_sample, sample_anyway, sample_next
@@ -40,7 +40,7 @@ MOST_STEPS = 2_000_000  # from one output to the next
 # steps shorter than this share of the largest before may be so because loops lose rank; that length is forgotten over
 # the time that two hundred such steps would take, however many there are
 SHORT, FORGET = 0.25, 0.005
-LOOPS = 100.0  # margin more: speeds that follow from others carry their errors, and a ladder turns for minutes
+LOOPS = 100.0  # margin more: velocities that follow from others carry their errors, and a ladder turns for minutes
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
@@ -290,7 +290,7 @@ class Run:
         between(system.packed, self.method.rows, self.state[self.dense :], share, out)
         if self.state[PASSED] == 0.0:
             for when, y in zip(t.tolist(), out, strict=True):
-                given_motion(system, when, y, y[system.nq :])
+                prescribed_motion(system, when, y, y[system.nq :])
             if self.task.stabilization == PROJECTION:
                 project.project_all(system, self.closing, t, out)
         return out[:, :ny]

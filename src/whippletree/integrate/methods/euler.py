@@ -1,4 +1,4 @@
-"""Semi-implicit Euler, fixed step: the new speeds move the coordinates, on the manifold.
+"""Semi-implicit Euler, fixed step: the new velocities move the coordinates, on the manifold.
 
 Paper    [hairer2006] Geometric Numerical Integration, sec. I.1.2, eq. (1.9): the symplectic Euler method.
 Symbols  u' = a; the step is h.
@@ -12,7 +12,7 @@ from ...compiler.lanes import entry, inline, kernel, take
 from ...dynamics.stepping.mechanism import accelerate, make_mechanism, open_scratch
 from ...kernels.manifold import advance
 from ..run.task import Task
-from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_speeds, keep, remember, scaled, view_state
+from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_velocities, keep, remember, scaled, view_state
 
 ADAPTIVE = False
 ORDER = 1
@@ -32,7 +32,7 @@ def step(m, x, t, q, u, h, own):
     a, n = take(own, 0, m.nu)
     move, n = take(own, n, m.nu)
     power = accelerate(x, t, q, u, a)
-    advance_speeds(m.nu, u, h, a, u)
+    advance_velocities(m.nu, u, h, a, u)
     scaled(m.nu, h, u, move)
     advance(m, q, move, q)
     return h * power

@@ -37,7 +37,7 @@ GOING, NOT_FINITE, PLAN, VIOLATED = 0, 1, -1, -2  # methods have more of their o
 
 
 @kernel
-def advance_speeds(n, u, h, a, out):
+def advance_velocities(n, u, h, a, out):
     """out = u + h a"""
     for j in range(n):
         put(out, j, get(u, j) + h * get(a, j))

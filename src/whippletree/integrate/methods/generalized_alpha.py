@@ -7,7 +7,7 @@ Symbols  a is the paper's algorithmic acceleration, u and udot its v and v'; AM,
 Differs  unknown is udot at the end of the step, by which the end moves: S is taken from differences of the
          residual, so that it knows every force. S is kept from step to step while Newton's iteration converges.
          With flexible bodies S is at first the mass matrix with the stiffness and damping of modes: that is solved by
-         two sweeps, O(n), and serves as long as other forces change little in a step.
+         two passes, O(n), and serves as long as other forces change little in a step.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ NOT_SOLVED = 2
 # that turns anything by 1e-3 errs by more than 1e-9 of it, so what is left does not show.
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
 SLOW = 0.1  # a correction this large against the one before asks for a new S
-SLOW_SWEEPS, MOST_SWEEPS = 1.0, 16  # of corrections by sweeps, which cost little: they go on while they shrink
+SLOW_RECURSIONS, MOST_RECURSIONS = (
+    1.0,
+    16,
+)  # of corrections by recursions, which cost little: they go on while they shrink
 ROUNDED = 1e3  # corrections by a new S that no longer shrink are rounding if not larger than this many tolerances
 MOST_CORRECTIONS, MOST_MATRICES = 10, 8
 NUDGE = 1e-8  # rad or m: how far a difference moves the end of the step, sqrt(rounding) of an angle of 1
@@ -75,11 +78,11 @@ class Solution(NamedTuple):
     move: Any  # (nu)
     f: Any  # (nb, 6)   for the residual
     x: Any  # (nb, 6)
-    sweeps: Any  # Work of articulated bodies, where some are flexible
+    recursions: Any  # Work of articulated bodies, where some are flexible
 
 
 def dense_rows(m: Any) -> int:
-    """Numbers of scratch that a step takes, but for sweeps."""
+    """Numbers of scratch that a step takes, but for recursions."""
     return m.nq + 7 * m.nu + 12 * m.nb
 
 
@@ -96,7 +99,7 @@ _dense_rows = inline(dense_rows)
 
 
 @inline
-def sweep_rows(m):
+def recursion_rows(m):
     return 33 * m.nb + 8 * m.nu + m.header[MODAL_WORK] if m.header[FLEXIBLE] > 0 else 0
 
 
@@ -120,8 +123,8 @@ def open_solution(m, state, own):
     move, n = take(own, n, nu)
     f, n = take(own, n, 6 * m.nb)
     x, n = take(own, n, 6 * m.nb)
-    sweeps, n = take(own, n, sweep_rows(m))
-    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, guess, r, nudged, move, f, x, sweeps), then
+    recursions, n = take(own, n, recursion_rows(m))
+    return Solution(c, udot, a, S, pivot, q1, u1, udot1, a1, guess, r, nudged, move, f, x, recursions), then
 
 
 @kernel
@@ -151,7 +154,7 @@ def residual(x, t, s, out):
     if F.ndriven > 0:
         for n in range(F.nf):
             if F.kind[n] == MOTION:
-                j = F.freedom[n]
+                j = F.dof[n]
                 power = power + get(out, j) * get(s.u1, j)
                 put(out, j, get(s.udot1, j) - get(p.signals, 3 + 3 * F.signal[3 * n]))
     s.c[RESIDUALS] += 1.0
@@ -178,10 +181,10 @@ def take_matrix(m, x, t, s, q, u, h):
 
 
 @kernel
-def solve_sweeps(x, s, h, anew):
+def solve_recursions(x, s, h, anew):
     """r becomes (M + h^2 BETA SHARE K + h GAMMA SHARE D)^-1 r, K and D those of modes; factors are kept or anew"""
     p, _ = mechanism.open_parts(x)
-    w, _ = take_work(p.m, s.sweeps, 0)
+    w, _ = take_work(p.m, s.recursions, 0)
     if anew:
         added = view(s.f, 0, 2)
         put(added, 0, h * h * BETA * SHARE)
@@ -191,10 +194,10 @@ def solve_sweeps(x, s, h, anew):
 
 
 @kernel
-def correct(m, x, s, h, sweeps, anew):
+def correct(m, x, s, h, recursions, anew):
     """udot1 -= S^-1 r; returns the largest change of u1 in units of its tolerance"""
-    if sweeps:
-        solve_sweeps(x, s, h, anew)
+    if recursions:
+        solve_recursions(x, s, h, anew)
     else:
         solve_factors(m.nu, s.S, s.pivot, s.r)
     size = 0.0
@@ -212,19 +215,19 @@ def correct(m, x, s, h, sweeps, anew):
 
 
 @kernel
-def iterate(m, x, t, s, q, u, h, fresh, sweeps):
-    """Newton's iteration with the factors there are, or with sweeps; whether it has come to its end"""
+def iterate(m, x, t, s, q, u, h, fresh, recursions):
+    """Newton's iteration with the factors there are, or with recursions; whether it has come to its end"""
     last, anew = math.inf, True
-    for _ in range(MOST_SWEEPS if sweeps else MOST_CORRECTIONS):
+    for _ in range(MOST_RECURSIONS if recursions else MOST_CORRECTIONS):
         reach(m, s, q, u, h)
         s.c[POWER] = residual(x, t, s, s.r)
-        size = correct(m, x, s, h, sweeps, anew)
+        size = correct(m, x, s, h, recursions, anew)
         rate = size / last
         anew = rate > SLOW
         if size <= 1.0 or (last < math.inf and size * rate <= 1.0 - rate):  # nor would all be seen that follow
             reach(m, s, q, u, h)
             return True
-        if not size <= (SLOW_SWEEPS if sweeps else SLOW) * last:
+        if not size <= (SLOW_RECURSIONS if recursions else SLOW) * last:
             if fresh and size <= ROUNDED and last <= ROUNDED:
                 reach(m, s, q, u, h)
                 return True
@@ -241,7 +244,7 @@ def predict(m, s):
 
 @kernel
 def undriven(x):
-    """Whether no motion is given: its row of the residual is not a force, and S has none of it"""
+    """Whether no motion is prescribed: its row of the residual is not a force, and S has none of it"""
     p, _ = mechanism.open_parts(x)
     return p.F.ndriven == 0
 
@@ -278,7 +281,7 @@ def march(memory, state, tau, call, times, every, algorithm, Q, U, W, samples, t
     """At most ``steps`` steps on from ``state``, into the rows of Q, U, W and of the trail; returns a status."""
     m, buffer = mechanism.open_scratch(memory, state)
     m.header[FACTORS] = 1  # modes one by one: the stiffness added is not seen by interface modes
-    own, n = take(buffer, 0, _dense_rows(m) + sweep_rows(m))
+    own, n = take(buffer, 0, _dense_rows(m) + recursion_rows(m))
     x = mechanism.make_mechanism(memory, buffer, n, tau, call, algorithm)
     q, u = view_state(m, state)
     s, then = open_solution(m, state, own)

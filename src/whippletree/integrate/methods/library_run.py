@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.loads.applied import given_motion
+from ...dynamics.loads.applied import prescribed_motion
 from ...dynamics.stepping.closing import LOST
 from ...dynamics.stepping.mechanism import derivative
 from ...dynamics.stepping.stabilization import PROJECTION
@@ -55,7 +55,7 @@ class Run:
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         task, out = self.task, np.zeros(y.size)
         self.evaluations += 1
-        # a copy of y, where given motions may be written
+        # a copy of y, where prescribed motions may be written
         memory = self.plans.memory(self.tail)
         with self.plans.at_work():
             self.served = derivative(memory, task.tau, task.call, self.plans.code, float(t), np.array(y), out)
@@ -120,7 +120,7 @@ class Run:
             if edge.joint.kind in QUATERNIONS:
                 last = system.q_index(edge.joint.name).stop
                 y[last - 4 : last] /= np.linalg.norm(y[last - 4 : last])
-        given_motion(system, t, y, y[system.nq :])
+        prescribed_motion(system, t, y, y[system.nq :])
         if self.task.stabilization == PROJECTION:
             self.left = violation_left(system, y[: system.nq], y[system.nq : -1], t)
         return y

@@ -2,8 +2,8 @@
 
 Paper    [celledoni2003] Commutator-free Lie group methods, the method of order 4 (their eq. for CF4);
          on coordinates with q' = u it is the classical method, [hairer1993] table II.1.2.
-Symbols  a1 ... a4 are the stage accelerations, u1 ... u4 the stage speeds.
-Differs  speeds are in body axes, so exponentials multiply from the right, in reversed order.
+Symbols  a1 ... a4 are the stage accelerations, u1 ... u4 the stage velocities.
+Differs  velocities are in body axes, so exponentials multiply from the right, in reversed order.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from ...compiler.lanes import entry, get, inline, kernel, put, take
 from ...dynamics.stepping.mechanism import accelerate, make_mechanism, open_scratch
 from ...kernels.manifold import advance
 from ..run.task import Task
-from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_speeds, keep, remember, scaled, view_state
+from .fixed_step import GOING, LENGTH, ROW, SINCE, Run, advance_velocities, keep, remember, scaled, view_state
 
 ADAPTIVE = False
 ORDER = 4
@@ -50,16 +50,16 @@ def step(m, x, t, q, u, h, own):
     p1 = accelerate(x, t, q, u, a1)
     scaled(m.nu, h / 2, u, move)
     advance(m, q, move, q2)
-    advance_speeds(m.nu, u, h / 2, a1, u2)
+    advance_velocities(m.nu, u, h / 2, a1, u2)
     p2 = accelerate(x, t + h / 2, q2, u2, a2)
     scaled(m.nu, h / 2, u2, move)
     advance(m, q, move, q3)
-    advance_speeds(m.nu, u, h / 2, a2, u3)
+    advance_velocities(m.nu, u, h / 2, a2, u3)
     p3 = accelerate(x, t + h / 2, q3, u3, a3)
     for j in range(m.nu):
         put(move, j, h * get(u3, j) - h / 2 * get(u, j))
     advance(m, q2, move, q4)
-    advance_speeds(m.nu, u, h, a3, u4)
+    advance_velocities(m.nu, u, h, a3, u4)
     p4 = accelerate(x, t + h, q4, u4, a4)
     combine(m.nu, h / 4, u, h / 6, u2, h / 6, u3, -h / 12, u4, move)
     advance(m, q, move, q)

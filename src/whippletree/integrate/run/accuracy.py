@@ -80,8 +80,10 @@ class Accuracy:
         if task.samples[0, LOSS] > 0.0:  # a large system
             task.samples[0, LOSS] = max(self.limit, task.samples[0, LOSS])
         if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warning:
-            said = f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
+            reported = (
+                f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
+            )
             where = system.mechanical(body_of(system, "u", j))
             hint = f"worse than rtol = {task.rtol:g}; run['residual'] has the bound of each output interval"
-            self.warning = f"{said}, {where}: {hint}"
+            self.warning = f"{reported}, {where}: {hint}"
             warnings.warn(self.warning, ModelWarning, stacklevel=6)  # the caller of simulate

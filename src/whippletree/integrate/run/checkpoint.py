@@ -83,7 +83,7 @@ class Checkpoint:
         self.ahead = np.zeros((0, task.samples.shape[1]))  # samples of intervals that the state has not finished
         self.before: np.ndarray | None = None  # on which side of their values outputs of events were
         self.happened = 0  # events up to the state
-        self.memo: str | None = None  # of a run whose constraints come and go
+        self.memo: str | None = None  # of a run whose constraints are activated and released
         self.mark()
         self.next = clock.perf_counter() + every
 
@@ -114,8 +114,8 @@ class Checkpoint:
         result = self.so_far()
         data = bare_dataset(result, self.head)
         if self.state is not None:
-            said = {"long_name": "samples of intervals that the state has not finished"}
-            data["state_sample"] = (("state_row", "sample_number"), self.ahead, said)
+            words = {"long_name": "samples of intervals that the state has not finished"}
+            data["state_sample"] = (("state_row", "sample_number"), self.ahead, words)
             data["state"] = ("state_number", self.state, {"long_name": "state of the integrator, to go on from"})
             data.attrs["state_events"] = self.happened
             if self.memo is not None:
@@ -187,7 +187,7 @@ class Checkpoint:
         return None
 
     def _recall_parts(self, kept: Kept, run: Switching) -> None:
-        """Put a run whose constraints come and go into the part that the file's run was in."""
+        """Put a run whose constraints are activated and released into the part that the file's run was in."""
         try:
             changes = Change.parse(kept.attrs["changes"], self.task.system.model)
             memo, events = json.loads(kept.attrs["state_memo"]), kept.events[: kept.attrs["state_events"]]
@@ -211,8 +211,12 @@ class Checkpoint:
         if names == ["until"]:
             raise self._ends_elsewhere(float(settings["until"]), here["until"], bool(kept.attrs["complete"]))
         if names:
-            told = [", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)]
-            raise self._not_this_run(f"is of another run: {', '.join(names)} differ{'s' * (len(names) == 1)}", *told)
+            reported = [
+                ", ".join(f"{name} {_short(values.get(name))}" for name in names) for values in (settings, here)
+            ]
+            raise self._not_this_run(
+                f"is of another run: {', '.join(names)} differ{'s' * (len(names) == 1)}", *reported
+            )
         for letter, rows in (("q", self.task.Q), ("u", self.task.U)):
             first = kept.arrays[letter][0]
             if first.shape != rows[0].shape:
@@ -220,8 +224,8 @@ class Checkpoint:
             if not np.array_equal(first, rows[0]):
                 j = int(np.argmax(first != rows[0]))
                 place = self.task.system.mechanical(body_of(self.task.system, letter, j))
-                told = [f"{letter}[{j}] = {float(x)!r}, {place}" for x in (first[j], rows[0, j])]
-                raise self._not_this_run("starts elsewhere", *told)
+                reported = [f"{letter}[{j}] = {float(x)!r}, {place}" for x in (first[j], rows[0, j])]
+                raise self._not_this_run("starts elsewhere", *reported)
 
     def _ends_elsewhere(self, there: float, here: float, complete: bool) -> ModelError:
         begun = "was computed" if complete else "is being computed"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.constraints.consistency import named_gaps, pulled_motions, speed_scale
+from ...dynamics.constraints.consistency import named_violations, pulled_motions, speed_scale
 from ...dynamics.constraints.jacobian import rows_of
-from ...dynamics.loads.applied import given_motion
+from ...dynamics.loads.applied import prescribed_motion
 from ...dynamics.stepping.closing import LOST
 from ...errors import SimulationError
 from ...system.system import System
@@ -52,7 +52,7 @@ def contradiction_at(
     q, u = y[: system.nq].copy(), y[system.nq : system.nq + system.nu].copy()
     if not np.isfinite(y[: system.nq + system.nu]).all():
         return None
-    given_motion(system, t, q, u)
+    prescribed_motion(system, t, q, u)
     best = least_violation(system, q, t)
     rows, c = rows_of(system, best, u, t), system.constraints
     g = np.where(c.of_poses, rows.g, 0.0)
@@ -64,7 +64,7 @@ def contradiction_at(
     free = np.setdiff1d(np.arange(system.nu), list(system.forces.motions))
     u[free] -= np.linalg.lstsq(rows.C[np.ix_(held, free)], rows.rate[held], rcond=1e-9)[0]
     rate = np.where(held, rows_of(system, q, u, t).rate, 0.0)
-    if np.abs(rate).max(initial=0.0) > CLEARLY * LOST * float(speed_scale(u, rows.given)):
+    if np.abs(rate).max(initial=0.0) > CLEARLY * LOST * float(speed_scale(u, rows.prescribed)):
         return _named(system, rate, rows.C, when, "/s")
     if not surely:
         return None
@@ -72,7 +72,7 @@ def contradiction_at(
     return SimulationError(
         f"the motion of '{system.name}' leaves its constraints {when}",
         expected=f"all of them met to {LOST:g} after each step",
-        got=f"violated are {named_gaps(system, rows.g, least)}",
+        got=f"violated are {named_violations(system, rows.g, least)}",
         hint="smaller steps: step, or rtol and atol; the pose may be singular, see wt.mobility",
     )
 
@@ -85,7 +85,7 @@ def opposed_by(system: System, name: str, t: float, q: np.ndarray, u: np.ndarray
     owners, motions = _taking_part(system, g, rows.C)
     own = np.where([owner == name for owner in c.owner], g, 0.0)
     some = [f"'{other}'" for other in owners if other != name] + [f"prescribed motion '{m}'" for m in motions]
-    size = named_gaps(system, own, 0.0).removeprefix(f"'{name}' ") or "by rounding"
+    size = named_violations(system, own, 0.0).removeprefix(f"'{name}' ") or "by rounding"
     why = f"it contradicts {', '.join(some)}" if some else "the joints do not reach it from here"
     return f"it stays violated {size} at best: {why}"
 
@@ -110,7 +110,7 @@ def _named(system: System, violation: np.ndarray, C: np.ndarray, when: str, per:
     return SimulationError(
         f"constraints of '{system.name}' {what} {when}",
         expected="poses, and velocities, that meet all constraints",
-        got=f"at best, violated are {named_gaps(system, violation, least, per)}{against}",
+        got=f"at best, violated are {named_violations(system, violation, least, per)}{against}",
         where=file_places(system, *owners),
         hint="remove one of them, or prescribe motions that agree and that the loops can follow",
     )

@@ -34,7 +34,7 @@ class CrossCheck:
             raise ModelError("check is not a count of rows", expected="a whole number, 0 for none", got=repr(every))
         known(action, ACTIONS, "check_action")
         self.task, self.tau, self.every, self.action = task, tau, every, action
-        self.seen, self.count, self.amiss, self.worst = 0, 0, 0, 0.0
+        self.seen, self.count, self.disagreed, self.worst = 0, 0, 0, 0.0
         self.by: dict[str, None] = {}
         if every:
             _other(task.system, task.algorithm)  # refuses before the first step
@@ -67,8 +67,8 @@ class CrossCheck:
         self.by[other] = None
         if worst <= AGREE * condition:
             return
-        self.amiss += 1
-        said = {
+        self.disagreed += 1
+        words = {
             "what": f"algorithms '{own}' and '{other}' disagree about '{system.name}' at t = {t:.6g} s",
             "expected": f"accelerations that differ by at most {AGREE * condition:.1e} of the largest",
             "got": f"{worst:.3g}, with a conditioning of {condition:.1e}",
@@ -76,16 +76,18 @@ class CrossCheck:
             "hint": "wt.verify compares all algorithms at random states",
         }
         if self.action == "stop":
-            raise SimulationError(**said)
-        if self.amiss == 1:
-            warnings.warn(str(SimulationError(**said)), ModelWarning, stacklevel=6)  # the caller of simulate
+            raise SimulationError(**words)
+        if self.disagreed == 1:
+            warnings.warn(str(SimulationError(**words)), ModelWarning, stacklevel=6)  # the caller of simulate
 
     def attrs(self) -> dict[str, Any]:
-        """For the Result: rows checked, by what, how many are amiss, and the worst difference over conditioning."""
+        """For the Result: rows checked, by what, how many of them disagree, and the worst difference over
+        conditioning.
+        """
         if not self.every:
             return {}
-        told = {"checked": self.count, "checked_by": ", ".join(self.by), "check_amiss": self.amiss}
-        return told | {"check_worst": self.worst}
+        reported = {"checked": self.count, "checked_by": ", ".join(self.by), "check_disagreed": self.disagreed}
+        return reported | {"check_worst": self.worst}
 
 
 def _other(system: System, algorithm: str) -> tuple[str, str]:
@@ -104,7 +106,7 @@ def _other(system: System, algorithm: str) -> tuple[str, str]:
 
 
 def _pushes(system: System, t: float, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> float:
-    """The largest acceleration that forces would cause, each by itself on its own freedom; and that of gravity."""
+    """The largest acceleration that forces would cause, each by itself on its own DOF; and that of gravity."""
     floor = float(np.linalg.norm(system.gravity)) * max(1.0, 1.0 / system.constraints.size)
     if system.nu > DENSE:
         return floor

@@ -107,7 +107,7 @@ def _bounds(values: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def spans(t: np.ndarray, speed: np.ndarray, farthest: float) -> np.ndarray:
-    """(parts + 1) Ends of parts of an interval in which something at these speeds goes no farther.
+    """(parts + 1) Ends of parts of an interval in which something at these velocities goes no farther.
 
     Between two times it goes as fast as at the faster one.
     """

@@ -38,8 +38,8 @@ class Event:
     value : what is crossed, in the unit of the output.
     direction : "both", "rising" or "falling".
     rate : the most by which the output changes per second, where that is known: then no crossing is skipped at all.
-    then : "record"; "stop"; "make grip" or "break grip", of a temporary constraint; or a function ``f(t, q, u)``, after
-        which the run goes on: it may change q and u in place.
+    then : "record"; "stop"; "activate grip" or "release grip", of a temporary constraint; or a function ``f(t, q, u)``,
+        after which the run goes on: it may change q and u in place.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Event:
         word = self.then if isinstance(self.then, str) else ""
         if not callable(self.then) and word not in ("record", "stop") and not word.startswith(("make ", "break ")):
             expected = "record, stop, make or break and a temporary constraint, or a function"
-            hint = nearest(word.partition(" ")[0], ("record", "stop", "make", "break"))
+            hint = nearest(word.partition(" ")[0], ("record", "stop", "activate", "release"))
             raise ModelError(f"{label}: then is not known", expected=expected, got=shown(self.then), hint=hint)
 
     @classmethod
@@ -87,7 +87,7 @@ def checked_events(system: System, events: Any) -> tuple[Event, ...]:
         if not isinstance(e, Event):
             raise ModelError("events holds what is no event", expected="a list of wt.Event", got=repr(e)[:80])
         action, _, name = e.then.partition(" ") if isinstance(e.then, str) else ("", "", "")
-        if action in ("make", "break") and name not in temporaries:
+        if action in ("activate", "release") and name not in temporaries:
             raise ModelError(
                 f"event '{e.name}': '{name}' is no temporary constraint",
                 expected="make or break and one of " + (", ".join(map(repr, temporaries)) or "none, as there are none"),
@@ -226,7 +226,7 @@ class Probe:
 
 
 def rotational(system: System) -> np.ndarray:
-    """Places in y = (q, u, work) of the speeds at which joints turn."""
+    """Places in y = (q, u, work) of the velocities at which joints turn."""
     found: list[int] = []
     for edge in system.topology.edges:
         first = system.nq + system.u_index(edge.joint.name).start

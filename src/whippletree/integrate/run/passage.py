@@ -5,8 +5,8 @@ Paper    [hairer1993] sec. II.7: collocation. That a branch of the constraints i
 Symbols  y = (q, u, work) as in methods/adaptive.py; the loops lose rank at t*; s is the least singular value of the
          rows that hold nearby, which falls like |t - t*|.
 Differs  collocation points keep away from t*: rounding e of a closed pose is e / s in the coordinates that depend,
-         e / s^2 in their speeds and e / s^3 in their accelerations, so that near t* nothing can be found out pose by
-         pose. The motion along its branch is smooth there. Points lie from INNER b to b on both sides of t*, for
+         e / s^2 in their velocities and e / s^3 in their accelerations, so that near t* nothing can be found out pose
+         by pose. The motion along its branch is smooth there. Points lie from INNER b to b on both sides of t*, for
          several b; a polynomial is taken only if it obeys the equations within the tolerance at points in between too.
          A motion that changed to another branch would have a bend at t*, which no polynomial has: it is never taken.
 """
@@ -35,7 +35,7 @@ from ..project import close, project
 SIDE = 6  # collocation points on either side
 COUNT = 2 * SIDE + 1  # numbers of a polynomial
 INNER = 0.3  # of the half length b: no point is nearer to t*
-SWEEPS = 40
+ITERATIONS = 40
 SETTLED = 1e-3  # of the tolerance: further sweeps change nothing
 AIM = 0.1  # of the tolerance: a polynomial that is so good is taken at once; within the tolerance, the best of all
 RANK = 1e-8  # of rows of unit size: a singular value below is zero
@@ -294,7 +294,7 @@ class Passage:
     def settle(self, window: Crossing, points: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, float, bool]:
         """Rates at the points of a polynomial that has them, how far it is off the branch, and whether it was found."""
         change = np.inf
-        for sweep in range(SWEEPS):
+        for iteration in range(ITERATIONS):
             c, last, moved = self.integral(window, points, F), change, 0.0
             new = np.empty_like(F)
             for n, t in enumerate(points):
@@ -305,7 +305,7 @@ class Passage:
             F = new
             if change < SETTLED:
                 return F, moved, True
-            if not change < np.inf or (sweep > 4 and change > 0.7 * last):  # all that is left is rounding
+            if not change < np.inf or (iteration > 4 and change > 0.7 * last):  # all that is left is rounding
                 return F, max(moved, change), bool(change < np.inf)
         return F, np.inf, False
 

@@ -47,7 +47,7 @@ def starts_singular(system: System, q: np.ndarray, u: np.ndarray) -> bool:
 
 
 def vary(system: System) -> bool:
-    """Whether rows depend on poses: those of speeds of joints alone keep their rank."""
+    """Whether rows depend on poses: those of velocities of joints alone keep their rank."""
     kept = system.model.constraints
     return any(not isinstance(kept.get(name), Speed) for name in set(system.constraints.owner))
 
@@ -109,7 +109,7 @@ class Passages:
         return here < NEAR * abs(there - here) + RANK
 
     def clear(self, t: float, y: np.ndarray) -> float:
-        """For how long (s), at these speeds, no rank is lost.
+        """For how long (s), at these velocities, no rank is lost.
 
         The least singular value falls as fast as any changes here, and ever faster, by CURVED: it may be largest here.
         """

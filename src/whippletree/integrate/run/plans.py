@@ -124,7 +124,7 @@ class Plans:
         if plan is None:
             return {}
         body = np.repeat(np.arange(system.nb), np.diff(system.arrays["dof"]))
-        names = {loop: sorted({int(body[j]) for j in freedoms}) for loop, freedoms in plan.dependents.items()}
+        names = {loop: sorted({int(body[j]) for j in dofs}) for loop, dofs in plan.dependents.items()}
         return {loop: tuple(system.carriers[i - 1] for i in bodies) for loop, bodies in names.items()}
 
     def recall(self, attrs: dict[str, Any], until: float) -> None:

@@ -55,5 +55,5 @@ class RankWatch:
             self.warned = True
             _, loops = self.weak.lost(when, before, sizes.max())
             names = ", ".join(f"'{name}'" for name in loops[:4])
-            said = f"loops of '{self.system.name}' lose rank near t = {when:.6g} s ({names}), or nearly"
-            warnings.warn(f"{said}: {self.why}", ModelWarning, stacklevel=6)
+            reported = f"loops of '{self.system.name}' lose rank near t = {when:.6g} s ({names}), or nearly"
+            warnings.warn(f"{reported}: {self.why}", ModelWarning, stacklevel=6)

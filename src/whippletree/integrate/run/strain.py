@@ -16,11 +16,11 @@ class StrainWatch:
     """Looks at the rows of a run as they come."""
 
     def __init__(self, task: Task) -> None:
-        self.task, self.seen, self.said = task, 0, not task.system.flexible
+        self.task, self.seen, self.reported = task, 0, not task.system.flexible
 
     def look(self, rows: int) -> None:
         """At rows up to this one: names the first body whose strain passes the limit, when, and the strain there."""
-        if self.said or rows <= self.seen:
+        if self.reported or rows <= self.seen:
             return
         system, new = self.task.system, slice(self.seen, rows)
         past: list[tuple[float, str, float]] = []
@@ -32,7 +32,7 @@ class StrainWatch:
         self.seen = rows
         if past:
             t, name, much = min(past)
-            self.said = True
+            self.reported = True
             warnings.warn(
                 f"flexible body '{name}' is strained by {much:.3g} at t = {t:.6g} s, by more than {SMALL:g}: its modes "
                 "are linear, and hold for small strain",

@@ -2,8 +2,8 @@
 
 Paper    [anderson1999] steps II to X of section 5; its section 6 asks for a way to keep cut joints together.
 Symbols  y = (q, u, work) of the cut system: each subchain has its joints, and floating bases their pose and velocity.
-Differs  after a step positions and then speeds go to the nearest ones, in the metric of inertia, at which the cuts are
-         closed: the same Gamma gives them, by the gaps in place of Psi.
+Differs  after a step positions and then velocities go to the nearest ones, in the metric of inertia, at which the cuts
+         are closed: the same Gamma gives them, by the gaps in place of Psi.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDS = 4  # to close them; each leaves the share of a gap that Gamma has chang
 # what a run counts: evaluations, solutions, iterations in all, the most of one solution, the worst residual, the widest
 # gap before it was closed, the widest that was left, and whether loads are those of a state before
 COUNTS = 8
-EVALUATIONS, SOLUTIONS, ITERATIONS, MOST_ITERATIONS, RESIDUAL, GAP, LEFT, BEGUN = range(COUNTS)
+EVALUATIONS, SOLUTIONS, ITERATIONS, MOST_ITERATIONS, RESIDUAL, VIOLATION, LEFT, BEGUN = range(COUNTS)
 
 
 @entry
@@ -73,8 +73,8 @@ class Motion:
 
     def _segments(self) -> None:
         """Where the q and u of each subchain begin in y, and their places among those of all ranks."""
-        arrays, pieces, count = self.cut.forest.arrays, self.pieces, len(self.cut.strands)
-        firsts = [min(s.bodies) for s in self.cut.strands[pieces.first : pieces.last]]
+        arrays, pieces, count = self.cut.forest.arrays, self.pieces, len(self.cut.subchains)
+        firsts = [min(s.bodies) for s in self.cut.subchains[pieces.first : pieces.last]]
         self.starts = np.concatenate([arrays["position"][firsts], self.nq + arrays["dof"][firsts]])
         own = np.arange(pieces.first, pieces.last)
         self.slots = np.concatenate([own, count + own])
@@ -85,7 +85,7 @@ class Motion:
 
         Sums go subchain by subchain, and so do not depend on who has which.
         """
-        parts = np.zeros(2 * len(self.cut.strands))
+        parts = np.zeros(2 * len(self.cut.subchains))
         parts[self.slots] = np.add.reduceat(squares[:-1], self.starts)
         self.pieces.comm.step = "X"
         return float(self.pieces.comm.total(parts).sum()) / self.components
@@ -115,7 +115,7 @@ class Motion:
         """out = y' of the cut system; not finite where the dynamics are not."""
         q, u = np.ascontiguousarray(y[: self.nq]), np.ascontiguousarray(y[self.nq : -1])
         pieces = self.pieces
-        out[-1] = self.sweep(t, q, u)
+        out[-1] = self.recursion(t, q, u)
         self.counts[EVALUATIONS] += 1
         motion.rates(self.memory, q, u, out[: self.nq], 0, 1)
         pieces.solver.begun = bool(self.counts[BEGUN])
@@ -127,10 +127,10 @@ class Motion:
         self.solver = solved.solver
         pieces.answer(out[self.nq : -1])
 
-    def sweep(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
+    def recursion(self, t: float, q: np.ndarray, u: np.ndarray) -> float:
         """Steps II to VII under all forces; the power of those that store no energy."""
         tau, power = self._forces(t, q, u)
-        self.pieces.sweep(q, u, tau)
+        self.pieces.recursion(q, u, tau)
         return power
 
     def _forces(self, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, float]:
@@ -166,24 +166,24 @@ class Motion:
         loads_ = pieces.solver.loads.copy()
         for n in range(ROUNDS):
             pieces.place(q, u)
-            gap, _ = pieces.gaps()
-            if self._widest(gap, n) <= CLOSED:
+            violation, _ = pieces.violations()
+            if self._widest(violation, n) <= CLOSED:
                 break
-            motion.moved(self.memory, q.copy(), pieces.closing(gap), q, 0, 1)
+            motion.moved(self.memory, q.copy(), pieces.closing(violation), q, 0, 1)
         for n in range(ROUNDS):
             if n:
                 pieces.place(q, u)
-            _, rate = pieces.gaps()
+            _, rate = pieces.violations()
             if self._widest(rate, n) <= CLOSED:
                 break
             u += pieces.closing(rate)
         y[: self.nq], y[self.nq : -1] = q, u
         pieces.solver.loads[:] = loads_
 
-    def _widest(self, gap: np.ndarray, n: int) -> float:
+    def _widest(self, violation: np.ndarray, n: int) -> float:
         self.pieces.comm.step = "X"
-        widest = float(self.pieces.comm.most(np.abs(gap).max()))
-        which = GAP if n == 0 else LEFT if n == ROUNDS - 1 else None
+        widest = float(self.pieces.comm.most(np.abs(violation).max()))
+        which = VIOLATION if n == 0 else LEFT if n == ROUNDS - 1 else None
         if which is not None:
             self.counts[which] = max(self.counts[which], widest)
         return widest
@@ -192,11 +192,11 @@ class Motion:
         """For the Result: how the loads at the cuts were found."""
         c = self.counts
         return {
-            "subchains": len(self.cut.strands),
+            "subchains": len(self.cut.subchains),
             "solver": self.solver,
             "evaluations": int(c[EVALUATIONS]),
             "iterations_mean": float(c[ITERATIONS] / max(1.0, c[SOLUTIONS])),
             "iterations_most": int(c[MOST_ITERATIONS]),
             "residual_worst": float(c[RESIDUAL]),
-            "gap_worst": float(c[GAP]),
+            "gap_worst": float(c[VIOLATION]),
         }

@@ -2,7 +2,7 @@
 
 Paper    [anderson1999] step X; methods as methods/rk4.py and methods/dopri5.py say.
 Symbols  y = (q, u, work) of the cut system.
-Differs  steps are taken here, around compiled sweeps: a system that is worth cutting is large.
+Differs  steps are taken here, around compiled recursions: a system that is worth cutting is large.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ def check(task: Task) -> None:
         row = next(iter(task.system.forces.motions))
         body = int(np.searchsorted(task.system.arrays["dof"], row, side="right")) - 1
         raise ModelError(
-            f"subchains do not run '{task.system.name}', which has a given motion",
+            f"subchains do not run '{task.system.name}', which has a prescribed motion",
             where=task.system.mechanical(body),
             hint="an algorithm that cuts nothing runs it; single states are no matter",
         )

@@ -31,7 +31,11 @@ SAME = 1e-12  # s, and of the time: crossings no farther apart happen at one mom
 HERE = 0.1  # of the rounding of an output: one that is nearer to its value has reached it
 FARTHER = 2.0  # an output may move so many times as far in a step as its rates at both ends, or the steps beside, say
 TURNED = 2.0  # rad: pieces in which joints turn no farther are represented by polynomials
-FIRST, THEN, SPEEDS = 16, 48, 33  # parts of a step looked at together; times whose speeds tell how far joints turn
+FIRST, THEN, VELOCITIES = (
+    16,
+    48,
+    33,
+)  # parts of a step looked at together; times whose velocities tell how far joints turn
 MOST_AT_ONCE = 200  # changes at one moment
 SET = "the state that an event has set"
 Reaction = Callable[[float, np.ndarray, list[int]], bool]
@@ -67,7 +71,7 @@ class Watch:
         self.level = np.array([isinstance(e, Condition) and e.level for e in self.events], bool)
         self.noise = np.zeros(0)  # (columns) to begin with
         of_poses = any(getattr(e, "of_poses", True) for e in self.events)
-        self.turning = rotational(self.task.system) if of_poses else np.zeros(0, int)
+        self.rotational = rotational(self.task.system) if of_poses else np.zeros(0, int)
         self.moved = np.zeros(self.probe.columns)  # by the step before, of fixed length
         self.trails, self.batch = hasattr(run, "trail"), BATCH
         if self.trails:
@@ -212,7 +216,7 @@ class Watch:
 
     def _turned(self, y: np.ndarray, h: Any) -> np.ndarray:
         """How far joints turn in a time h, at most (rad)."""
-        return np.asarray(np.abs(y[:, self.turning]).max(axis=1, initial=0.0) * h)
+        return np.asarray(np.abs(y[:, self.rotational]).max(axis=1, initial=0.0) * h)
 
     # ---------------------------------------------------------------- isolating
 
@@ -239,8 +243,8 @@ class Watch:
             shapes = shapes_of(np.array(looks), values, self.noise, self.probe.rate)
             return np.asarray(self._quiet(shapes, values.swapaxes(0, 1)).all(axis=-1))
 
-        grid = np.linspace(a, b, SPEEDS)
-        ends = spans(grid, self._turned(self._at(grid), 1.0), TURNED) if self.turning.size else grid[[0, -1]]
+        grid = np.linspace(a, b, VELOCITIES)
+        ends = spans(grid, self._turned(self._at(grid), 1.0), TURNED) if self.rotational.size else grid[[0, -1]]
         parts, some, whole = pairwise(ends.tolist()), FIRST, len(ends) == 2
         while looks := [nodes(*part, COARSE) for part in islice(parts, some)]:
             some = THEN

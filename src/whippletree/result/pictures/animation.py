@@ -62,13 +62,13 @@ def _scene(run: Result) -> dict[str, Any]:
     model = run.system.model
     parts = len(model.bodies) + sum(len(flexible.modes.nodes) for flexible in model.flexibles.values())
     fit = max(2, MOST_NUMBERS // max(1, 12 * parts))
-    moments = np.unique(np.linspace(0, len(run) - 1, min(len(run), fit)).astype(int))
-    (ends, _), centres = stick_ends(run, moments), mass_centres(run, moments)  # (sticks, 2, T, 3), (bodies, T, 3)
+    samples = np.unique(np.linspace(0, len(run) - 1, min(len(run), fit)).astype(int))
+    (ends, _), centres = stick_ends(run, samples), mass_centres(run, samples)  # (sticks, 2, T, 3), (bodies, T, 3)
     points = np.concatenate([ends.reshape(-1, 3), centres.reshape(-1, 3)])
     low, high = points.min(axis=0), points.max(axis=0)
     view, weights = view_of(points, run.system.gravity), masses(run.system)
     return {
-        "times": _packed(run.t[moments]),
+        "times": _packed(run.t[samples]),
         "sticks": _packed(ends.transpose(2, 0, 1, 3)),
         "dots": _packed(centres.transpose(1, 0, 2)),
         "sizes": (6.0 * np.cbrt(weights / (weights.max() or 1.0))).round(2).tolist(),  # as spheres of equal density

@@ -34,11 +34,11 @@ def write_gif(
     most_frames: int = MOST_FRAMES,
 ) -> None:
     """Draw the frames and write them, in real time if the run is neither very short nor very long."""
-    moments, frame_time, speed = frame_moments(run.t, most_frames)
+    samples, frame_time, speed = frame_samples(run.t, most_frames)
     pictures: list[Any] = []
-    for k, picture in enumerate(_frames(run, moments, speed, title, size)):
+    for k, picture in enumerate(_frames(run, samples, speed, title, size)):
         pictures.append(picture)
-        progress((k + 1) / len(moments))
+        progress((k + 1) / len(samples))
     colors = palette(pictures, INKS)
     pictures = [picture.quantize(palette=colors, dither=0) for picture in pictures]
     with whole_file(path, "the animation") as part:
@@ -57,15 +57,15 @@ def palette(pictures: list[Any], count: int) -> Any:
     return together.quantize(count)
 
 
-def frame_moments(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.ndarray, float, float]:
+def frame_samples(t: np.ndarray, most_frames: int = MOST_FRAMES) -> tuple[np.ndarray, float, float]:
     """Which moments are frames, how long (s) each is shown, and how many times as fast as real time that is."""
     span = float(t[-1] - t[0])
     length = max(span, SHORTEST)
     count = int(min(most_frames, max(2, np.ceil(length * FASTEST)), len(t)))
     frame_time = min(length / count, 1.0 / SLOWEST)
     frame_time = max(round(100 * frame_time), 2) / 100  # a GIF counts hundredths, and players take 1 for 10
-    moments = np.interp(np.linspace(t[0], t[-1], count), t, np.arange(len(t))).round().astype(int)  # the nearest
-    return moments, frame_time, span / (count * frame_time)
+    samples = np.interp(np.linspace(t[0], t[-1], count), t, np.arange(len(t))).round().astype(int)  # the nearest
+    return samples, frame_time, span / (count * frame_time)
 
 
 class Camera:
@@ -85,11 +85,11 @@ class Camera:
         return seen
 
 
-def _frames(run: Result, moments: np.ndarray, speed: float, title: str, size: int) -> Any:
+def _frames(run: Result, samples: np.ndarray, speed: float, title: str, size: int) -> Any:
     """Pictures, one after the other: the mechanism seen as the page shows it first."""
     from PIL import Image, ImageDraw
 
-    drawn = solids(run, moments)
+    drawn = solids(run, samples)
     points = drawn.points
     view = view_of(points.reshape(-1, 3), run.system.gravity)
     fine = size * FINER
@@ -97,7 +97,7 @@ def _frames(run: Result, moments: np.ndarray, speed: float, title: str, size: in
     path = camera(_trail(run))[:, :2]
     ground = _Ground(run, drawn, view) if run.system.gravity.any() else None
     words = _Words(title, speed, fine)
-    for k, moment in enumerate(moments):
+    for k, moment in enumerate(samples):
         paper = Image.new("RGB", (fine, fine), PAPER)
         draw = ImageDraw.Draw(paper)
         if ground is not None:

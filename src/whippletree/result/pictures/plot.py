@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".svg", ".png", ".pdf")
-MOST_LINES = 12  # more lines in one picture cannot be told apart
+MOST_LINES = 12  # more lines in one picture cannot be distinguished
 MOST_STICKS = 300  # bodies and frames; more are a blot
 ANGLES = {"rad": "angle", "rad/s": "angular velocity", "rad/s^2": "angular acceleration"}
 MEANING = ANGLES | {
@@ -153,17 +153,17 @@ def _draw(run: Result, axes: Axes, scaled: str) -> None:
     """The mechanism as sticks at evenly spaced times, pale to dark, seen along the axis it moves least in."""
     bodies = len(run.system.bodies) - 1
     pictures = max(4, min(10, 70 // bodies))  # the more sticks, the fewer pictures of them
-    moments = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
-    ends, _ = stick_ends(run, moments)  # (sticks, 2, moments, 3)
+    samples = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).astype(int))
+    ends, _ = stick_ends(run, samples)  # (sticks, 2, moments, 3)
     across, up = _view(ends.reshape(-1, 3), run.system.gravity)
-    centres = mass_centres(run, moments)
+    centres = mass_centres(run, samples)
     weights = masses(run.system)
     sizes = 60.0 * (weights / weights.max()) ** (2 / 3) if weights.any() else weights  # of spheres of equal density
-    for m in range(moments.size):
-        share = (m + 1) / moments.size
+    for m in range(samples.size):
+        share = (m + 1) / samples.size
         shade: dict[str, Any] = {"color": "#1f4e79", "alpha": 0.12 + 0.88 * share**3, "zorder": m}
         x, y = ends[:, :, m, across].T, ends[:, :, m, up].T
-        axes.plot(x, y, "-", linewidth=1.0 + 1.5 * (m == moments.size - 1), solid_capstyle="round", **shade)
+        axes.plot(x, y, "-", linewidth=1.0 + 1.5 * (m == samples.size - 1), solid_capstyle="round", **shade)
         axes.scatter(centres[:, m, across], centres[:, m, up], s=sizes, linewidths=0, **shade)
     last = list(run.places)[-1]
     tip = run[f"{last}.position"]
@@ -173,7 +173,7 @@ def _draw(run: Result, axes: Axes, scaled: str) -> None:
     axes.set_xlabel(f"{'xyz'[across]} (m)")
     axes.set_ylabel(f"{'xyz'[up]} (m)")
     axes.grid(alpha=0.3)
-    axes.set_title(f"{run.t[moments[0]]:g} s (pale) to {run.t[moments[-1]]:g} s (dark){scaled}", fontsize="small")
+    axes.set_title(f"{run.t[samples[0]]:g} s (pale) to {run.t[samples[-1]]:g} s (dark){scaled}", fontsize="small")
 
 
 def _view(points: np.ndarray, gravity: np.ndarray) -> tuple[int, int]:

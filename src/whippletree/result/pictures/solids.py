@@ -47,12 +47,12 @@ class Solids:
         return np.concatenate([*corners, *(np.swapaxes(face, 0, 1) for face in self.faces)], axis=1)
 
 
-def solids(run: Result, moments: np.ndarray) -> Solids:
+def solids(run: Result, samples: np.ndarray) -> Solids:
     """All that is drawn of a run at some of its moments."""
     model = run.system.model
     names = [*model.bodies, *model.flexibles]
     inks = dict(zip(names, _inks(len(names)), strict=True))
-    ends, owners = stick_ends(run, moments)
+    ends, owners = stick_ends(run, samples)
     reach = view_of(ends.reshape(-1, 3), run.system.gravity).reach
     lengths = np.linalg.norm(ends[:, 1, 0] - ends[:, 0, 0], axis=1)
     thick = min(BAR * reach, THICK * float(np.quantile(lengths, 0.8))) if len(lengths) else BAR * reach
@@ -63,13 +63,13 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
     for pair, owner in zip(ends, owners, strict=True):
         ink = inks.get(owner.partition("/")[0], inks.get(owner, _rgb(GROUND)))
         bars.append((pair, 0.5 * thick if owner in shaped else thick, ink))
-    weights, centres = masses(run.system), mass_centres(run, moments)
+    weights, centres = masses(run.system), mass_centres(run, samples)
     for k, name in enumerate(model.bodies):
         if name not in shaped and weights[k] > 0:
             radius = max(thick, BALL * reach * np.cbrt(weights[k] / weights.max()) * thick / (BAR * reach))
             bars.append((np.array([centres[k], centres[k]]), radius, inks[name]))
     for name, body in model.bodies.items():
-        place, turn = run[f"{name}.position"][moments], run[f"{name}.rotation"][moments]
+        place, turn = run[f"{name}.position"][samples], run[f"{name}.rotation"][samples]
         for visual in body.visuals:
             shape = next(shapes)
             ink = inks[name] if visual.color is None else 255 * np.array(visual.color[:3])
@@ -80,7 +80,7 @@ def solids(run: Result, moments: np.ndarray) -> Solids:
                     faces.append((world, ink, shape))
                 else:
                     bars.append((world, radius, ink))
-    ends = np.array([pair for pair, _, _ in bars]) if bars else np.zeros((0, 2, len(moments), 3))
+    ends = np.array([pair for pair, _, _ in bars]) if bars else np.zeros((0, 2, len(samples), 3))
     bar_inks, face_inks = (
         np.array(c).reshape(-1, 3) for c in ([ink for *_, ink in bars], [ink for _, ink, _ in faces])
     )

@@ -16,7 +16,7 @@ from ..deformation import modes_of, node_positions
 from ..result import Result
 
 
-def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def stick_ends(run: Result, samples: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """World points (sticks, 2, moments, 3), and the body of each stick.
 
     Sticks go from where a body is held to its other joints, frames and mass centre, and along slides. A flexible body
@@ -37,34 +37,34 @@ def stick_ends(run: Result, moments: np.ndarray) -> tuple[np.ndarray, list[str]]
         start = (0.0, 0.0, 0.0) if body is None else held.get(name, (0.0, 0.0, 0.0))
         for end in (*points[name], *([] if body is None else [body.com])):
             if end != start:
-                sticks.append((name, [_world(run, name, point, moments) for point in (start, end)]))
+                sticks.append((name, [_world(run, name, point, samples) for point in (start, end)]))
     for joint in model.joints.values():
         if KINDS[joint.kind].telescopes and GROUND not in (joint.parent, joint.child):  # a telescope
             ends = ((joint.parent, joint.at), (joint.child, joint.child_at))
-            sticks.append((joint.child, [_world(run, body, place.position, moments) for body, place in ends]))
+            sticks.append((joint.child, [_world(run, body, place.position, samples) for body, place in ends]))
     for flexible in model.flexibles.values():
-        sticks += [(flexible.name, line) for line in _lines(run, flexible, moments)]
-    pairs = np.array([pair for _, pair in sticks]) if sticks else np.zeros((0, 2, moments.size, 3))
+        sticks += [(flexible.name, line) for line in _lines(run, flexible, samples)]
+    pairs = np.array([pair for _, pair in sticks]) if sticks else np.zeros((0, 2, samples.size, 3))
     return pairs, [owner for owner, _ in sticks]
 
 
-def _lines(run: Result, flexible: Flexible, moments: np.ndarray) -> list[list[np.ndarray]]:
+def _lines(run: Result, flexible: Flexible, samples: np.ndarray) -> list[list[np.ndarray]]:
     modes = flexible.modes
-    nodes = node_positions(run, flexible.name)[moments].swapaxes(0, 1)
+    nodes = node_positions(run, flexible.name)[samples].swapaxes(0, 1)
     first = modes.node(modes.inboard)
     pairs = pairwise(range(len(nodes))) if modes.beam else ((first, k) for k in range(len(nodes)) if k != first)
     return [[nodes[a], nodes[b]] for a, b in pairs]
 
 
-def mass_centres(run: Result, moments: np.ndarray) -> np.ndarray:
+def mass_centres(run: Result, samples: np.ndarray) -> np.ndarray:
     """World points (bodies, moments, 3), of flexible bodies behind the rigid ones."""
     model = run.system.model
-    centres = [_world(run, b.name, b.com, moments) for b in model.bodies.values()]
+    centres = [_world(run, b.name, b.com, samples) for b in model.bodies.values()]
     for name in model.flexibles:
         m, eta = modes_of(run, name)
-        own = (m.h0 + eta[moments] @ m.h1.T) / m.mass
-        turned = np.einsum("tij,tj->ti", run[f"{name}.rotation"][moments], own)
-        centres.append(run[f"{name}.position"][moments] + turned)
+        own = (m.h0 + eta[samples] @ m.h1.T) / m.mass
+        turned = np.einsum("tij,tj->ti", run[f"{name}.rotation"][samples], own)
+        centres.append(run[f"{name}.position"][samples] + turned)
     return np.array(centres)
 
 
@@ -74,5 +74,5 @@ def masses(system: System) -> np.ndarray:
     return np.array([*(b.mass for b in model.bodies.values()), *(f.modes.mass for f in model.flexibles.values())])
 
 
-def _world(run: Result, body: str, point: Sequence[float], moments: np.ndarray) -> np.ndarray:
-    return run[f"{body}.position"][moments] + run[f"{body}.rotation"][moments] @ np.asarray(point, float)
+def _world(run: Result, body: str, point: Sequence[float], samples: np.ndarray) -> np.ndarray:
+    return run[f"{body}.position"][samples] + run[f"{body}.rotation"][samples] @ np.asarray(point, float)

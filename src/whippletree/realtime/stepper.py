@@ -1,7 +1,7 @@
 """A run without an end, of steps of equal length: it goes on a few steps at a time, and takes commands in between.
 
 Rows of a run are made for so many steps (WINDOW) and filled again and again. All that a command changes begins with the
-next step; temporary constraints come and go by their conditions as in any run, and by command.
+next step; temporary constraints are activated and released by their conditions as in any run, and by command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..dynamics.auto.choose import choose
 from ..dynamics.inputs import one_state
 from ..dynamics.kinematics import kinematics
-from ..dynamics.loads.applied import given_motion
+from ..dynamics.loads.applied import prescribed_motion
 from ..dynamics.stepping.mechanism import derivative
 from ..errors import ModelError, SimulationError, WhippletreeError
 from ..integrate.assemble import consistent_start
@@ -41,7 +41,7 @@ PULLED = 4.0  # rad/s: how fast a body alone would swing on the spring that pull
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-class Course:
+class Stepper:
     """``keep(rows)`` is called with every ``spacing``-th row: t (n), q (n, nq), u (n, nu), work (n), udot (n, nu)."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Course:
         self.control = Control(controller, every, system.nu)
         self.inputs = Inputs(system)
         self.q0, self.u0, _ = one_state(system, q, u, None, "live")
-        given_motion(system, 0.0, self.q0, self.u0)
+        prescribed_motion(system, 0.0, self.q0, self.u0)
         some = u if isinstance(u, Mapping) else {}
         consistent_start(system, self.q0, self.u0, u is None or isinstance(u, Mapping), some)
         self.reset()
@@ -117,7 +117,7 @@ class Course:
     @property
     def held(self) -> tuple[str, ...]:
         """Temporary constraints that hold."""
-        return tuple(n for n in self.system.model.temporaries if n in self.run.bonds.system.held)
+        return tuple(n for n in self.system.model.temporaries if n in self.run.constraint_state.system.held)
 
     # ---------------------------------------------------------------- on
 
@@ -186,7 +186,7 @@ class Course:
     def apply(self, command: Command) -> dict[str, Any]:
         """Do what a command about the motion says; a ModelError refuses it, and nothing has changed then."""
         do, given = command.do, command.given
-        if do in ("make", "break"):
+        if do in ("activate", "release"):
             return self._switch(given["name"], do)
         self.steered = True
         if do == "motor":
@@ -207,13 +207,13 @@ class Course:
         run = self.marcher
         run.plans.take_forces(self.inputs.on(run.task.system))  # as they are now, from the next step on
         if isinstance(self.run, Switching):
-            self.run.bonds.system = self.inputs.on(self.run.bonds.system)
+            self.run.constraint_state.system = self.inputs.on(self.run.constraint_state.system)
         return {}
 
     def _push(self, body: str, wrench: np.ndarray | None, at: np.ndarray) -> None:
         if self.inputs.wrench(body, wrench, at):  # room for wrenches: other memory
             if isinstance(self.run, Switching):
-                self.run.bonds.system = self.inputs.on(self.run.bonds.system)
+                self.run.constraint_state.system = self.inputs.on(self.run.constraint_state.system)
                 self.run.again(self.time, self.y.copy())
             else:
                 row = int(np.searchsorted(self.task.t, self.time, side="right"))
@@ -246,23 +246,23 @@ class Course:
 
     def _switch(self, name: str, action: str) -> dict[str, Any]:
         """Make or break a temporary constraint; what is refused leaves all as it is."""
-        bonds, y = self.run.bonds, self.y.copy()
-        if (action == "make") == (name in self.held):
-            raise ModelError(f"'{name}' {'holds' if action == 'make' else 'does not hold'} already")
-        if action == "make" and bonds.temporaries[name].one_sided:
-            raise ModelError(f"'{name}' is one-sided", hint="contacts and ropes are made when they are reached")
-        if action == "make" and (why := bonds.out_of_reach(name, self.time, y)):
+        constraint_state, y = self.run.constraint_state, self.y.copy()
+        if (action == "activate") == (name in self.held):
+            raise ModelError(f"'{name}' {'holds' if action == 'activate' else 'does not hold'} already")
+        if action == "activate" and constraint_state.temporaries[name].unilateral:
+            raise ModelError(f"'{name}' is unilateral", hint="contacts and ropes are made when they are reached")
+        if action == "activate" and (why := constraint_state.out_of_reach(name, self.time, y)):
             raise ModelError(f"'{name}' is out of reach", got=why)
-        known = len(bonds.changes)
-        with warnings.catch_warnings(record=True) as said:
+        known = len(constraint_state.changes)
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             try:
                 self.run.change(name, action)
             except WhippletreeError as e:
                 raise ModelError(f"'{name}' cannot be changed", got=e.what, hint=e.hint) from e
-        change = bonds.changes[known] if len(bonds.changes) > known else None
+        change = constraint_state.changes[known] if len(constraint_state.changes) > known else None
         if change is None or change.what == "refused":
-            raise ModelError(f"'{name}' is not made", got="; ".join(str(w.message) for w in said) or None)
+            raise ModelError(f"'{name}' is not made", got="; ".join(str(w.message) for w in reported) or None)
         return {"t": change.t, "lost": change.lost, "impulse": change.impulse.tolist(), "held": list(self.held)}
 
 

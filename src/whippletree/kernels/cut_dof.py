@@ -1,4 +1,4 @@
-"""A freedom of a joint that closes a loop: the state has no rows for it, so all follows from the joint's two bodies.
+"""A DOF of a joint that closes a loop: the state has no rows for it, so all follows from the joint's two bodies.
 
 With A the frame on the joint's parent and B the one on its child, Q are the axes of B in A. Angles are known to within
 a turn: they are measured from a given one, half a turn to either side. That of a screw follows from its displacement.
@@ -15,7 +15,7 @@ from ..compiler.lanes import inline, kernel
 from ..layout.forces import ANGLE_X, ANGLE_Y, BEND_X, BEND_Y, NUMBERS, ON_CHILD, SCALE, SHIFT, WAY
 
 
-class Freedom(NamedTuple):
+class Dof(NamedTuple):
     """In world axes."""
 
     axis: Any  # (3)
@@ -33,9 +33,9 @@ def axis_of(R, n):
 
 
 @kernel
-def meet_freedom(m, F, k, n):
-    """The Freedom of element n"""
-    a, b, code = F.body[n], F.to[n], F.freedom[n]
+def meet_dof(m, F, k, n):
+    """The DOF of element n"""
+    a, b, code = F.body[n], F.to[n], F.dof[n]
     ra, pa = place_on(m, k, a, sp.load3(F.numbers, NUMBERS // 3 * n + 6))
     rb, pb = place_on(m, k, b, sp.load3(F.numbers, NUMBERS // 3 * n + 7))
     A = sp.matmul(sp.load9(k.R, a), sp.load9(F.numbers, NUMBERS // 9 * n))
@@ -62,7 +62,7 @@ def meet_freedom(m, F, k, n):
         else:
             axis = sp.scale3(1.0 / h, sp.add3(sp.scale3(w, column(A, 1)), sp.scale3(x, column(A, 2))))
             sine, cosine = 2.0 * h * y, h * h - y * y
-    return Freedom(axis, sp.dot3(axis, motion), sine, cosine, sp.dot3(axis, gap), there, rb)
+    return Dof(axis, sp.dot3(axis, motion), sine, cosine, sp.dot3(axis, gap), there, rb)
 
 
 @inline
@@ -79,6 +79,6 @@ def push_along(F, n, x, force, wrench):
     """A torque about the axis, or a force along it, on the child, and its opposite on the parent"""
     along = sp.scale3(force, x.axis)
     none = sp.scale3(0.0, along)
-    pull, twist = (none, along) if F.freedom[n] < SHIFT else (along, none)
+    pull, twist = (none, along) if F.dof[n] < SHIFT else (along, none)
     push(wrench, F.to[n], x.rb, pull, twist)
     push(wrench, F.body[n], x.there, sp.neg3(pull), sp.neg3(twist))
