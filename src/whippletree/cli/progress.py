@@ -25,7 +25,9 @@ def print_json(values: dict[str, Any]) -> None:
     """For the next program."""
     from json import dumps
 
-    print(dumps(values, allow_nan=False))
+    from ..model.renamed import beside
+
+    print(dumps(beside(values), allow_nan=False))
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:
@@ -41,6 +43,7 @@ def notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ModelWarning)
+        warnings.filterwarnings("always", ".*' is now '", DeprecationWarning)
         try:
             yield
         finally:

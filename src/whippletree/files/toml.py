@@ -15,6 +15,7 @@ from ..errors import ModelError, nearest
 from ..model import TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
 from ..model.garbage import without_collections
+from ..model.renamed import current
 from ..modes.check import moved
 from . import toml_tables as tables
 from .lines import KeyPath, Lines
@@ -171,6 +172,8 @@ class _Reader:
                 hint = "known: " + ", ".join(schema)
                 raise ModelError(f"{label}: key 'kind' is missing", where=self._where(path), hint=hint)
             schema = schema[check.known(table["kind"], schema, f"{label}: kind", self._where((*path, "kind")))]
+        if path[0] in ("forces", "constraints", "temporary"):
+            table = current(table, label, self._where(path))
         self._table(path, table, schema, label)
         if schema is tables.JointTable and "limits" in table:
             table = table | {"limits": Limits(**table["limits"])}

@@ -15,6 +15,7 @@ from . import check, functions, parts
 from .check_flexible import body_names, one_place
 from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
 from .pose import Vector
+from .renamed import current
 
 if TYPE_CHECKING:
     from .model import Model
@@ -142,6 +143,7 @@ def part(
     name: str, label: str, kind: Any, checkers: Mapping[str, Checker], given: Mapping[str, Any], where: str | None
 ) -> Any:
     """A part of this class with these parameters, each of them checked."""
+    given = current(given, label, where)
     known_parameters(kind, given, label, ("name", "where"), where)
     return kind(name, **{key: checkers[key](x, f"{label}: {key}", where) for key, x in given.items()}, where=where)
 

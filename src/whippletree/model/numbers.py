@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..joints import KINDS
+from . import renamed
 from .check import number
 from .constraints import CONSTRAINT_KINDS
 from .forces import FORCE_KINDS
@@ -82,6 +83,8 @@ def _part(name: str, room: str, rest: str, model: Model) -> Target:
         raise ModelError(f"parameter '{name}': there is no '{asked}' in {room}", hint=nearest(asked, parts))
     path = tuple(rest[len(owner) + 1 :].split("."))
     known = list(leaves(parts[owner]))
+    if path not in known and renamed.KEYS.get(path[0]) in {leaf[0] for leaf in known}:
+        path = (renamed.word(path[0], renamed.KEYS, f"parameter '{name}'"), *path[1:])
     if path not in known:
         texts = [".".join(leaf) for leaf in known]
         raise ModelError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..joints import KINDS
 from ..modes import Modes
 from .pose import IDENTITY, Pose, Vector
+from .renamed import KEYS, attribute
 
 GROUND = "ground"
 TREES = ("chosen", "as written")  # which joints of loops are cut
@@ -38,6 +39,11 @@ class Part:
 
     name: str
     where: str | None = field(default=None, compare=False, kw_only=True)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return attribute(self, name, KEYS)
 
 
 @dataclass(slots=True)

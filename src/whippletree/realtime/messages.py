@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import ModelError, nearest
-from ..model import Motion, Motor
+from ..model import Motion, Motor, renamed
 from ..model.check import shown
 from ..system.system import System
 from .inputs import PARTS, has_part
@@ -105,6 +105,10 @@ def parse(message: Any, catalogue: Catalogue) -> Command:
     do, id_ = message.get("do"), identity(message)
     if not isinstance(do, str):
         raise ModelError("the message does not say what to do", expected='{"do": ...}', got=shown(do))
+    if do == "release" and "name" not in message:  # as it was called before releases of constraints
+        renamed.warn(do, "release_control", "live command")
+        do = "release_control"
+    do = renamed.word(do, renamed.ACTIONS, "live command")
     if do not in FIELDS:
         raise ModelError(f"'{do[:MOST_SHOWN]}' is not something to do", hint=nearest(do[:MOST_SHOWN], FIELDS))
     known = FIELDS[do]

@@ -245,7 +245,7 @@ class Stepper:
             self.marcher.plans.put(self.inputs.place_of(body), force)
 
     def _switch(self, name: str, action: str) -> dict[str, Any]:
-        """Make or break a temporary constraint; what is refused leaves all as it is."""
+        """Activate or release a temporary constraint; what is refused leaves all as it is."""
         constraint_state, y = self.run.constraint_state, self.y.copy()
         if (action == "activate") == (name in self.held):
             raise ModelError(f"'{name}' {'holds' if action == 'activate' else 'does not hold'} already")

@@ -20,7 +20,7 @@ from ..files.text import HDF5
 from ..files.text import SUFFIXES as MODELS
 from ..files.toml_flexible import without_files
 from ..files.whole_file import only_writer, whole_file, writable
-from ..model import Model, check
+from ..model import Model, check, renamed
 from . import columns, hdf5
 from .records import Occurrence
 from .result import Result
@@ -240,9 +240,9 @@ def load(path: str | os.PathLike[str]) -> Result:
 
 def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
-    moments = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
+    series = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
     udot, samples = arrays.get("udot"), _samples(system, arrays)
-    return Result(system, *moments, udot=udot, attrs=kept.attrs, events=kept.events, samples=samples)
+    return Result(system, *series, udot=udot, attrs=kept.attrs, events=kept.events, samples=samples)
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
@@ -264,11 +264,12 @@ def read(path: str | os.PathLike[str]) -> Kept:
             "wt.load reads models",
         )
     attrs, arrays, names = _read(path)
+    attrs = {renamed.word(key, renamed.ATTRIBUTES, "attribute of the file"): x for key, x in attrs.items()}
     text = attrs.pop("model")
     if sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != attrs.pop("model_sha256"):
         raise hdf5.damaged(path, "the model stored in it has changed")
     if not arrays["time"].size:
-        raise hdf5.damaged(path, "it holds no moments")
+        raise hdf5.damaged(path, "it holds no samples")
     if not all(np.isfinite(a).all() for name, a in arrays.items() if name not in STATE):
         raise hdf5.damaged(path, "it holds numbers that are not finite")
     return Kept(text, attrs, arrays, _occurrences(path, arrays, names))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import Constraint, Latch, Model, Pose, Relative, check
+from ..model import Constraint, Latch, Model, Pose, Relative, check, renamed
 from ..model.pose import Vector
 
 UNKNOWN = np.zeros(0)
@@ -42,12 +42,12 @@ class Switch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A temporary constraint has come or gone."""
+    """A temporary constraint has been activated or released, or friction in it has changed."""
 
     name: str
     what: str  # one of HAPPENS; by friction it "slips", also another way, or "sticks"
     t: float  # s
-    impulse: np.ndarray  # (6)  [N m s; N s] on its body at its point, in world axes; zero where it breaks
+    impulse: np.ndarray  # (6)  [N m s; N s] on its body at its point, in world axes; zero where it is released
     lost: float  # energy, J
     here: Constraint | None  # the constraint as it holds what it found
     toward: Vector | None = None  # where it slips to from now on, in axes of the surface; a clutch: the sign
@@ -74,6 +74,7 @@ class Change(NamedTuple):
         """From the attribute of a file; older ones do not tell what others took, nor the states."""
         found = []
         for name, what, t, impulse, lost, here, toward, why, *more in json.loads(text):
+            what = renamed.word(what, renamed.HAPPENED, f"change of '{name}' in the file")
             if what not in HAPPENS:
                 raise ValueError(what)
             placed = _placed(model.constraints[name], here)

@@ -115,7 +115,7 @@ def _summary(run: Result) -> str:
     counts = [(system.model.size, "body", "bodies"), (len(system.model.joints), "joint", "joints")]
     counts += [(system.nu, "dof", "dof"), *([(loops, "loop", "loops")] if loops else [])]
     reported = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts)
-    return f"{reported}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} kept moments."
+    return f"{reported}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} output samples."
 
 
 # ---------------------------------------------------------------- pictures
@@ -153,7 +153,7 @@ def balance_in_words(run: Result) -> str:
 
 
 def _facts(run: Result) -> list[tuple[str, str]]:
-    facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} moments kept")]
+    facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} output samples")]
     facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm", "warning") if key in run.attrs]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))

@@ -13,6 +13,7 @@ from ..errors import ModelError, nearest
 from ..joints import WELD
 from ..model.check import shown
 from ..model.forces import Force, Motion, Motor, Spring
+from ..model.renamed import RESULT, attribute
 from . import columns, records, spans
 
 if TYPE_CHECKING:
@@ -207,8 +208,14 @@ class Result:
             raise ModelError(what, hint="simulate integrates it; give it to Result as work")
         return np.zeros(self.t.size)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return attribute(self, name, RESULT)
+
     @property
     def has_work(self) -> bool:
+        """Whether the work of forces that store no energy is known."""
         return self._work is not None or not self.system.forces.any
 
     @cached_property

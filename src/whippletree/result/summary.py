@@ -11,8 +11,6 @@ from .result import Result
 METHOD = ("integrator", "algorithm", "stabilization", "rtol", "atol", "step")
 COUNTS = ("rejected", "evaluations", "checked", "checked_by", "check_disagreed", "check_worst")
 
-WORDS = {"activated": "activated", "released": "released"}  # of changes of temporary constraints
-
 
 def summary(run: Result) -> dict[str, Any]:
     """The model, the method, the state at the end by joint, what happened, the steps, energies (J) and the largest
@@ -23,7 +21,7 @@ def summary(run: Result) -> dict[str, Any]:
         "model": system.name,
         "time": float(run.t[-1]),
         "complete": bool(attrs.get("complete", 1)),
-        "moments": len(run),
+        "samples": len(run),
         "events": [{"name": e.name, "time": e.t} for e in run.events],
         "changes": [
             {"name": c.name, "what": c.what, "time": c.t, "impulse": c.impulse.tolist(), "lost": c.lost}
@@ -50,7 +48,7 @@ def happenings(run: Result, most: int = 10) -> list[tuple[str, ...]]:
     Behind ``most`` of them the last row says how many more there are.
     """
     found = [(e.t, e.name, "event", "") for e in run.events]
-    found += [(c.t, c.name, WORDS.get(c.what, c.what), _impulse(c.impulse)) for c in run.changes]
+    found += [(c.t, c.name, c.what, _impulse(c.impulse)) for c in run.changes]
     if not found:
         return []
     found.sort(key=lambda row: row[0])  # events of a moment come before its changes

@@ -125,12 +125,12 @@ class Switching:
         return self.watch.proceed(steps)
 
     def change(self, name: str, action: str) -> list[Change]:
-        """Make or break a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
+        """Activate or release a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
         if name not in self.constraint_state.temporaries:
             hint = nearest(name, self.constraint_state.temporaries)
             raise ModelError(f"temporary constraint '{name}' is not known", hint=hint)
         if action not in ("activate", "release"):
-            raise ModelError(f"a temporary constraint knows no '{action}'", expected="make or break")
+            raise ModelError(f"a temporary constraint has no action '{action}'", expected="activate or release")
         before, t, y = len(self.changes), self.time, self.watch.run.at(self.time)
         self._happen(t, y, [Act(name, action)], [])
         if action == "activate" and name not in self.constraint_state.system.held | {
@@ -168,7 +168,7 @@ class Switching:
         return self._happen(t, y, [act for n in fired if (act := self.acts[n])], fired)
 
     def _happen(self, t: float, y: np.ndarray, acts: list[Act], fired: list[int]) -> bool:
-        """Record, release, make, call functions, then what follows from all that; a stop comes last."""
+        """Record, release, activate, call functions, then what follows from all that; a stop comes last."""
         changed = False
         for _ in range(MOST_AT_ONCE):
             self.watch.record(t, y, fired)

@@ -14,6 +14,7 @@ import numpy as np
 from ...dynamics.inputs import require_finite, require_unit
 from ...errors import ModelError, SimulationError, nearest
 from ...joints import KINDS
+from ...model import renamed
 from ...model.check import known, number, shown, text
 from ...result.result import Result
 from ...system.callbacks import function_name, user_error
@@ -58,9 +59,16 @@ class Event:
         if not isinstance(self.output, str) and not callable(self.output):
             raise ModelError(f"{label}: output is neither a name nor a function", got=repr(self.output)[:80])
         known(self.direction, DIRECTIONS, f"{label}: direction")
+        if isinstance(self.then, str) and " " in self.then:
+            action, _, on = self.then.partition(" ")
+            object.__setattr__(self, "then", f"{renamed.word(action, renamed.ACTIONS, label)} {on}")
         word = self.then if isinstance(self.then, str) else ""
-        if not callable(self.then) and word not in ("record", "stop") and not word.startswith(("make ", "break ")):
-            expected = "record, stop, make or break and a temporary constraint, or a function"
+        if (
+            not callable(self.then)
+            and word not in ("record", "stop")
+            and not word.startswith(("activate ", "release "))
+        ):
+            expected = "record, stop, activate or release and a temporary constraint, or a function"
             hint = nearest(word.partition(" ")[0], ("record", "stop", "activate", "release"))
             raise ModelError(f"{label}: then is not known", expected=expected, got=shown(self.then), hint=hint)
 
@@ -90,7 +98,8 @@ def checked_events(system: System, events: Any) -> tuple[Event, ...]:
         if action in ("activate", "release") and name not in temporaries:
             raise ModelError(
                 f"event '{e.name}': '{name}' is no temporary constraint",
-                expected="make or break and one of " + (", ".join(map(repr, temporaries)) or "none, as there are none"),
+                expected="activate or release and one of "
+                + (", ".join(map(repr, temporaries)) or "none, as there are none"),
                 got=e.then,
                 hint=nearest(name.strip(), temporaries),
             )
