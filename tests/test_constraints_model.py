@@ -343,7 +343,7 @@ def test_a_constraint_has_a_name_of_its_own(name, whose):
         check.whole(m)
     assert caught.value.what == f"constraint '{name}' has the name of {whose}"
     assert caught.value.hint == "its outputs are named: give it a name of its own"
-    with pytest.raises(ModelError, match=f"constraint '{name}' stands twice"):
+    with pytest.raises(ModelError, match=f"constraint '{name}' is defined twice"):
         m.constraint(name, "distance", body="b", length=1)
 
 

@@ -248,7 +248,7 @@ def test_unknown_names_get_the_nearest(arm, state):
 def test_wrenches_threads_and_points_are_checked(arm, state):
     q, u, tau = state
     assert message(lambda: wt.forward_dynamics(arm, q, u, tau, wrenches={"lower": np.zeros(3)})) == (
-        "the wrench on 'lower' is not right\n  expected: 6 finite numbers [torque; force]\n  got: array([0., 0., 0.])"
+        "the wrench on 'lower' is invalid\n  expected: 6 finite numbers [torque; force]\n  got: array([0., 0., 0.])"
     )
     assert message(lambda: wt.forward_dynamics(arm, q, u, tau, wrenches=[1])).startswith("wrenches is not a mapping")
     assert message(lambda: wt.forward_dynamics(arm, np.tile(q, (2, 1)), u, tau, threads=-1)) == (

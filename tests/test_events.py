@@ -106,7 +106,7 @@ def test_conditions_are_read_from_text():
         ({"output": "bal.position.z"}, "ball.position"),
         ({"output": 3}, "neither a name nor a function"),
         ({"direction": "up"}, "rising"),
-        ({"then": "halt"}, "record, stop, make or break"),
+        ({"then": "halt"}, "record, stop, activate or release"),
         ({"value": float("nan")}, "value"),
         ({"name": ""}, "name"),
     ],

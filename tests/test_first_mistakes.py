@@ -306,7 +306,7 @@ def test_a_constraint_that_cannot_be_activated_names_its_opponents():
     m.constraint("hook", "latch", body="a", to_at=(1.5, 0, 0))
     m.temporary("hook", activate_at=0.5)
     reported = "it stays violated by 0.25 m at best: it contradicts 'rod'"
-    with pytest.warns(ModelWarning, match=f"temporary 'hook' is not made at t = 0.5 s: {reported}"):
+    with pytest.warns(ModelWarning, match=f"temporary 'hook' is not activated at t = 0.5 s: {reported}"):
         run = wt.simulate(m.compile(), 1.0, q={"flight": (1, 0, 0, 1, 0, 0, 0)})
     assert [(c.what, c.why) for c in run.changes] == [("refused", reported)]
 

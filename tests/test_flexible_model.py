@@ -92,12 +92,12 @@ def test_what_is_wrong_with_the_whole(modes, add, what, hint):
 def test_what_is_wrong_with_a_part(modes):
     m = arm(modes)
     for call, what in (
-        (lambda: m.flexible("arm", modes), "body 'arm' stands twice"),
-        (lambda: m.flexible("hand", modes), "body 'hand' stands twice"),
-        (lambda: m.body("arm", mass=1.0), "body 'arm' stands twice"),
-        (lambda: m.frame("arm", "hand"), "frame 'arm' stands twice"),
+        (lambda: m.flexible("arm", modes), "body 'arm' is defined twice"),
+        (lambda: m.flexible("hand", modes), "body 'hand' is defined twice"),
+        (lambda: m.body("arm", mass=1.0), "body 'arm' is defined twice"),
+        (lambda: m.frame("arm", "hand"), "frame 'arm' is defined twice"),
         (lambda: m.flexible("leg", wt.beam(1.0, **TUBE)), "flexible body 'leg': modes are missing"),
-        (lambda: m.flexible("ground", modes), "body 'ground' stands twice"),
+        (lambda: m.flexible("ground", modes), "body 'ground' is defined twice"),
     ):
         with pytest.raises(ModelError) as caught:
             call()

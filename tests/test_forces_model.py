@@ -517,7 +517,7 @@ def test_a_force_has_a_name_of_its_own(name, whose):
         m.compile()
     assert caught.value.what == f"force '{name}' has the name of {whose}"
     assert caught.value.hint == f"its outputs are named, as '{name}.force': give it a name of its own"
-    with pytest.raises(ModelError, match=f"force '{name}' stands twice"):
+    with pytest.raises(ModelError, match=f"force '{name}' is defined twice"):
         m.force(name, "drag", body="b", linear=1)
 
 

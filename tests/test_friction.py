@@ -357,11 +357,11 @@ def test_a_rod_that_jams_is_reported(way):
         ("point_on_plane", {"friction": -0.3, "unilateral": True}, "friction"),
         ("point_on_plane", {"friction": 0.0, "unilateral": True}, "friction"),
         ("point_on_plane", {"friction": float("nan"), "unilateral": True}, "friction"),
-        ("point_on_plane", {"static_friction": 0.3, "unilateral": True}, "static_friction is not right"),
+        ("point_on_plane", {"static_friction": 0.3, "unilateral": True}, "static_friction is invalid"),
         (
             "point_on_plane",
             {"friction": 0.4, "static_friction": 0.3, "unilateral": True},
-            "static_friction is not right",
+            "static_friction is invalid",
         ),
         ("distance", {"friction": 0.3, "unilateral": True}, "its constraint cannot stick and slip"),
         ("slippery", {"friction": 0.3, "unilateral": True}, "its constraint cannot stick and slip"),

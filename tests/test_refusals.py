@@ -48,7 +48,7 @@ def under_way(system, u):
 def test_a_command_that_is_refused_is_answered_and_changes_nothing(name, why):
     run = under_way(cart(), [1.0])
     t, y = run.time, run.watch.run.at(run.time)
-    with pytest.warns(ModelWarning, match=f"temporary '{name}' is not made at t = .*: {why}"):
+    with pytest.warns(ModelWarning, match=f"temporary '{name}' is not activated at t = .*: {why}"):
         (answer,) = run.change(name, "activate")
     assert (answer.name, answer.what, answer.t, answer.lost) == (name, "refused", t, 0.0)
     assert answer.why.startswith(why)
@@ -109,7 +109,9 @@ def test_motions_that_contradict_a_contact_are_named():
     m.force("drive", "motion", joint="guide", position=wt.Ramp(rate=-1.0))
     m.constraint("floor", "point_on_plane", body="ram")
     m.temporary("floor", unilateral=True, friction=0.5)
-    with pytest.warns(ModelWarning, match="'floor' is not made at t = 1 s: it contradicts prescribed motion 'drive'"):
+    with pytest.warns(
+        ModelWarning, match="'floor' is not activated at t = 1 s: it contradicts prescribed motion 'drive'"
+    ):
         run = wt.simulate(m.compile(), 1.5)
     assert run.changes[0].what == "refused"
     assert run["guide.q"][-1] == pytest.approx(-1.5)

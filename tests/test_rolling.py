@@ -318,8 +318,8 @@ def test_velocities_that_contradict_each_other_are_named():
         ({"radius": 0.1, "axis": "y", "tyre": 0.2}, "constraint 'c': the tyre is larger than the wheel"),
         ({"radius": 0.1, "slip": "side"}, "constraint 'c': slip = 'side' is for wheels on a plane"),
         ({"radius": 0.1, "slip": "some"}, "constraint 'c': slip"),
-        ({"radius": 0.1, "on": "sphere"}, "constraint 'c': to_radius is not right"),
-        ({"radius": 0.1, "to_radius": 1.0}, "constraint 'c': to_radius is not right"),
+        ({"radius": 0.1, "on": "sphere"}, "constraint 'c': to_radius is invalid"),
+        ({"radius": 0.1, "to_radius": 1.0}, "constraint 'c': to_radius is invalid"),
         ({"radius": 0.1, "on": "sphere", "to_radius": -0.05}, "constraint 'c': the bowl is too small"),
         (
             {"radius": 0.1, "on": "sphere", "to_radius": 1.0, "axis": "x"},

@@ -105,7 +105,7 @@ def test_a_sobol_design_wants_a_power_of_two():
         ({"x": (0, 1)}, {"design": "latin"}, "a design 'latin' needs samples"),
         ({"x": (0, 1)}, {"design": "latin", "samples": 0}, "samples are not a number of runs"),
         ({"x": (0, 1)}, {"design": "latin", "samples": 2.5}, "samples are not a number of runs"),
-        ({"x": (0, 1)}, {"design": "latin", "samples": 4, "seed": -1}, "seed is not right"),
+        ({"x": (0, 1)}, {"design": "latin", "samples": 4, "seed": -1}, "seed is invalid"),
         ({"x": [1, 2, 3]}, {"design": "random", "samples": 4}, "has no range to sample\n  expected: (low, high)"),
         ({"x": "1:2:9"}, {"design": "random", "samples": 4}, "has no range to sample\n  expected: low:high or"),
         ({"x": "0:2:log"}, {"design": "random", "samples": 4}, "a logarithmic range cannot reach zero"),

@@ -211,7 +211,7 @@ def test_what_contradicts_is_refused_and_the_motion_goes_on():
     m.constraint("stop", "relative", joint="rail")
     m.temporary("stop", activate_at=0.5, here=True)
     with pytest.warns(
-        ModelWarning, match=re.escape("temporary 'stop' is not made at t = 0.5 s: it contradicts 'pace'")
+        ModelWarning, match=re.escape("temporary 'stop' is not activated at t = 0.5 s: it contradicts 'pace'")
     ):
         run = wt.simulate(m.compile(), 1.0, u={"rail": 1.0})
     assert [c.what for c in run.changes] == ["refused"]
@@ -233,9 +233,12 @@ def test_results_come_back_from_files(tmp_path):
     ("given", "reported"),
     [
         ({"restitution": 0.5}, "temporary 'c': restitution is for what is unilateral"),
-        ({"unilateral": True, "restitution": 1.5}, "temporary 'c': restitution is not right"),
+        ({"unilateral": True, "restitution": 1.5}, "temporary 'c': restitution is invalid"),
         ({"activate_below": 1.0}, "temporary 'c': activate_below needs activate_within"),
-        ({"unilateral": True, "activate_within": 1.0}, "temporary 'c': unilateral is made when it is reached"),
+        (
+            {"unilateral": True, "activate_within": 1.0},
+            "temporary 'c': a unilateral constraint is activated when it is reached",
+        ),
         ({"begins": "shut"}, "temporary 'c': begins 'shut' is not known"),
         ({"release_force": -1.0}, "temporary 'c': release_force"),
     ],

@@ -303,7 +303,7 @@ def other(name: str, parent: str, child: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
-        ('<link name="a"/>', '<link name="a"/><link name="a"/>', 3, "body 'a' stands twice"),
+        ('<link name="a"/>', '<link name="a"/><link name="a"/>', 3, "body 'a' is defined twice"),
         ('<link name="a"/>', "<link/>", 3, "link: <link> has no attribute 'name'"),
         ('value="2"', 'value="nan"', 5, "body 'b': mass value is not finite"),
         ('value="2"', 'value="1e400"', 5, "body 'b': mass value is not finite"),
@@ -331,7 +331,7 @@ def other(name: str, parent: str, child: str) -> str:
         ("</joint>", '<origin rpy="0 0 x"/></joint>', 11, "joint 'j': origin rpy is not a number"),
         ("</joint>", "<mimic/></joint>", 11, "joint 'j': <mimic> has no attribute 'joint'"),
         ("</joint>", '<mimic joint="jj"/></joint>', 11, "coupling of 'j': joint 'jj' is not known"),
-        ("</joint>", f"</joint>{C}{other('j', 'a', 'c')}", 11, "joint 'j' stands twice"),
+        ("</joint>", f"</joint>{C}{other('j', 'a', 'c')}", 11, "joint 'j' is defined twice"),
         ("</joint>", f"</joint>\n{C}", 12, "the robot has 2 root links"),
         ("</joint>", f"</joint>\n{C}{other('k', 'c', 'b')}", 12, "link 'b' has two parents"),
         ("</joint>", f"</joint>{other('k', 'b', 'a')}", 3, "the joints go in a circle"),

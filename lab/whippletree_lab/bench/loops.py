@@ -1,6 +1,6 @@
 """Time and error against the number of loops: one state, forward dynamics, for every algorithm that solves loops.
 
-The error is that of joint accelerations against exact ones, relative to the largest. Nobody is refused for it:
+The error is that of joint accelerations against exact ones, relative to the largest. No engine is refused for it:
 constraints of some peers are soft, which is theirs to be, and is shown.
 """
 

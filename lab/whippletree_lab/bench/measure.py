@@ -89,7 +89,7 @@ def _best(calls: Sequence[Call], rounds: int, turn: Callable[[Call], float]) -> 
     """The best turn of each, in rotation."""
     best = {c.engine: inf for c in calls}
     for k in range(rounds):
-        first = k % len(calls)  # nobody always runs after the same neighbour's caches
+        first = k % len(calls)  # no call always runs after the same neighbour's caches
         for c in (*calls[first:], *calls[:first]):
             best[c.engine] = min(best[c.engine], turn(c))
     return best

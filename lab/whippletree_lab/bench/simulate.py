@@ -32,7 +32,7 @@ PEER_METHODS = ("RK45", "DOP853")
 
 
 class Motion:
-    """One motion of one system from q = 0, and the error of whoever computes it."""
+    """One motion of one system from q = 0, and the error of each engine."""
 
     def __init__(self, system: Any) -> None:
         self.system = system

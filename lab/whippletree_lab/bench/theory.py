@@ -2,7 +2,7 @@
 
 Figures 3 to 8 of Critchley, Anderson and Binani 2007, and table 3 and figure 6 of Anderson and Duan 1999; counts are in
 dynamics/auto/chain_operations.py. Beside a formula stands the same algorithm as tasks on a simulated computer, where
-bodies and processors are whole numbers and nobody goes on before what it needs is there.
+bodies and processors are whole numbers and no processor goes on before what it needs is there.
 """
 
 from __future__ import annotations

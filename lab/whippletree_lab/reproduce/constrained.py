@@ -185,7 +185,7 @@ def statements(run: Result, at: Equations, docking: Outcome) -> list[Statement]:
         ),
         Statement(
             "fig. 3",
-            "temporary constraints are made and broken as the motion progresses",
+            "temporary constraints are activated and released as the motion progresses",
             f"drawn below: momentum stays to {small(momentum)}; docking P11: {sum(c.holds for c in docking.checks)} of "
             f"{len(docking.checks)} comparisons with its analytic solution hold",
         ),

@@ -30,7 +30,7 @@ FRACTIONS = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.01, 0.0])  # of a fall, t
 SINGULAR, FLAT = 1e-9, 1e-6  # relative: what counts as no stiffness when solving, and when falling
 SLIGHT = 1e-4  # of the largest force: smaller ones may be the rounding of larger ones that cancel
 LONGEST_STEP, LONGEST_FALL = 1.0, 0.25  # rad, or lengths of the mechanism
-POSES, FEW = 8, 4  # looked at to find a force that never changes; with fewer that close, nothing is said
+POSES, FEW = 8, 4  # looked at to find a force that never changes; with fewer that close, nothing is reported
 
 
 class Balance:

@@ -1,4 +1,4 @@
-"""A system under cross-examination: every algorithm that can solve it, and laws that hold whoever solves it.
+"""A system under cross-examination: every algorithm that can solve it, and laws that hold for each of them.
 
 Algorithms are compared in the largest acceleration of a state. Two may differ by the sum of the bounds that their
 certificates give (dynamics/accuracy/certificate.py), and by no more; laws are held to a rounding for each unit of

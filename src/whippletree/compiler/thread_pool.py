@@ -1,8 +1,8 @@
 """Threads that stay: they wait for a job, spinning a while in compiled code and then asleep, and share its tasks.
 
-A job is steps, and a step is tasks that do not depend on each other. Each task is claimed by one thread; nobody goes on
-before the step is done. Whoever comes late finds tasks claimed, so a job waits for no thread that sleeps. The board
-holds all that threads look at without having claimed anything, and lives as long as they do.
+A job is steps, and a step is tasks that do not depend on each other. Each task is claimed by one thread; none goes on
+before the step is done. Tasks are claimed atomically, so a late thread cannot delay a job. The shared state holds all
+that threads read without having claimed anything, and lives as long as they do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .lanes import inline
 
 MOST_STEPS, MOST_TASKS, MOST_HELPERS = 128, 1024, 64
 APART = 8  # integers between numbers that different threads write: a cache line
-# places on the board; JOBS is odd while a job is being written
+# places in the shared state; JOBS is odd while a job is being written
 JOBS, SIZES, STEPS, MEMBERS, GIVE_WAY = 0, 8, 20, 21, 22
 AWAKE = 24
 FIRST_TASK = AWAKE + MOST_HELPERS * APART
@@ -35,7 +35,7 @@ PATIENCE = 2_000  # pauses of a thread that waits for another, until it offers i
 
 @inline
 def publish(shared_state, memory, q, u, forces, udot, first_task, steps, members):
-    """Write a job on the board; its number"""
+    """Write a job into the shared state; its number"""
     job = read_shared(shared_state, JOBS)
     write_shared(shared_state, JOBS, job + 1)
     fence()
@@ -57,7 +57,7 @@ def publish(shared_state, memory, q, u, forces, udot, first_task, steps, members
 def claim(shared_state, task, job):
     """Whether this thread is the one to do a task of a job.
 
-    A thread that comes so late that the next job is on the board may claim one of its tasks for the old job, which the
+    A thread that comes so late that the next job is published may claim one of its tasks for the old job, which the
     next job's threads pass over; it must not do it: its job is done.
     """
     seen = read_shared(shared_state, CLAIMS + task * APART)
@@ -128,7 +128,7 @@ def _give_way_address() -> int:
 
 
 _thread_pools: dict[Any, ThreadPool] = {}
-if hasattr(os, "register_at_fork"):  # a forked process has the thread pools but not their threads
+if hasattr(os, "register_at_fork"):  # a forked process has the pools but not their threads
     os.register_at_fork(after_in_child=_thread_pools.clear)
 
 

@@ -167,7 +167,7 @@ def with_wrenches(system: System, x: np.ndarray, wrenches: Mapping[str, Any] | N
         array = np.asarray(value, float)
         if array.shape not in {(6,), (*x.shape[:-1], 6)} or not np.isfinite(array).all():
             raise ModelError(
-                f"the wrench on '{name}' is not right",
+                f"the wrench on '{name}' is invalid",
                 expected="6 finite numbers [torque; force]",
                 got=repr(value)[:80],
             )

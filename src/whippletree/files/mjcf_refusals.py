@@ -7,7 +7,7 @@ import re
 from ..errors import ModelError, nearest
 from .mjcf_source import Source
 
-# what is said, and the cure; the first that fits is reported
+# what MuJoCo reports, and the cure; the first that fits is reported
 CURES = {
     r"repeated name": "give each a name of its own",
     r"mass and inertia of moving bodies": "give the body an <inertial>, or a geom with mass",

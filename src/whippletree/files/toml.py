@@ -35,7 +35,7 @@ LONG_KEY = re.compile(
 # what tomllib's shortest complaints mostly come from
 SLIPS = {
     "Invalid value": "a text needs quotes, and a list needs brackets",
-    "Cannot overwrite a value": "the key stands twice",
+    "Cannot overwrite a value": "the key is defined twice",
     "Cannot declare": "give each a name of its own",
     "Expected newline": "one key on a line; numbers have a point, not a comma",
 }

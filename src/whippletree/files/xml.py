@@ -54,7 +54,7 @@ class Element:
         return self.attributes[key]
 
     def numbers(self, key: str, count: int, label: str, *, finite: bool = True) -> tuple[float, ...]:
-        """An attribute of ``count`` numbers, which are finite or, if that is said, infinite; never NaN."""
+        """An attribute of ``count`` numbers, which are finite or, if that is allowed, infinite; never NaN."""
         words = self.text(key, label).split()
         what, expected = f"{label}: {self.tag} {key}", "a number" if count == 1 else f"{count} numbers"
         if len(words) != count:

@@ -59,7 +59,7 @@ def new_name(name: Any, what: str, taken: Collection[str], where: str | None = N
     text(name, f"{what} name", where)
     if name in taken or (name == "ground" and what in ("body", "frame")):
         hint = "'ground' is the fixed world, and is always there" if name == "ground" else "give each a name of its own"
-        raise ModelError(f"{what} '{name}' stands twice", where=where, hint=hint)
+        raise ModelError(f"{what} '{name}' is defined twice", where=where, hint=hint)
     return name
 
 

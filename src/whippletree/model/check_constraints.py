@@ -113,7 +113,7 @@ def _rolls(c: Roll, label: str) -> None:
         )
     if (c.on == "sphere") != (c.to_radius != 0.0):
         expected = "a radius, negative for a bowl" if c.on == "sphere" else "0 where it does not roll on a sphere"
-        raise ModelError(f"{label}: to_radius is not right", expected=expected, got=c.to_radius, where=c.where)
+        raise ModelError(f"{label}: to_radius is invalid", expected=expected, got=c.to_radius, where=c.where)
     if c.on == "sphere" and c.axis is not None:
         raise ModelError(f"{label}: only a ball rolls on a sphere", where=c.where, hint="leave axis out")
     if -c.radius <= c.to_radius < 0.0:

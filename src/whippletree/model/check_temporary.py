@@ -35,7 +35,7 @@ def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> 
     label = f"temporary '{name}'"
     made: Temporary = part(name, label, Temporary, FIELDS, given, where)
     if made.restitution > 1.0:
-        raise ModelError(f"{label}: restitution is not right", expected="0 to 1", got=made.restitution, where=where)
+        raise ModelError(f"{label}: restitution is invalid", expected="0 to 1", got=made.restitution, where=where)
     if made.restitution and not made.unilateral:
         raise ModelError(
             f"{label}: restitution is for what is unilateral",
@@ -48,7 +48,9 @@ def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> 
         )
     if made.unilateral and (made.activate_within is not None or made.here):
         raise ModelError(
-            f"{label}: unilateral is made when it is reached", where=where, hint="leave activate_within and here out"
+            f"{label}: a unilateral constraint is activated when it is reached",
+            where=where,
+            hint="leave activate_within and here out",
         )
     _rubs(made, label)
     return made
@@ -65,7 +67,7 @@ def _rubs(x: Temporary, label: str) -> None:
     if x.static_friction is not None and (x.friction is None or x.static_friction < x.friction):
         expected = "friction" if x.friction is None else f"at least the friction of what slips, {x.friction:g}"
         raise ModelError(
-            f"{label}: static_friction is not right", expected=expected, got=x.static_friction, where=x.where
+            f"{label}: static_friction is invalid", expected=expected, got=x.static_friction, where=x.where
         )
 
 

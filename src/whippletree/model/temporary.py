@@ -1,4 +1,4 @@
-"""Constraints that are activated and released: what makes one, and what breaks it."""
+"""Temporary constraints: what activates one, and what releases it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .parts import Part
 
 @dataclass(slots=True)
 class Temporary(Part):
-    """The constraint ``name`` is there only at times.
+    """When the constraint ``name`` is activated and released during a run.
 
-    It ``begins`` "open" or "made". It is made at the time ``activate_at`` (s), or as soon as its two sides are nearer
-    than ``activate_within`` (m) and slower against each other than ``activate_below`` (m/s), and then closes what is
-    left between them. With ``here`` it holds them as it finds them. It breaks at the time ``release_at`` (s), or
-    ``release_after`` (s) from its activation on, each time anew, or beyond a force of ``release_force`` (N) or a torque
-    of ``release_torque`` (N m). A ``unilateral`` one is a contact or a rope: made when it
-    is reached, it breaks when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of
-    approach that is left after an impact. Events make and break it too.
+    It ``begins`` "open" or "active". It is activated at the time ``activate_at`` (s), or as soon as its two sides are
+    nearer than ``activate_within`` (m) and slower against each other than ``activate_below`` (m/s), and then closes the
+    distance that is left. With ``here`` it holds them where they are. It is released at the time ``release_at`` (s), or
+    ``release_after`` (s) after each activation, or beyond a force of ``release_force`` (N) or a torque of
+    ``release_torque`` (N m). A ``unilateral`` one is a contact or a rope: it is activated when it is reached, and
+    released when it would have to pull, or a rope to push; ``restitution`` is the share of the speed of approach that
+    is left after an impact. Events activate and release it too.
 
     A contact with a coefficient of ``friction`` sticks as long as the force across is at most ``static_friction`` (the
     same, if not given) times the normal force. Else it slips, against ``friction`` times the normal force, until it

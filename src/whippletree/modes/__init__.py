@@ -1,6 +1,6 @@
 """Flexible structures and their modes: what a flexible body is before any system is made.
 
-SciPy's parts are named in full: they are loaded by whoever first uses one, and most models use none.
+SciPy's parts are named in full: they are loaded at their first use, and most models use none.
 """
 
 from .beams.beam import beam

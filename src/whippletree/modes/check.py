@@ -96,7 +96,7 @@ def node_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     times = Counter(given)
     for name in given:
         if times[name] > 1:
-            raise ModelError(f"node '{name}' stands twice", hint="give each a name of its own")
+            raise ModelError(f"node '{name}' is defined twice", hint="give each a name of its own")
         if not name.strip() or "/" in name or not name.isprintable() or len(name) > 200:
             raise ModelError("node name cannot be used", expected="printable characters without '/'", got=repr(name))
     return given

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from . import check
 from .report import DIRECTIONS
 
-USUAL = 6  # modes, if nothing is said
+USUAL = 6  # modes, by default
 MOST = 2000
 SPARE = 30  # modes of a large structure beyond those wanted, to report on and to choose from
 HAS_MASS = 1e-3  # a direction whose modes hold less than this share of the mass does not take part

@@ -88,7 +88,7 @@ class Together:
         ]
         self.rows = [slice(int(cut.first[c]), int(cut.first[c + 1])) for c, _, _ in self.shared]
         self.counts_of = np.diff(self.bounds)
-        self.step = ""  # which messages belong to, as whoever sends them says
+        self.step = ""  # which messages belong to, as the sender labels them
         self.under = ""  # or to which they all do for a while
 
     @contextmanager

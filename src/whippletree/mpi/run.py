@@ -32,7 +32,7 @@ POLITE = 0.01  # s between two looks of ranks that wait for kernels
 
 @contextmanager
 def all_or_none(ranks: Ranks) -> Iterator[None]:
-    """What goes wrong on one rank in here ends all: others may wait for it where nobody can reach them."""
+    """What goes wrong on one rank in here ends all: others may wait for it where they cannot be reached."""
     try:
         yield
     except Exception as e:

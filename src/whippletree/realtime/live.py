@@ -1,4 +1,4 @@
-"""The public face: a system in real time, with whoever steers it."""
+"""The public face: a system in real time, with its controls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..result.result import Result
 from ..system.system import System, require_system
 from .keep import result_of
 from .link import Front
-from .loop import Loop, Nobody, controls_of
+from .loop import Loop, NoControls, controls_of
 from .memory import MOST_ROWS, Memory
 from .messages import FASTEST, Catalogue, parse
 from .pace import Pacer
@@ -91,7 +91,7 @@ def live(
     ``commands`` are messages as docs/reference/live.md lists them, each with its time (s of motion):
     ``(1.0, {"do": "motor", "name": "elbow_motor", "position": 0.3})``. ``viewer`` opens a window for browsers,
     ``port`` one for lines of JSON over TCP, ``websocket`` the same over WebSocket (0: any that is free). They serve
-    ``host``, this machine unless told otherwise, and whoever connects to a port gives the ``token``, which is made up
+    ``host``, this machine unless told otherwise, and a program that connects to a port gives the ``token``, which is made up
     if it is not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step;
     without it they are printed. The save command writes into ``folder``.
 
@@ -128,7 +128,7 @@ def live(
         options |= {"window": viewer, "window_port": window_port, "folder": os.fspath(folder), "time_scale": scale}
         front = Front(system, memory, options)
         (ready or _print)(front.about | {"token": made})
-    loop = Loop(stepper, memory, pacer if realtime else None, front or Nobody(), until, script, front is not None)
+    loop = Loop(stepper, memory, pacer if realtime else None, front or NoControls(), until, script, front is not None)
     loop.paused = paused
     try:
         loop.run()

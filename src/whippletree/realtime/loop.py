@@ -19,7 +19,7 @@ from .pace import Pacer
 from .priority import undisturbed
 from .stepper import Stepper
 
-BATCH = 1024  # steps between two looks at what is asked for, where nobody waits for the clock
+BATCH = 1024  # steps between two looks at what is asked for, where no clock is waited for
 IDLE = 0.005  # s, while paused
 MOST_COMMANDS = 64  # between two steps: what else waits stays in the queue
 CONTROLS = ("position", "velocity", "torque")  # what a slider of a motor sets, the first that it takes
@@ -33,7 +33,7 @@ class Link(Protocol):
     def send(self, message: dict[str, Any]) -> None: ...
 
 
-class Nobody:
+class NoControls:
     """No link."""
 
     def poll(self) -> Sequence[dict[str, Any]]:
@@ -87,7 +87,7 @@ class Loop:
         self._publish()
 
     def _turn(self) -> None:
-        """What is asked for, then a step, or many where nobody waits for the clock."""
+        """What is asked for, then a step, or many where no clock is waited for."""
         self._listen()
         if self.ended:
             return
@@ -132,7 +132,7 @@ class Loop:
         self._tell()
 
     def _tell(self) -> None:
-        """Changes of constraints that nobody has been told of yet."""
+        """Changes of constraints that have not been reported yet."""
         changes = self.stepper.changes
         for c in changes[self.reported :]:
             self.link.send({"notice": c.what, "name": c.name, "t": c.t, "lost": c.lost})

@@ -1,5 +1,5 @@
 """One connection, as a machine without sockets: what comes in, what is answered, what goes on to the loop, and when it
-is closed. Whoever gives no token is reported nothing; one connection at a time has the controls, the others look."""
+is closed. A client without the token gets no data; one connection at a time has the controls, the others look."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEADY, BURST = 500.0, 500.0  # messages per second, and at once
 STRIKES = 20  # refusals in a row, of messages that make no sense, before it is closed
 GREETING = 10.0  # s to give the token, from the first byte of a connection to the last
 MOST_GUESTS, OF_ONE_PEER = 32, 16  # connections that have not given it
-STREAM = 30.0  # states per second if nothing is said
+STREAM = 30.0  # states per second by default
 
 
 class Outcome(NamedTuple):
@@ -31,13 +31,13 @@ class Controls:
         self.reported: dict[str, Callable[[str], None]] = {}  # who wants to hear that they were taken
 
     def take(self, who: str) -> None:
-        """If nobody else has them."""
+        """If no other client has them."""
         if self.holder not in (None, who):
             raise ModelError("the controls are taken", got=f"by {self.holder}", hint="look on until they are released")
         self.holder = who
 
     def take_over(self, who: str) -> None:
-        """From whoever has them."""
+        """From the client that has them."""
         before, self.holder = self.holder, who
         if before not in (None, who) and before in self.reported:
             self.reported[before](who)

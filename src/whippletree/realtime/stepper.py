@@ -250,7 +250,7 @@ class Stepper:
         if (action == "activate") == (name in self.held):
             raise ModelError(f"'{name}' {'holds' if action == 'activate' else 'does not hold'} already")
         if action == "activate" and constraint_state.temporaries[name].unilateral:
-            raise ModelError(f"'{name}' is unilateral", hint="contacts and ropes are made when they are reached")
+            raise ModelError(f"'{name}' is unilateral", hint="contacts and ropes are activated when they are reached")
         if action == "activate" and (why := constraint_state.out_of_reach(name, self.time, y)):
             raise ModelError(f"'{name}' is out of reach", got=why)
         known = len(constraint_state.changes)
@@ -262,7 +262,7 @@ class Stepper:
                 raise ModelError(f"'{name}' cannot be changed", got=e.what, hint=e.hint) from e
         change = constraint_state.changes[known] if len(constraint_state.changes) > known else None
         if change is None or change.what == "refused":
-            raise ModelError(f"'{name}' is not made", got="; ".join(str(w.message) for w in reported) or None)
+            raise ModelError(f"'{name}' is not activated", got="; ".join(str(w.message) for w in reported) or None)
         return {"t": change.t, "lost": change.lost, "impulse": change.impulse.tolist(), "held": list(self.held)}
 
 

@@ -85,7 +85,7 @@ class Window:
             self.scale = gui.add_dropdown("time scale", SCALES, initial_value="1")
             self._show_scale(self.scale_seen)
             self.scale.on_update(self._scaled)
-            self.hands = gui.add_button("Take the controls", hint="from whoever has them")
+            self.hands = gui.add_button("Take the controls", hint="from the client that has them")
             self.hands.on_click(self._hands)
         self.latches: dict[str, Any] = {}
         if self.catalogue.temporaries:
@@ -133,7 +133,7 @@ class Window:
         self.do({"do": "release" if held else "activate", "name": name}, event)
 
     def _follow(self, n: int, now: Now) -> None:
-        """A slider stands where its motor is told to be: by commands of others, or by the model's function of time."""
+        """A slider stands where its motor is commanded to be: by commands of others, or by the model's function of time."""
         if time.monotonic() - self.set_at[n] < ON_ITS_WAY:
             return
         slider, value = self.sliders[n], float(now.inputs[n])

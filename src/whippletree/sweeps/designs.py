@@ -153,7 +153,7 @@ def _random(names: tuple[str, ...], given: list[Any], design: str, samples: int,
     try:
         rng = np.random.default_rng(operator.index(seed))
     except (TypeError, ValueError):
-        raise ModelError("seed is not right", expected="an integer >= 0", got=shown(seed)) from None
+        raise ModelError("seed is invalid", expected="an integer >= 0", got=shown(seed)) from None
     unit = _unit_square(design, samples, len(names), rng)
     columns = []
     for x, (low, high, log) in zip(unit.T, ranges, strict=True):

@@ -39,7 +39,7 @@ class AccessControl:
         try:
             path, socket = urlsplit(request.path), request.headers.get("Upgrade", "").lower() == "websocket"
             allowed = self._allows(path.query, request.headers, socket)
-        except (LookupError, ValueError, CookieError):  # headers that stand twice, addresses that are none
+        except (LookupError, ValueError, CookieError):  # headers that are defined twice, addresses that are none
             allowed = False
         if not allowed:
             return response(http.HTTPStatus.FORBIDDEN, REFUSED)

@@ -1,4 +1,4 @@
-"""What is told beside the picture: a chart of one quantity over time, and what happened when."""
+"""What is shown beside the picture: a chart of one quantity over time, and what happened when."""
 
 from __future__ import annotations
 

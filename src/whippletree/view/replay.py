@@ -28,7 +28,7 @@ SPEEDS = ("0.01", "0.05", "0.1", "0.25", "0.5", "1", "2", "5", "10", "100")
 TRAIL_POINTS = 2000
 ARROW = 0.9  # the longest, as a part of a body's usual size
 COLORS = {"reactions": (190, 60, 160), "forces": (40, 140, 70)}
-NOBODY = "no body"
+NO_BODY = "no body"
 MOST_EVENTS = 12  # in the list; the choice has them all
 
 
@@ -90,8 +90,8 @@ class Replay:
         """Let the camera go with a body; None lets it stand."""
         check_follow(self.run, body)
         self._follow = body
-        if self._follower.value != (body or NOBODY):
-            self._follower.value = body or NOBODY
+        if self._follower.value != (body or NO_BODY):
+            self._follower.value = body or NO_BODY
         self._draw_trail()
 
     def wait(self, say: Callable[[str], None] | None = None) -> None:
@@ -148,10 +148,10 @@ class Replay:
         speeds.on_update(lambda _: setattr(self, "speed", float(speeds.value)))
         loop.on_update(lambda _: setattr(self, "loop", bool(loop.value)))
         with gui.add_folder("Show"):
-            bodies = (NOBODY, *run.system.model.bodies, *run.system.model.flexibles)
-            self._follower = gui.add_dropdown("follow", bodies, initial_value=NOBODY)
+            bodies = (NO_BODY, *run.system.model.bodies, *run.system.model.flexibles)
+            self._follower = gui.add_dropdown("follow", bodies, initial_value=NO_BODY)
             self._follower.on_update(
-                lambda _: self.follow(None if self._follower.value == NOBODY else self._follower.value)
+                lambda _: self.follow(None if self._follower.value == NO_BODY else self._follower.value)
             )
             self._on(gui.add_checkbox("names", False), self.scene.show_names)
             axes = gui.add_dropdown("axes of", ("nothing", "bodies", "joints", "frames"))

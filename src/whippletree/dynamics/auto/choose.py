@@ -31,7 +31,7 @@ class Decision(NamedTuple):
 
     algorithm: str
     why: str
-    seconds: dict[str, float] = {}  # noqa: RUF012  nobody changes it
+    seconds: dict[str, float] = {}  # noqa: RUF012  never changed
 
 
 def choose(system: System, algorithm: str = AUTO, use: Use = ONE) -> str:

@@ -11,7 +11,7 @@ class Clusters(NamedTuple):
     """The clusters of a subchain, outermost top first."""
 
     count: Any
-    table: Any  # (count, KNOT)
+    table: Any  # (count, CLUSTER)
     row: Any  # (rows, KNOT_ROW)
     place: Any  # (nb)  where a body's DOF are among those of its cluster
     push: Any  # (nu)   acceleration that the loads of loops cause

@@ -46,7 +46,7 @@ def division(algorithm: str, threads: int = 1) -> Division:
         if option not in OPTIONS:
             raise ModelError(f"option '{option}' of '{name}' is not known", hint=nearest(option, OPTIONS))
         if not _fits(option, value):
-            raise ModelError(f"option '{option}' of '{name}' is not right", expected=OPTIONS[option], got=repr(value))
+            raise ModelError(f"option '{option}' of '{name}' is invalid", expected=OPTIONS[option], got=repr(value))
     if "efficient" in given:
         leaves = "subchains" if given.pop("efficient") else "bodies"
     return Division(leaves, threads=threads, **given)
@@ -58,7 +58,7 @@ def threads_of(algorithm: str, threads: int | None) -> int | None:
     if asked is None:
         return threads
     if not _fits("threads", asked):
-        raise ModelError("option 'threads' is not right", expected=OPTIONS["threads"], got=repr(asked))
+        raise ModelError("option 'threads' is invalid", expected=OPTIONS["threads"], got=repr(asked))
     if threads is not None:
         raise ModelError(
             "threads are given twice", expected="as an option of the algorithm, or as an argument",

@@ -96,7 +96,7 @@ def do_task(memory, task, q, u, forces, udot):
 
 @kernel
 def share(shared_state, job, member, members, steps, memory, q, u, forces, udot):
-    """A thread's part of a job: its own tasks of every step first, then those that nobody has begun"""
+    """A thread's part of a job: its own tasks of every step first, then those not begun yet"""
     for step in range(steps):
         first, last = shared_state[pool.FIRST_TASK + step], shared_state[pool.FIRST_TASK + step + 1]
         for turn in range(2):

@@ -18,7 +18,7 @@ from ..tree.workspace import take_composite, take_work
 from . import elimination as flexible
 from . import paths as flexible_paths
 
-MANY = 1 << 40  # rows of an array whose length nobody asks for
+MANY = 1 << 40  # rows of an array whose length is not needed
 
 
 @inline

@@ -17,7 +17,7 @@ heavier than it is, and lose the digits of its own mass.
 The choice is made at one pose, by the rows as they are there once all DOF outboard are eliminated. Rows that no
 DOF between the body and the base can move are redundant, and left behind.
 
-Here, unlike in the recursion, what is said of a body's motion is about its own origin (see LoopGeometry).
+Here, unlike in the recursion, a body's motion is taken about its own origin (see LoopGeometry).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def velocity_violation(m, E, p, q, u, x):
 
 @inline
 def enough(E):
-    """The gap at which loops count as closed"""
+    """The violation at which loops count as closed"""
     return 0.0 if E.closes == FULLY else CLOSED
 
 
@@ -95,4 +95,4 @@ def accelerated(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, 
 def accelerated_lanes(memory, size, buffer, room, tau, call, solver, t, q, nq, u, nu, udot):
     x = Mechanism(numbers_at(memory, size), rows_at(buffer, room), rows_at(tau, nu), None, solver)
     accelerate_here(x, t, rows_at(q, nq), rows_at(u, nu), rows_at(udot, nu))
-    return 0.0  # nobody asks for the work of many states
+    return 0.0  # the work of many states is not needed

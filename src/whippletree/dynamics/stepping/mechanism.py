@@ -47,7 +47,7 @@ class Mechanism(NamedTuple):
     """
 
     memory: Any  # the System and its forces, packed
-    buffer: Any  # room for Parts and the algorithm's Work, whose rows nobody else uses
+    buffer: Any  # room for Parts and the algorithm's Work, whose rows nothing else uses
     tau: Any  # (nu)        joint forces that the caller gives
     call: Any  # address of a function that gives them instead, or 0; None in lanes, where there never is one
     algorithm: Any  # addresses of what accelerates it, of a solver or one of the recursions, and of what closes it

@@ -49,7 +49,7 @@ def cutting(algorithm: str) -> Cutting:
         if option not in OPTIONS:
             raise ModelError(f"option '{option}' of '{name}' is not known", hint=nearest(option, OPTIONS))
         if not _fits(option, value):
-            raise ModelError(f"option '{option}' of '{name}' is not right", expected=OPTIONS[option], got=repr(value))
+            raise ModelError(f"option '{option}' of '{name}' is invalid", expected=OPTIONS[option], got=repr(value))
     return Cutting(**given)
 
 

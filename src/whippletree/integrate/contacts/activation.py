@@ -1,4 +1,4 @@
-"""The moment at which a temporary constraint is made: what is open closes, velocities jump, and who cannot follow
+"""Activation of a temporary constraint: what is open closes, velocities jump, and who cannot follow
 yields.
 
 Constraints made at one moment share one impulse. What holds besides takes its share of it. A contact that would have to
@@ -49,7 +49,7 @@ class Jump(NamedTuple):
     system: System  # whose rows take the impulse
     lam: np.ndarray  # (nr)  of each
     wrenches: np.ndarray  # (nr, 2, 6)
-    own: np.ndarray  # (6)  on the body of what is made
+    own: np.ndarray  # (6)  on the body of what is activated
     besides: dict[str, np.ndarray]  # (6)  the same of what holds besides
 
 
@@ -57,7 +57,7 @@ def activate_together(b: ConstraintState, names: Sequence[str], t: float, y: np.
     """Close what several constraints that hold both ways leave open, and put velocities onto all of them by one
     impulse.
 
-    Where they contradict each other, or cannot all close, they are made one after the other, in the order given.
+    Where they contradict each other, or cannot all close, they are activated one after the other, in the order given.
     """
     names = [name for name in names if name not in b.system.held]
     if len(names) < 2:
@@ -168,7 +168,7 @@ def _coupled(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, 
 
 
 def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> bool:
-    """One impact of several contacts and ropes; those that do not part afterwards are made. Returns if it is solved."""
+    """One impact of several contacts and ropes; those that do not part afterwards are activated. Returns if it is solved."""
     q, u = b.split(y)
     q_before, u_before = q.copy(), u.copy()
     b.forget()
@@ -230,7 +230,7 @@ def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) 
 def refuse(b: ConstraintState, name: str, t: float, why: str) -> None:
     """Say so; the motion goes on without it."""
     b.refused.add(name)
-    warnings.warn(f"temporary '{name}' is not made at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
+    warnings.warn(f"temporary '{name}' is not activated at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
     b.note(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
 
 
@@ -266,7 +266,7 @@ def _slides(b: ConstraintState, name: str, t: float, q: np.ndarray, u: np.ndarra
 
 
 def _meet(name: str, new: System, q: np.ndarray, u: np.ndarray, found: Impulse) -> Jump:
-    """Onto all rows, of what is made and of what holds."""
+    """Onto all rows, of what is activated and of what holds."""
     besides = wrenches_of(new, q, u, found.rows.wrenches, found.lam)
     return Jump(found.u, new, found.lam, found.rows.wrenches, besides.pop(name), besides)
 

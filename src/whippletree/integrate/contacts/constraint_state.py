@@ -1,6 +1,6 @@
-"""Which temporary constraints hold, what makes and breaks them, and what that does to a state.
+"""Which temporary constraints hold, what activates and releases them, and what that does to a state.
 
-Rows of q and u stay the same: a latch is never part of the tree. At the moment of making, velocities jump by the
+Rows of q and u stay the same: a latch is never part of the tree. On activation, velocities jump by the
 impulse that puts them onto the constraint, which conserves momentum; the energy that is lost is in the account
 (activation.py). What sticks and slips by friction is in friction.py. Impacts that follow each other ever faster end at
 a speed of REST: what bounces more slowly stays.
@@ -57,7 +57,7 @@ class ConstraintState:
         self.temporaries: dict[str, Temporary] = system.model.temporaries
         self.changes: list[Change] = []
         self.now = np.zeros(system.nq + system.nu + 1)  # the state that changes
-        self.passed: set[tuple[str, str]] = set()  # times that have made or broken
+        self.passed: set[tuple[str, str]] = set()  # times at which it was activated or released
         self.refused: set[str] = set()
         self.everything = system.holding(system.model.constraints)  # all of them, whether they hold or not
         self.number = {name: n for n, name in enumerate(self.temporaries)}
@@ -98,7 +98,7 @@ class ConstraintState:
         first = owner.index(name)
         return slice(first, first + owner.count(name))
 
-    # ---------------------------------------------------------------- what makes and breaks
+    # ---------------------------------------------------------------- activation and release
 
     def conditions(self, t: float, y: np.ndarray) -> list[tuple[Act, Condition]]:
         """From a state on: what is done, and what to watch for it."""
@@ -123,7 +123,7 @@ class ConstraintState:
         return found
 
     def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
-        """Parameters that make or break it at a time, and when (s)."""
+        """Parameters that activate or release it at a time, and when (s)."""
         if not made:
             return [] if x.activate_at is None else [("activate_at", x.activate_at)]
         found = [] if x.release_at is None else [("release_at", x.release_at)]
@@ -139,7 +139,7 @@ class ConstraintState:
         return max(PULLS * float(np.abs(lam).max()), STILL * lighter)
 
     def due(self, t: float) -> list[Act]:
-        """What times make or break at the start of a run."""
+        """What times activate or release at the start of a run."""
         acts = []
         for name, x in self.temporaries.items():
             made = name in self.system.held
@@ -193,7 +193,7 @@ class ConstraintState:
                 ) -> np.ndarray:
                     return np.linalg.norm(self.wrenches(t, q, u)[name][..., part], axis=-1) / limit - 1.0
 
-                tests.append(Condition(f"{name} broken: {what}", beyond, "rising", jumps=True, fresh=True))
+                tests.append(Condition(f"{name} released: {what}", beyond, "rising", jumps=True, fresh=True))
         return tests
 
     # ---------------------------------------------------------------- what conditions look at: one state, or many
@@ -276,7 +276,7 @@ class ConstraintState:
     def together(self, acts: Sequence[Act], t: float, y: np.ndarray) -> None:
         """All that is done at one moment, then what follows from it; y changes in place.
 
-        Constraints are released first, then friction changes, then constraints are made that hold both ways, all by one
+        Constraints are released first, then friction changes, then constraints that hold both ways are activated, all by one
         impulse, then contacts and ropes that are reached, those that move each other together.
         """
         self.now = y
@@ -332,7 +332,7 @@ class ConstraintState:
             if not self._next(t, y, q, u):
                 return
         raise SimulationError(
-            f"constraints of '{self.whole.name}' are made and broken without end at t = {t:.6g} s",
+            f"constraints of '{self.whole.name}' are activated and released without end at t = {t:.6g} s",
             hint="restitution of 1 between bodies that rest on each other never comes to rest",
         )
 

@@ -125,7 +125,7 @@ class Switching:
         return self.watch.proceed(steps)
 
     def change(self, name: str, action: str) -> list[Change]:
-        """Activate or release a temporary constraint now, and go on; returns all that changed, or was refused, by that."""
+        """Activate or release a temporary constraint now; returns all that changed, or was refused, by that."""
         if name not in self.constraint_state.temporaries:
             hint = nearest(name, self.constraint_state.temporaries)
             raise ModelError(f"temporary constraint '{name}' is not known", hint=hint)
@@ -190,7 +190,7 @@ class Switching:
         raise SimulationError(f"{names} of '{self.task.system.name}' cause each other without end at t = {t:.6g} s")
 
     def again(self, t: float, y: np.ndarray) -> None:
-        """Go on from y at t, with the constraints that hold now, and what that makes or breaks at this moment."""
+        """Go on from y at t, with the constraints that hold now, and what that activates or releases at this moment."""
         self._follow(t, y, self._again(t, y))
 
     def _follow(self, t: float, y: np.ndarray, fired: list[int]) -> None:

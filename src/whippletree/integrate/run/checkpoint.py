@@ -67,7 +67,7 @@ def _copy(sides: np.ndarray | None) -> np.ndarray | None:
 
 
 class Checkpoint:
-    """Keeps a run in a file. Whoever makes one must be the file's only writer.
+    """Keeps a run in a file. The process that makes one must be the file's only writer.
 
     ``so_far()`` gives the Result up to now, with accelerations where a reader of the file could not compute them.
     """

@@ -82,7 +82,7 @@ class Run:
         self.head[ROW] += 1
 
     def failed(self, what: str, y: np.ndarray) -> Failure:
-        """Whoever is not finite is to blame, else the first joint."""
+        """The component that is not finite, else the first joint."""
         cut, nq = self.motion.cut, self.task.system.nq
         bad = np.flatnonzero(~np.isfinite(y[self.motion.nq : -1]))
         known = np.flatnonzero(cut.u_here == bad[0]) if bad.size else bad

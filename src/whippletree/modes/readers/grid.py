@@ -83,7 +83,7 @@ def _axes(user: Card, number: int, systems: dict[int, Card], known: dict[int, Ax
     waiting: list[int] = []
     while number not in known:
         if number not in systems or number in waiting:
-            why = "is told in itself" if number in waiting else "is not known"
+            why = "is defined in terms of itself" if number in waiting else "is not known"
             expected = "cards CORD2R, CORD2C or CORD2S"
             raise ModelError(f"nastran: the system of coordinates {number} {why}", expected=expected, where=user.where)
         waiting.append(number)

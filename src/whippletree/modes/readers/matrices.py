@@ -153,7 +153,7 @@ def _rows(dofs: Any, n: int, nn: int) -> np.ndarray:
         )
     rows = 6 * node + component
     if len(np.unique(rows)) < n:
-        raise ModelError("structure: dofs stand twice", expected="each component of a node once")
+        raise ModelError("structure: dofs are defined twice", expected="each component of a node once")
     return rows
 
 
