@@ -68,9 +68,7 @@ def test_a_private_word_is_found(word):
     assert list(private_words(f"Here {word} is."))
 
 
-@pytest.mark.parametrize(
-    "text", ["degrees of\n    freedom", "degree of # freedom", "a screw", "a keyboard", "DOF", "floats"]
-)
+@pytest.mark.parametrize("text", ["degrees of\n    freedom", "degree of # freedom", "a screw", "keyboard", "DOF"])
 def test_the_fields_own_are_not(text):
     assert not list(private_words(text))
 

@@ -42,7 +42,7 @@ def prepare(entry: Any, inputs: int, ndim: int) -> None:
         entry.disable_compile(False)
         entry.compile((one, *[data] * inputs, data, types.int64, types.int64))
         entry.disable_compile(True)
-        # before its TypeError, Numba seeks conversions and words what did not fit: 270 microseconds for text that is thrown away
+        # before its TypeError, Numba seeks conversions and words what did not fit: 270 us for unused text
         entry._search_new_conversions = entry._explain_matching_error = _does_not_fit
         _prepared.add((id(entry), ndim))
 

@@ -91,7 +91,7 @@ def live(
     ``commands`` are messages as docs/reference/live.md lists them, each with its time (s of motion):
     ``(1.0, {"do": "motor", "name": "elbow_motor", "position": 0.3})``. ``viewer`` opens a window for browsers,
     ``port`` one for lines of JSON over TCP, ``websocket`` the same over WebSocket (0: any that is free). They serve
-    ``host``, this machine unless told otherwise, and a program that connects to a port gives the ``token``, which is made up
+    ``host``, this machine unless told otherwise, and a client of a port gives the ``token``, which is made up
     if it is not given. ``ready`` is called with a dict of "url", "port", "websocket" and "token" before the first step;
     without it they are printed. The save command writes into ``folder``.
 

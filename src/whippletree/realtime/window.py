@@ -133,7 +133,7 @@ class Window:
         self.do({"do": "release" if held else "activate", "name": name}, event)
 
     def _follow(self, n: int, now: Now) -> None:
-        """A slider stands where its motor is commanded to be: by commands of others, or by the model's function of time."""
+        """A slider stands where its motor is commanded to be: by other clients, or by the model's function of time."""
         if time.monotonic() - self.set_at[n] < ON_ITS_WAY:
             return
         slider, value = self.sliders[n], float(now.inputs[n])

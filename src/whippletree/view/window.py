@@ -30,7 +30,7 @@ def view(
     """Show a run in the browser; with ``wait`` until Ctrl-C, without it the :class:`Replay` is there to be stopped.
 
     ``run`` may be a function that loads it: the window opens meanwhile. Only this machine can look, unless ``host``
-    says otherwise; without a ``port`` it is the first free one from 8080 on. ``say`` is called with the address, which else
+    says otherwise; without a ``port`` it is the first free one from 8080 on. ``say`` gets the address, which else
     goes to stderr. ``play`` starts the motion. ``options`` are those of :class:`Replay`: ``follow`` a body, ``speed``,
     ``scale`` of deformations, and ``visuals``.
     """

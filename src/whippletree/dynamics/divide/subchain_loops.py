@@ -1,4 +1,4 @@
-"""Loops that stay inside one subchain: folded into it, so that other subchains do not depend on them. O(n + m) for short loops.
+"""Loops that stay inside one subchain: folded into it, so that no other depends on them. O(n + m) for short loops.
 
 Paper    [critchley2007] leaves loops to others; inside a subchain they are those of [kelly1987] with the factors of
          [jain1992], as in constraints/multipliers.py, but of a few bodies only, and solved where the recursion has

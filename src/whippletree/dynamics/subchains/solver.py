@@ -3,7 +3,7 @@
 Paper    [anderson1999] step VIII of section 5; preconditioned conjugate gradients and GMRES after [saad2003] algorithms
          9.1 and 6.9.
 Symbols  as the paper: Gamma_d are its diagonal blocks, one for each cut; r, z, p, alpha, beta of conjugate gradients.
-Differs  Gamma stays in elements, one for each subchain, so the rank that owns a subchain owns its rows. Rows and columns are
+Differs  Gamma stays in elements, one for each subchain, so the owner of a subchain has its rows. Rows and columns are
          scaled to a diagonal of 1, so residuals do not depend on units. Where inertia was lent (cut_joints.py)
          Gamma is symmetric but not definite: elimination does not mind, and conjugate gradients give way to GMRES.
 """

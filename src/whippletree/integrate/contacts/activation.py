@@ -168,7 +168,7 @@ def _coupled(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, 
 
 
 def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> bool:
-    """One impact of several contacts and ropes; those that do not part afterwards are activated. Returns if it is solved."""
+    """One impact of several contacts and ropes; those that do not part then are activated. Returns if it is solved."""
     q, u = b.split(y)
     q_before, u_before = q.copy(), u.copy()
     b.forget()

@@ -276,7 +276,7 @@ class ConstraintState:
     def together(self, acts: Sequence[Act], t: float, y: np.ndarray) -> None:
         """All that is done at one moment, then what follows from it; y changes in place.
 
-        Constraints are released first, then friction changes, then constraints that hold both ways are activated, all by one
+        Constraints are released first, then friction changes, then those that hold both ways are activated, all by one
         impulse, then contacts and ropes that are reached, those that move each other together.
         """
         self.now = y
