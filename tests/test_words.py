@@ -61,8 +61,8 @@ def test_the_fields_words(path):
 
 @pytest.mark.parametrize("word", [
     "a freedom", "Freedoms", "strands", "a knot", "the crew", "given motion", "one-sided", "one_sided", "afloat",
-    "amiss", "moving\n    # picture", "comes and goes", "make_at", "break_force", "turning_damping", "Whoever", "nobody",
-    "stands twice", "is not right", "is\ntold", "are said", "bonds",
+    "amiss", "moving\n    # picture", "comes and goes", "make_at", "break_force", "turning_damping", "Whoever",
+    "nobody", "stands twice", "is not right", "is\ntold", "are said", "bonds",
 ])  # fmt: skip
 def test_a_private_word_is_found(word):
     assert list(private_words(f"Here {word} is."))
