@@ -69,7 +69,7 @@ def call_policy(typing_context: Any, address: Any, t: Any, q: Any, u: Any, tau: 
 
 @intrinsic
 def call_force(typing_context: Any, address: Any, t: Any, block: Any, lane: Any) -> Any:
-    """Call a force on a body with one lane of a block: GIVEN numbers, then room for ANSWERED. 0 if all went well."""
+    """Call a force on a body with one lane of a block: PASSED numbers, then room for ANSWERED. 0 if all went well."""
     width = 1 if block.ndim == 1 else LANES
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -104,7 +104,7 @@ def outward(m, k, E, plan, x, prescribed, share, w, udot):
 
     z of the front at ``at`` is the body's acceleration less its bias, zr those of the front's other variables.
     """
-    residual, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
+    largest, modal = 0.0 * get(k.v, 0), kinematics.modal_columns(m, k)[0]
     for n in range(plan.count - 1, -1, -1):
         s = ops.COLUMNS * n + ops.OPERANDS
         op, i, at, rest = ops.operation(plan.steps, ops.COLUMNS * n)
@@ -115,11 +115,11 @@ def outward(m, k, E, plan, x, prescribed, share, w, udot):
             for r in range(6):
                 put(w, at + front.Z + r, 0.0)
         elif op == ops.CLOSE:
-            residual = larger(
-                residual, residual.missed(k, E, x, prescribed, share, w, at, zr, i, ops.close(plan.steps, s))
+            largest = larger(
+                largest, residual.missed(k, E, x, prescribed, share, w, at, zr, i, ops.close(plan.steps, s))
             )
         elif op == ops.COUPLED:
-            residual = larger(residual, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
+            largest = larger(largest, residual.missed_coupling(E, x, share, w, zr, ops.couple(plan.steps, s)))
         elif op == ops.MERGE:
             front.hand_out(plan.maps, w, at, rest, ops.merge(plan.steps, s))
         elif op == ops.KEPT:
@@ -143,7 +143,7 @@ def outward(m, k, E, plan, x, prescribed, share, w, udot):
                 front.carry(load6(k.S, d.j), w, at, d.j, a, udot)
             else:
                 put(w, zr + d.var, a)
-    return residual
+    return largest
 
 
 class Reduced(NamedTuple):
@@ -174,8 +174,8 @@ def recursions(m, E, k, plan, own, tau, wrench, bias, udot):
     Without ``bias``, under these alone, as if bodies were at rest and weightless.
     """
     worst = inward(m, E, k, plan, own.x, own.prescribed, tau, wrench, bias, own.w)
-    residual = outward(m, k, E, plan, own.x, own.prescribed, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
-    return smaller(worst, 1.0 - residual / TINY)
+    largest = outward(m, k, E, plan, own.x, own.prescribed, residual.allowed(E, own.x, get(k.v, 0)), own.w, udot)
+    return smaller(worst, 1.0 - largest / TINY)
 
 
 @kernel
