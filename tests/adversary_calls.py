@@ -18,7 +18,8 @@ from whippletree.model import Pose
 
 BITS = 512
 H = 1e-4  # s, of a step
-SOUND = 1e-3  # least singular value, relative: with less, motions change within a step
+STILL = 1e-12  # rad/s and m/s: less is what rounding left of velocities that constraints do not allow
+SOUND = 5e-2  # least singular value, relative: with less, motions change within a step
 ORIGIN = (0.0, 0.0, 0.0)
 
 
@@ -63,7 +64,7 @@ class Judged:
 
 def body_motion(j):
     """Accelerations of the origins of bodies."""
-    worst, largest = 0.0, 1e-300
+    worst, largest = 0.0, max(float(np.linalg.norm(j.system.gravity)), 1e-300)  # which bodies fall with
     one = wt.kinematics(j.system, j.q, j.u, j.udot)
     several = wt.kinematics(j.system, *j.batch(j.q, j.u, j.udot))
     for name in j.names:
@@ -77,6 +78,8 @@ def body_motion(j):
 
 def coriolis(j):
     """C u, against what velocities add to the bias."""
+    if not np.abs(j.u).max(initial=0.0) > STILL:
+        return None
     C = wt.coriolis_matrix(j.system, j.q, j.u)
     several = wt.coriolis_matrix(j.system, *j.batch(j.q, j.u))[2]
     largest = max(float((np.abs(C) @ np.abs(j.u)).max(initial=0.0)), 1e-300)
@@ -101,12 +104,14 @@ def reactions(j):
     """Newton and Euler for every body under its joints' loads."""
     model = j.system.model
     plain = all(x.kind in PLAIN for x in model.joints.values())
-    if model.constraints or model.forces or model.couplings or j.drawn.wrenches or not plain:
+    sound = not j.system.constraints.count or j.least > SOUND
+    if model.constraints or model.forces or model.couplings or j.drawn.wrenches or not (plain and sound):
         return None
     loads = wt.reactions(j.system, *j.batch(j.q, j.u, j.tau))
     k = wt.kinematics(j.system, j.q, j.u)
     left = {n: needed(model.bodies[n], k, n, j.centre[n], model.gravity) for n in j.names} | {"ground": np.zeros(6)}
-    largest = max((float(np.linalg.norm(x[3:])) for x in left.values()), default=0.0)
+    weight = float(np.linalg.norm(model.gravity))  # of bodies that fall together, joints carry nothing
+    largest = max(model.bodies[n].mass * (weight + float(np.linalg.norm(j.centre[n][3:]))) for n in j.names)
     turned = max((float(np.linalg.norm(x[:3])) for x in left.values()), default=0.0)
     for name, joint in model.joints.items():
         wrench = loads[name][1] + free_part(joint, k, loads.along(name)[1])

@@ -236,6 +236,7 @@ def wire(**given):
 
 
 STRAIGHT = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
+CROOKED = np.cumsum(np.random.default_rng(2).normal(size=(7, 3)), axis=0).tolist()  # a random walk: nothing settles
 
 
 @pytest.mark.parametrize(
@@ -250,6 +251,8 @@ STRAIGHT = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
         ({"points": STRAIGHT, "up": "minimum"}, "up 'minimum' is not known"),
         ({"points": STRAIGHT, "up": [(0, 0, 1)]}, "up has the wrong length"),
         ({"points": STRAIGHT, "up": (1, 0, 0)}, "up is along the curve"),
+        ({"points": CROOKED, "orientation": "fixed"}, "no smooth curve was found through these points"),
+        ({"points": CROOKED, "closed": True}, "no smooth curve was found through these points"),
         ({"points": STRAIGHT, "point": 1}, "a curve joint takes no point"),
         ({"kind": "revolute", "points": STRAIGHT}, "a revolute joint takes no points"),
     ],
