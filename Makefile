@@ -15,7 +15,7 @@ SOAK_HOURS ?= 24
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes that tests start would each compile all sources anew
 
 KERNELS := .cache/kernels
-.PHONY: wheel wheel-test pure-wheel-test demo test browser coverage fuzz soak lint bench docs pages pictures clean
+.PHONY: first-use wheel wheel-test pure-wheel-test demo test browser coverage fuzz soak lint bench docs pages pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.core                ## a motion of the gallery: numbers, plot, report and moving picture in demo/
@@ -49,6 +49,9 @@ lint: $(VENV)/.test                ## format, lint and types only
 
 bench: $(VENV)/.peers              ## time against other engines: make bench FAMILY=robot
 	$(RUN) bench $(FAMILY) --against pinocchio,mujoco,drake,exudyn
+
+first-use: $(VENV)/.core           ## what a user waits for at first: make first-use ACTIONS='"ten lines" loop'
+	$(BIN)/python -m whippletree_lab.wheels.first_use $(ACTIONS)
 
 wheel: $(VENV)/.core               ## in dist/: one wheel with compiled kernels for this Python, and one without; many minutes
 	$(BIN)/python -m whippletree_lab.wheels.kernels $(KERNELS)

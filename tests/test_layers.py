@@ -171,6 +171,7 @@ CLOSES_A_CYCLE = {
     ("model.check", "model.check_temporary"): "the same",
     ("joints.curve", "model.check"): "the same, of parameters that one kind of joint has",
     ("compiler.disk_cache", "compiler.lanes"): "the folder of kernels is named by the number of lanes",
+    ("compiler.shipped", "compiler.lanes"): "kernels of the wheel are for a number of lanes",
     ("dynamics.dispatch", "dynamics.functions"): FIRST_CALL,
     ("dynamics.dispatch", "dynamics.tree.innovations"): FIRST_CALL,
     ("dynamics.inputs", "dynamics.kinematics"): FIRST_CALL,

@@ -79,7 +79,8 @@ def perform(program: str, cache: Path, python: str = sys.executable, **environme
 
 def table(names: Iterable[str], python: str = sys.executable, again: bool = True) -> dict[str, list[Found]]:
     """Each action with an empty cache, and again with what it left there; printed as they come."""
-    programs, found = actions(), {}
+    programs = actions()
+    found: dict[str, list[Found]] = {}
     print(f"{'':18}{'CPU s':>8}{'clock s':>9}{'kernels':>9}" + "   with kernels on disk" * again, flush=True)
     for name in names:
         with tempfile.TemporaryDirectory() as cache:
