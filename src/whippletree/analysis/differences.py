@@ -34,6 +34,15 @@ def units(system: System) -> np.ndarray:
 
     That of a mode turns the node that it moves or turns most by as much.
     """
+    if "units" not in system.workspaces.found:
+        sizes = _units(system)
+        sizes.setflags(write=False)
+        system.workspaces.found["units"] = sizes
+    known: np.ndarray = system.workspaces.found["units"]
+    return known
+
+
+def _units(system: System) -> np.ndarray:
     sizes = np.where(rotational(system), 1.0, reach(system))
     for body in system.flexible.bodies.values() if system.flexible else ():
         x = body.modes

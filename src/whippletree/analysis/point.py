@@ -70,8 +70,13 @@ def dof_names(system: System, letter: str) -> tuple[str, ...]:
     The DOF of spherical and free joints are turns rx, ry, rz (velocities w, torques t) and shifts x, y, z
     (velocities v, forces f), along the child's axes.
     """
-    dofs = ((joint, label) for joint in system.joints for label, _ in dofs_of(system, joint, letter))
-    return tuple(f"{joint}.{letter}" + (f".{label}" if label else "") for joint, label in dofs)
+    found = system.workspaces.found
+    if ("dof", letter) not in found:
+        dofs = ((joint, label) for joint in system.joints for label, _ in dofs_of(system, joint, letter))
+        names = tuple(f"{joint}.{letter}" + (f".{label}" if label else "") for joint, label in dofs)
+        found["dof", letter] = names
+    known: tuple[str, ...] = found["dof", letter]
+    return known
 
 
 def rotational(system: System) -> np.ndarray:

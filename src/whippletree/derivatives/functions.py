@@ -27,8 +27,8 @@ from ..dynamics.inputs import none_of, require_finite, require_out, states
 from ..dynamics.loads.applied import signals, tiled_signals
 from ..errors import ModelError
 from ..system.system import System, require_system
+from . import recursion
 from .evaluate import States, differenced, require_smooth, states_of, tangents_of
-from .recursion import forward_slopes, forward_workspace, inverse_slopes, inverse_workspace, is_recursive
 from .solve import Solver, tree_inverse
 
 Wrenches = Mapping[str, ArrayLike] | None
@@ -114,13 +114,13 @@ def forward_dynamics_derivatives(
     ([[-9.81]], [[1.0]])
     """
     plain = wrenches is None and out is None and threads is None
-    if plain and (found := _quick(forward_slopes, system, q, u, tau, t)) is not None:
+    if plain and (found := _quick(recursion.forward_slopes, system, q, u, tau, t)) is not None:
         return ForwardDerivatives(*found, ())
     require_system(system)
     require_smooth(system)
     Q, U, T = states(system, ("q", q, system.nq), ("u", u, system.nu), ("tau", tau, system.nu))
-    if wrenches is None and is_recursive(system):
-        entry, workspace, names = forward_slopes, forward_workspace, ("q", "u", "tau")
+    if wrenches is None and recursion.is_recursive(system):
+        entry, workspace, names = recursion.forward_slopes, recursion.forward_workspace, ("q", "u", "tau")
         return ForwardDerivatives(*_swept(entry, workspace, system, (Q, U, T), t, threads, names, out), ())
     udot = forward_dynamics(system, Q, U, T, wrenches=wrenches, t=t, algorithm=algorithm, threads=threads)
     at = _moving(system, Q, U, T, udot, t, wrenches)
@@ -183,13 +183,13 @@ def inverse_dynamics_derivatives(
     ([[9.81]], [[1.0]])
     """
     plain = wrenches is None and out is None and threads is None
-    if plain and (found := _quick(inverse_slopes, system, q, u, udot, t)) is not None:
+    if plain and (found := _quick(recursion.inverse_slopes, system, q, u, udot, t)) is not None:
         return InverseDerivatives(*found, ())
     require_system(system)
     require_smooth(system)
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
-    if wrenches is None and is_recursive(system):
-        entry, workspace, names = inverse_slopes, inverse_workspace, ("q", "u", "udot")
+    if wrenches is None and recursion.is_recursive(system):
+        entry, workspace, names = recursion.inverse_slopes, recursion.inverse_workspace, ("q", "u", "udot")
         return InverseDerivatives(*_swept(entry, workspace, system, (Q, U, A), t, threads, names, out), ())
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
     nu = system.nu

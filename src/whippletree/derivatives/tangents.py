@@ -8,8 +8,6 @@ TANGENTS directions go at once. A direction (dq, du, du') is tangent: dq are dis
 that q' = N(q) dq, and a quaternion has three.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..algebra.spatial import add, add3, axpy, cross, dot, join, load3, load6, load9, mul33, store6
@@ -147,7 +145,3 @@ def differentiate(memory, buffer, q, u, udot, lam, signals, wrenches, directions
                 write(out, s, m.nu + E.nr + r, first, count, get(c.rate, r))
                 write(out, s, m.nu + 2 * E.nr + r, first, count, get(c.g, r))
     return 0.0
-
-
-def directions_of_units() -> Any:
-    return np.zeros((1, 0, 0))

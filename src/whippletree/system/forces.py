@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +96,7 @@ class SystemForces:
         match force:
             case Motor():
                 row["signal"] = [self._signal(f) for f in (force.torque, force.position, force.velocity)]
-                parameters[:3] = force.kp, force.kd, math.inf if force.limit is None else force.limit
+                parameters[:3] = force.kp, force.kd, np.inf if force.limit is None else force.limit
             case Motion():
                 row["signal"][0] = self._signal(force.position)
             case Spring():
@@ -184,7 +183,7 @@ def _blank(kind: int) -> dict[str, Any]:
 def _signals(functions: list[curves.Function]) -> dict[str, np.ndarray]:
     pieces = [pieces_of(f) for f in functions]
     waves = [
-        (f.amplitude, 2 * math.pi * f.frequency, f.phase) if isinstance(f, curves.Sine) else (0.0,) * 3
+        (f.amplitude, 2 * np.pi * f.frequency, f.phase) if isinstance(f, curves.Sine) else (0.0,) * 3
         for f in functions
     ]
     flat = [piece for each in pieces for piece in each]

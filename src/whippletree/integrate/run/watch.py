@@ -8,8 +8,8 @@ Method   within a step that a method interpolates, outputs of events are taken a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -245,8 +245,8 @@ class Watch:
 
         grid = np.linspace(a, b, VELOCITIES)
         ends = spans(grid, self._turned(self._at(grid), 1.0), TURNED) if self.rotational.size else grid[[0, -1]]
-        parts, some, whole = pairwise(ends.tolist()), FIRST, len(ends) == 2
-        while looks := [nodes(*part, COARSE) for part in islice(parts, some)]:
+        parts, some, whole = itertools.pairwise(ends.tolist()), FIRST, len(ends) == 2
+        while looks := [nodes(*part, COARSE) for part in itertools.islice(parts, some)]:
             some = THEN
             quiet = np.zeros(1, bool) if whole else judged(looks)
             for n, t in enumerate(looks):
