@@ -420,12 +420,13 @@ def test_steps_allocate_nothing(system, method, policy):
     address, memory = compiled_joint_forces(damped).address if policy else 0, workspace(system, stepper)
     Q, U = (np.repeat(x[:, None], 2, axis=1) for x in (q, u))
     trouble, block, code = np.zeros((wt.LANES, 3), np.int64), np.zeros((0, 0)), code_of_lanes(stepper)
+    notes = trouble, np.zeros((wt.LANES, 3))
     order, since = (1e-5, method, address, True), np.zeros(wt.LANES, np.int64)
 
     def march(steps):
         h, *rest = order
         given = memory, tau[:, None], h, steps, *rest, code, block
-        march_states(*given, Q, U, since, trouble, 0, wt.LANES)
+        march_states(*given, Q, U, since, notes, 0, wt.LANES)
 
     compare(allocations(lambda: march(1)), allocations(lambda: march(100)))
     assert not trouble.any()

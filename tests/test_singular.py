@@ -3,6 +3,9 @@
 soak_singular.py draws any number of such runs.
 """
 
+import contextlib
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +95,30 @@ def test_fixed_steps_look_ahead_from_where_singular_values_are_largest(name, x, 
     assert got.stopped is None
     assert got.angle < 1e-6
     assert got.energy < 1e-8
+
+
+def test_rollouts_name_states_that_may_have_changed_their_branch():
+    """They have no passages. States that depend on the step were on two branches; a rollout that ends has said so."""
+    rng, named_at_all = np.random.default_rng(3), 0
+    for name in ("kite at 6", "antiparallelogram", "change point"):
+        branch, usual = branches()[name]
+        Q, U = np.zeros((30, branch.system.nq)), np.zeros((30, branch.system.nu))
+        for n, x in enumerate(rng.uniform(0, 2 * np.pi, 30)):
+            q, u = branch.start(x, usual * rng.choice([-1, 1]) * rng.uniform(0.8, 1.2))
+            for joint in q:
+                Q[n, branch.system.q_index(joint)], U[n, branch.system.u_index(joint)] = q[joint], u[joint]
+        ends, reported = [], ""
+        for step, steps in ((1e-3, 1500), (1.25e-3, 1200)):
+            with warnings.catch_warnings(record=True) as caught, contextlib.suppress(wt.SimulationError):
+                warnings.simplefilter("always")
+                ends.append(wt.rollout(branch.system, Q, U, None, step, steps, every=steps)[0][:, -1])
+            reported += "".join(str(w.message) for w in caught)
+        assert "and others" not in reported
+        named = {int(n) for n in re.findall(r"state (\d+) at", reported)}
+        named_at_all += len(named)
+        if len(ends) == 2:
+            assert set(np.flatnonzero(np.abs(ends[0] - ends[1]).max(axis=1) > 0.5)) <= named
+    assert 0 < named_at_all < 30
 
 
 def test_a_run_may_begin_in_the_very_pose():

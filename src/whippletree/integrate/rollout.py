@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,14 @@ from ..model.check import known, number
 from ..system.callbacks import compiled_joint_forces
 from ..system.system import System, require_system
 from . import rollout_kernel as compiled
+from .bends import warn_of_bends
 from .names import require_integrator
 from .run.contradiction import contradiction_at
 from .variants import Variants, count_of, variants
 
 LARGEST_RESULT = 4e9  # bytes
 LONGEST_CALL = 100_000  # steps of states in one compiled call; between two of them Ctrl-C is heard
+BACK = 2  # rows that a state goes back where it changes its plan, so that its bends are seen there
 WORTH = 50  # steps that a block has to be served by a plan of its own: a plan takes about as long as so many
 UNIT = 1e-6  # how far the length of a quaternion may be from 1
 ROWS_OF_TAU = ("states", "steps")
@@ -72,7 +75,7 @@ def rollout(
         lanes; others take as long as a block each, and a model is compiled for each set (some milliseconds, kept for
         the next call with the same numbers).
     check : raise a SimulationError at the first state that ceases to be finite, or whose constraints cannot be met;
-        False lets it through.
+        False lets it through. A motion that bends where loops lose rank may have changed its branch: a warning says so.
 
     With loops and constraints the starts must be closed (:func:`assemble`); every state goes back onto the constraints
     after each step. Lanes share a plan of elimination, made at the first start; states that come to poses that it does
@@ -109,58 +112,61 @@ def rollout(
     if system.constraints.count:
         moving.close(Q[:, 0], U[:, 0])
     order = (forces, h, every, compiled.METHODS[integrator], policy.address if policy else 0, bool(check))
-    trouble = _march_all(moving, order, Q, U, steps, threads)
+    trouble, bends = _march_all(moving, order, Q, U, steps, threads)
     if trouble.any():
         _explain(moving, trouble, h, every, tau, Q, U, batch is None)
+    if check:
+        warn_of_bends(moving, h, steps, Q[:, 0], bends, partial(_pose, moving, order, Q, U))
     return (Q[0], U[0]) if batch is None else (Q, U)
 
 
 def _march_all(
     moving: Variants, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """:func:`_march` of the states of each System."""
     if len(moving.systems) == 1:
         return _march(moving.systems[0], order, Q, U, steps, threads)
-    trouble, groups, (tau, *rest) = np.zeros((len(Q), 3), np.int64), moving.members(), order
+    trouble, bends = np.zeros((len(Q), 3), np.int64), np.zeros((len(Q), 3))
+    groups, (tau, *rest) = moving.members(), order
 
     def run(start: int, stop: int) -> None:
         for k in range(start, stop):
             own = groups[k]
             q, u = Q[own], U[own]
             given = (tau[own] if len(tau) > 1 else tau, *rest)
-            trouble[own] = _march(moving.systems[k], given, q, u, steps, None)
+            trouble[own], bends[own] = _march(moving.systems[k], given, q, u, steps, None)
             Q[own], U[own] = q, u
 
     spread(len(groups), threads, run)
-    return trouble
+    return trouble, bends
 
 
 def _march(
     system: System, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, steps: int, threads: int | None
-) -> np.ndarray:
-    """Fill Q and U from their first rows on; gives ``trouble`` of :func:`~.rollout_kernel.march_states`."""
-    trouble = np.zeros((len(Q), 3), np.int64)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fill Q and U from their first rows on; gives ``notes`` of :func:`~.rollout_kernel.march_states`."""
+    trouble, _ = notes = np.zeros((len(Q), 3), np.int64), np.zeros((len(Q), 3))
     if not system.nu:  # nothing moves
         Q[:] = Q[:, :1]
-        return trouble
+        return notes
     by = in_lanes(system) if LANES > 1 or not system.constraints.count else None
     some, since = np.arange(len(Q)), np.zeros(len(Q), np.int64)
     lone = [some[: 0 if by else None]]  # states that are stepped one by one
     while by and len(some):
-        trouble[some] = failed = _march_by(by, LANES, system, order, Q, U, some, since, steps, threads)
+        failed = _march_by(by, LANES, system, order, Q, U, notes, some, since, steps, threads)
         leaving = failed[:, 1] == compiled.ALONE
         steps_done, every = failed[:, 0] - 1, order[2]
-        served = (steps_done - since * every >= WORTH) & (steps_done // every > since)
+        served = (steps_done - since * every >= WORTH) & (steps_done // every - BACK > since)
         lone.append(some[leaving & ~served])
         some = some[leaving & served]
         some = some[np.argsort(trouble[some, 0], kind="stable")]  # those of a block begin together
         first = some[np.arange(len(some)) // LANES * LANES]
-        since = (trouble[first, 0] - 1) // every
+        since = np.maximum((trouble[first, 0] - 1) // every - BACK, 0)
     alone = np.concatenate(lone)
-    if len(alone):  # from the last row that is kept
-        since = np.maximum(trouble[alone, 0] - 1, 0) // order[2]
-        trouble[alone] = _march_by(projecting(), 1, system, order, Q, U, alone, since, steps, threads)
-    return trouble
+    if len(alone):
+        since = np.maximum((trouble[alone, 0] - 1) // order[2] - BACK, 0)
+        _march_by(projecting(), 1, system, order, Q, U, notes, alone, since, steps, threads)
+    return notes
 
 
 def _march_by(
@@ -170,17 +176,22 @@ def _march_by(
     order: tuple[Any, ...],
     Q: np.ndarray,
     U: np.ndarray,
+    notes: tuple[np.ndarray, np.ndarray],
     some: np.ndarray,
     since: np.ndarray,
     steps: int,
     threads: int | None,
 ) -> np.ndarray:
-    """The same of some states by one algorithm, from rows ``since`` on: by one plan, later by one a block."""
+    """The same of some states by one algorithm, from rows ``since`` on: by one plan, later by one a block.
+
+    Gives ``trouble``.
+    """
     stepper = by.stepper(system, choose(system, by.name))
     # a memory for each method: an algorithm counts on rows of its own that stay zero
     pool = system.workspaces.pool.setdefault((compiled.march_states, order[3], lanes), [])
     code = code_of(stepper) if lanes == 1 else code_of_lanes(stepper)
-    block, trouble = np.zeros((0,) if lanes == 1 else (0, 0)), np.zeros((len(some), 3), np.int64)
+    block = np.zeros((0,) if lanes == 1 else (0, 0))
+    trouble, bends = np.zeros((len(some), 3), np.int64), np.zeros((len(some), 3))
     q, u, (tau, h, every, *rest) = Q, U, order
     whole, each = len(some) == len(Q), bool(since.any()) and lanes > 1
     if not whole:
@@ -202,14 +213,26 @@ def _march_by(
                 made_for, memory = None, None
             if memory is None or made_for is not plan:
                 memory = compiled.workspace(system, stepper, lanes, plan)
-            given = tau, h, every, *rest, code, block, q, u, since, trouble
+            given = tau, h, every, *rest, code, block, q, u, since, (trouble, bends)
             compiled.march_states(memory, *given, first, min(first + size, stop))
             pool.append((plan, memory))
 
     spread(len(some), threads, run, most=max(1, LONGEST_CALL // (steps * LANES)) * LANES)
     if not whole:
         Q[some], U[some] = q, u
+    notes[0][some] = trouble
+    further = bends[:, 0] > notes[1][some, 0]
+    notes[1][some[further], :2] = bends[further, :2]
+    notes[1][some, 2] += bends[:, 2]
     return trouble
+
+
+def _pose(moving: Variants, order: tuple[Any, ...], Q: np.ndarray, U: np.ndarray, state: int, step: int) -> np.ndarray:
+    """q (nq) of a state after a step, from its start anew."""
+    own, (tau, h, _, *rest) = slice(state, state + 1), order
+    q, u = (np.repeat(x[own, :1], 2, axis=1) for x in (Q, U))
+    _march(moving.system(state), (tau[own] if len(tau) > 1 else tau, h, step, *rest), q, u, step, None)
+    return np.asarray(q[0, 1])
 
 
 def _grid(step: Any, steps: Any, every: Any) -> tuple[float, int, int]:

@@ -36,7 +36,8 @@ class States(NamedTuple):
 def workspace(system: System, stepper: Stepper, lanes: int = LANES, plan: Plan | None = None) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
-    return mechanism_memory(system, stepper, rk4.step_rows(system) + 2 * states + LINE, lanes, plan=plan)
+    rows = rk4.step_rows(system) + 2 * states + 2 * system.nu + LINE
+    return mechanism_memory(system, stepper, rows, lanes, plan=plan)
 
 
 @inline
@@ -153,22 +154,45 @@ def leave_block(trouble, first, step, x, health):
     return True
 
 
+@kernel
+def note_bends(notes, first, step, u, last, before, noted):
+    """If ``noted``, into the row of every state how far u is from going on as it did, of its largest velocity"""
+    trouble, bends = notes
+    for lane in range(min(states_per_block(u), bends.shape[0] - first)):
+        most, size = 0.0, 0.0
+        for j in range(u.shape[0]):
+            now, one = read_lane(u, j, lane), read_lane(last, j, lane)
+            most = max(most, abs(now - 2.0 * one + read_lane(before, j, lane)))
+            size = max(size, abs(now))
+            write_lane(before, j, lane, one)
+            write_lane(last, j, lane, now)
+        if noted and is_under_way(trouble, first + lane):  # else the lane repeats another state
+            bent, row = most / max(size, 1e-300), bends[first + lane]
+            row[2] += bent
+            if bent > row[0]:
+                row[0], row[1] = bent, step
+
+
 @entry
-def march_states(memory, tau, h, every, method, policy, check, algorithm, block, Q, U, since, trouble, start, stop):
+def march_states(memory, tau, h, every, method, policy, check, algorithm, block, Q, U, since, notes, start, stop):
     """The states start to stop from rows ``since`` (B) of Q and U on: in lanes if ``block`` is a matrix, else alone.
 
     Q (B, rows, nq), U (B, rows, nu): that row is given, later ones are written, ``every`` steps of h (s) apart; all
     states of a block begin at the same. tau (1 or B, 1 or steps, nu), or ``policy``, an address, not 0. ``trouble``
     (B, 3) starts as zeros and holds for a state that fails its step (from 1 on), what failed, and in which row; its
     block ends there, unless it can be stepped alone. ``algorithm`` is a code of stepping/calls.py; where it solves
-    constraints, every state is closed.
+    constraints, every state is closed, and ``bends`` (B, 3) gets the largest bend of each, its step, and the sum.
+    ``notes`` is (trouble, bends).
     """
+    trouble, _ = notes
     m, _ = unpack(memory)
     _, end = open_plan(memory)
     one, end = take_states(m, memory, end)
     buffer = scratch(memory, end, block)
     x, n = take_states(m, buffer, 0)
     own, n = take(buffer, n, rk4.own_rows(m))
+    last, n = take(buffer, n, m.nu)
+    before, n = take(buffer, n, m.nu)
     mechanism = make_mechanism(memory, buffer, n, x.tau, 0, algorithm)
     health = open_parts(mechanism)[0].health
     leaving = algorithm[2] != 0 and states_per_block(buffer) > 1
@@ -212,6 +236,8 @@ def march_states(memory, tau, h, every, method, policy, check, algorithm, block,
             elif check and residue(x.q) + residue(x.u) != 0.0:
                 report(trouble, first, step, x)
                 break
+            if algorithm[2] != 0:
+                note_bends(notes, first, step, x.u, last, before, step > begin + 2)  # of two steps there is none
             if step % every == 0:
                 store_row(x.q, first, step // every, Q)
                 store_row(x.u, first, step // every, U)

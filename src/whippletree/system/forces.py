@@ -183,8 +183,7 @@ def _blank(kind: int) -> dict[str, Any]:
 def _signals(functions: list[curves.Function]) -> dict[str, np.ndarray]:
     pieces = [pieces_of(f) for f in functions]
     waves = [
-        (f.amplitude, 2 * np.pi * f.frequency, f.phase) if isinstance(f, curves.Sine) else (0.0,) * 3
-        for f in functions
+        (f.amplitude, 2 * np.pi * f.frequency, f.phase) if isinstance(f, curves.Sine) else (0.0,) * 3 for f in functions
     ]
     flat = [piece for each in pieces for piece in each]
     return {
