@@ -337,7 +337,7 @@ def test_the_bench_holds_auto_against_the_best(rates, tmp_path):
     row.seconds = {"articulated": 1.1, "divide": 1.0, "auto": 1.3}
     looped.seconds = {"reduction": 3.0, "multipliers": 2.0, "auto": 3.0}
     assert choice.ratio(looped) == 1.5
-    assert choice.summary(result).startswith(
+    assert choice.summary(result)[0].startswith(
         "auto is within 15% of the best in 1 of 2 cases (50%); at worst 1.50 times"
     )
     assert "1.50x" in report.text(result)

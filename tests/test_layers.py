@@ -277,6 +277,7 @@ LONGEST = 60  # lines of a function
 LONG_FUNCTIONS = {  # those that are longer
     "integrate/simulate.py:simulate": "the public call: half of it is its docstring",
     "integrate/methods/adaptive.py:march": "one compiled loop: parts of it would be passed two dozen arrays",
+    "integrate/rollout_kernel.py:march_states": "one compiled loop: parts of it would be passed two dozen arrays",
     "dynamics/functions.py:forward_dynamics": "the public call: its docstring, and the quick path written out",
     "integrate/rollout.py:rollout": "the public call: half of it is its docstring",
     # other rooms, today

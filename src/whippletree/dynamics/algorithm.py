@@ -47,6 +47,8 @@ class Algorithm:
     quick : ``(system, name as passed, threads)`` gives a function ``(q, u, forces, signals)`` of one state under all
         forces and functions of time (None if there are none), that returns its accelerations or None; None if there is
         no such way. Default: every call is checked.
+    quick_loaded : the same with a time in place of signals, under the forces of the model too, which it evaluates in
+        its own pass; prescribed motions are not among them. Default: they are evaluated before.
     measures_loss : whether each state of a batch has its own loss. Default: a batch is certified as a whole.
     judged : the loss to go by, from the one measured, ``(system, loss)``. Default: as measured.
     by_plan : whether it eliminates by a plan, which is believed once the state it was made for has a certificate.
@@ -77,6 +79,7 @@ class Algorithm:
     acronyms: tuple[str, ...] = ()
     configured: Callable[[System, str, int | None, bool], tuple[Any, int | None]] | None = None
     quick: Callable[[System, str, int | None], Callable[..., np.ndarray | None] | None] | None = None
+    quick_loaded: Callable[[System, str, int | None], Callable[..., np.ndarray | None] | None] | None = None
     measures_loss: bool = False
     judged: Callable[[System, float], float] = _as_measured
     by_plan: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -138,7 +139,7 @@ def forward_dynamics(
         call = system.workspaces.quick.get((algorithm, threads))
         found = None
         if call:
-            found = _under_forces(call, system, q, u, tau, t) if acted_on else call(q, u, tau)
+            found = call(q, u, tau, t) if acted_on else call(q, u, tau)
         if found is not None:
             return found
     require_system(system)
@@ -175,8 +176,11 @@ def _make_quick(system: System, algorithm: str, name: str, threads: int | None) 
         return first
     if it is ARTICULATED:
         spaces.ready[algorithm] = spaces.ready[_accelerations]
-    elif it.quick and (algorithm, threads) not in spaces.quick and (call := it.quick(system, algorithm, threads)):
-        spaces.quick[algorithm, threads] = call
+    elif (algorithm, threads) not in spaces.quick:
+        acted_on, within = system.forces.any, it.quick_loaded and not system.forces.motions
+        way = it.quick_loaded if acted_on and within else it.quick
+        if way and (call := way(system, algorithm, threads)):
+            spaces.quick[algorithm, threads] = partial(_under_forces, call, system) if acted_on and not within else call
     return False
 
 

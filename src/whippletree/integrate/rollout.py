@@ -98,6 +98,13 @@ def rollout(
     """
     require_system(system)
     require_integrator(integrator, compiled.METHODS, " to rollout")
+    if system.model.temporaries:
+        raise ModelError(
+            "rollout makes and breaks no temporary constraints",
+            expected="constraints that hold always",
+            got=", ".join(system.model.temporaries),
+            hint="step each state by simulate(..., integrator, step=...)",
+        )
     h, steps, every = _grid(step, steps, every)
     Q0, U0 = states(system, ("q", system.q0 if q is None else q, system.nq), ("u", u, system.nu))
     require_finite(system, (Q0, U0), ("q", "u"))
@@ -110,7 +117,7 @@ def rollout(
     Q[:, 0], U[:, 0] = Q0, U0
     moving = variants(system, parameters, count)
     if system.constraints.count:
-        moving.close(Q[:, 0], U[:, 0])
+        Q[:, 0], U[:, 0] = moving.closed(Q[:, 0].copy(), U[:, 0].copy())
     order = (forces, h, every, compiled.METHODS[integrator], policy.address if policy else 0, bool(check))
     trouble, bends = _march_all(moving, order, Q, U, steps, threads)
     if trouble.any():
@@ -193,7 +200,8 @@ def _march_by(
     block = np.zeros((0,) if lanes == 1 else (0, 0))
     trouble, bends = np.zeros((len(some), 3), np.int64), np.zeros((len(some), 3))
     q, u, (tau, h, every, *rest) = Q, U, order
-    whole, each = len(some) == len(Q), bool(since.any()) and lanes > 1
+    each = bool(since.any()) and lanes > 1
+    whole = len(some) == len(Q) and not since.any()  # and so in order
     if not whole:
         q, u, tau = Q[some], U[some], tau[some] if len(tau) > 1 else tau
 

@@ -11,7 +11,6 @@ from ..algebra.compare import lane_most
 from ..compiler.function_pointers import call_policy, read_lane, write_lane
 from ..compiler.lanes import LANES, LINE, entry, get, inline, kernel, lane_sum, put, scratch, take
 from ..dynamics.reduction.passes import POOR
-from ..dynamics.reduction.program import Plan
 from ..dynamics.stepping.closing import LOST
 from ..dynamics.stepping.mechanism import impose, make_mechanism, mechanism_memory, open_parts, open_plan
 from ..dynamics.stepping.stepper import Stepper
@@ -33,7 +32,7 @@ class States(NamedTuple):
     tau: Any  # (nu)
 
 
-def workspace(system: System, stepper: Stepper, lanes: int = LANES, plan: Plan | None = None) -> Any:
+def workspace(system: System, stepper: Stepper, lanes: int = LANES, plan: Any = None) -> Any:
     """Memory for :func:`march_states`: of one state in a row for the policy, then of a block."""
     states = system.nq + 2 * system.nu
     rows = rk4.step_rows(system) + 2 * states + 2 * system.nu + LINE

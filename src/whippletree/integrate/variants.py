@@ -28,15 +28,16 @@ class Variants(NamedTuple):
         """The states of each System."""
         return np.split(np.argsort(self.of, kind="stable"), np.cumsum(np.bincount(self.of))[:-1])
 
-    def close(self, q: np.ndarray, u: np.ndarray) -> None:
-        """Prescribed motions into starts (B, n), in place; refuses a start that its System does not allow."""
+    def closed(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Starts (B, n) with prescribed motions in them, in place; refuses one that its System does not allow."""
         for n in range(len(q)):
             prescribed_motion(self.system(n), 0.0, q[n], u[n])
         if len(self.systems) == 1:
             require_consistent(self.systems[0], q, u, who="the start")
-            return
+            return q, u
         for n in range(len(q)):
             require_consistent(self.system(n), q[n], u[n], who=f"start {n} of the batch,")
+        return q, u
 
 
 def count_of(parameters: Mapping[str, Any] | None, batch: int | None) -> int | None:

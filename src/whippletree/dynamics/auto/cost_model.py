@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from ...system.system import System
 from ..registry import ALGORITHMS
+from ..tree.cost import RECURSION
 from .rates import WITH_FORCES, Rates, Use
+from .tree_operations import of_kinematics
 
 # what forces of the model add to a call that is quick without them, and to any other
 TYPICAL: Rates = {WITH_FORCES: (1.0e-6, 1.2e-5)} | {
@@ -33,4 +35,9 @@ def seconds(
     if alone is None or not system.forces.any or use.among:  # inside a run, forces take their operations only
         return alone
     quick, other = rates[WITH_FORCES]
-    return alone + (quick if use.states is None and it.quick else other)
+    if use.states is None and it.quick_loaded:
+        return alone + quick
+    before = (
+        rates[RECURSION][1] * of_kinematics(system) * (use.states or 1)
+    )  # forces are evaluated in a pass of their own
+    return alone + other + before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..auto.timing import LOOPS, Timed, fastest, ladder, line
 from ..auto.tree_operations import of_articulated, of_kinematics
 from ..loads.applied import signals
 from ..tree.cost import RECURSION
-from . import passes
+from . import loaded, passes
 from .correction import corrections_of
 from .reactions import reactions_of
 from .stepping import stepper
@@ -64,6 +65,10 @@ def _quick(system: System, algorithm: str, threads: int | None) -> Any:
     return quick
 
 
+def _quick_loaded(system: System, algorithm: str, threads: int | None) -> Any:
+    return partial(loaded.quick, system, system.workspaces.ready[passes.accelerations]) if threads is None else None
+
+
 REDUCTION = Algorithm(
     NAME,
     passes,
@@ -73,6 +78,7 @@ REDUCTION = Algorithm(
     _describe,
     acronyms=("rcr",),
     quick=_quick,
+    quick_loaded=_quick_loaded,
     measures_loss=True,
     by_plan=True,
     run_limit=1.0 / passes.POOR,

@@ -33,6 +33,7 @@ ARTICULATED = Algorithm(
     lambda system: f"O(n): {system.nu} degrees of freedom in one inward and one outward pass, no matrix is formed",
     acronyms=("aba",),
     quick=_no_quick,
+    quick_loaded=_no_quick,
     measures_loss=True,
     solves_any_pose=True,
     steps_in_lanes=True,
