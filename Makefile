@@ -33,14 +33,14 @@ browser:
 	  (apt-get update && timeout 300 apt-get install -y --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
 
 fuzz: $(VENV)/.fuzz                ## wrong files for every reader, goes on where it stopped: make fuzz FUZZ_SECONDS=60
-	$(BIN)/python tests/fuzz.py --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
-	! $(BIN)/python -c 'import atheris' || $(BIN)/python tests/fuzz.py --coverage --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
+	$(BIN)/python tests/support/fuzz.py --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
+	! $(BIN)/python -c 'import atheris' || $(BIN)/python tests/support/fuzz.py --coverage --cases $(FUZZ_CASES) --seconds $(FUZZ_SECONDS) $(READERS)
 
 soak: $(VENV)/.test                ## hours: random and hard systems by every algorithm, kills and resumes, a day of a loop
-	$(BIN)/python tests/soak_agreement.py $(SOAK_SYSTEMS)
-	$(BIN)/python tests/soak_adversary.py $(SOAK_HARD) --scissors 1000
-	rm -rf .cache/kills && mkdir -p .cache/kills && $(BIN)/python tests/killed_runs.py .cache/kills $(SOAK_KILLS) 1
-	$(BIN)/python tests/soak_day.py $(SOAK_HOURS)
+	$(BIN)/python tests/support/soak_agreement.py $(SOAK_SYSTEMS)
+	$(BIN)/python tests/support/soak_adversary.py $(SOAK_HARD) --scissors 1000
+	rm -rf .cache/kills && mkdir -p .cache/kills && $(BIN)/python tests/support/killed_runs.py .cache/kills $(SOAK_KILLS) 1
+	$(BIN)/python tests/support/soak_day.py $(SOAK_HOURS)
 
 lint: $(VENV)/.test                ## format, lint and types only
 	$(BIN)/ruff check .

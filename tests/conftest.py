@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rooms  # noqa: F401, from tests/support
 from whippletree.cli import app as cli
 
 FIRST = ("test_fuzz",)  # the longest

@@ -67,7 +67,7 @@ def _summary(page: Page, outcomes: dict[str, Outcome]) -> None:
         f"Eleven problems with numbers that this library did not make. {held} of {len(checks)} comparisons are within "
         "their tolerances. A tolerance is that of the case: looser than the agreement of the computations behind it. "
         "Runs are as a user makes them, without naming an algorithm. Each comparison is also a test "
-        "(`tests/test_validation.py`); models and numbers are in `src/whippletree/reproduce/`.",
+        "(`tests/lab/test_validation.py`); models and numbers are in `src/whippletree/reproduce/`.",
         f"Times are of all runs and evaluations of a case, kernels loaded, on {m['processor']}, {m['cores']} cores, "
         "which others used at the same time.",
     )

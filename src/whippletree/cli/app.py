@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from .. import __version__
-from ..errors import ModelError, OffConstraints, WhippletreeError
+from .. import __version__, errors
 from . import progress
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ class Commands(typer.core.TyperGroup):
         except KeyboardInterrupt as e:
             progress.say("; ".join(["stopped", *getattr(e, "__notes__", ())]))
             raise typer.Exit(143 if isinstance(e, progress.Terminated) else 130) from None
-        except WhippletreeError as e:
-            reported = _with_command(e) if isinstance(e, OffConstraints) else e
+        except errors.WhippletreeError as e:
+            reported = _with_command(e) if isinstance(e, errors.OffConstraints) else e
             progress.say("\n  ".join([f"error: {reported}", *getattr(e, "__notes__", ())]))
-            raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
+            raise typer.Exit(2 if isinstance(e, errors.ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
         except (OSError, MemoryError) as e:
@@ -45,10 +44,10 @@ class Commands(typer.core.TyperGroup):
             raise typer.Exit(1) from None
 
 
-def _with_command(e: OffConstraints) -> OffConstraints:
+def _with_command(e: errors.OffConstraints) -> errors.OffConstraints:
     """The same complaint, with the command to type."""
     again = shlex.join(["whippletree", *sys.argv[1:], "--assemble"])
-    return OffConstraints(e.what, expected=e.expected, got=e.got, hint=f"start where it closes: {again}")
+    return errors.OffConstraints(e.what, expected=e.expected, got=e.got, hint=f"start where it closes: {again}")
 
 
 app = typer.Typer(
@@ -204,7 +203,9 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
         except ValueError:
             equals = ""
         if not equals or not joint:
-            raise ModelError(f"{option} '{text}' cannot be read", expected="joint=number or joint=number,number,...")
+            raise errors.ModelError(
+                f"{option} '{text}' cannot be read", expected="joint=number or joint=number,number,..."
+            )
     return values
 
 
@@ -235,7 +236,7 @@ def _mobility(system: System) -> int | None:
             found = mobility(system)
             consistent_velocities(system, found.q)
             return found.mobility
-    except ModelError as refusal:
+    except errors.ModelError as refusal:
         if system.constraints.count <= MOST_OPEN:
             raise
         progress.say(f"note: {refusal}")

@@ -68,6 +68,11 @@ def live(
     options |= {"folder": folder, "integrator": integrator, "algorithm": algorithm, "output_step": output_step}
     with compiling(f"live {system.name}"):
         ended = run(system, paused=paused, ready=_reported, **options)
+    _keep(ended, output, report_json)
+
+
+def _keep(ended: Any, output: Path | None, report_json: Path | None) -> None:
+    """Write what was asked for, and say how it ended."""
     if output is not None:
         ended.result.save(output)
         say(f"wrote {output}")

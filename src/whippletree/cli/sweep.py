@@ -70,15 +70,13 @@ def sweep(
     options |= {"end": end or None, "extremes": extremes, "paths": paths, "output_step": output_step}
     options |= {"q": _values(q, "--q"), "u": _values(u, "--u"), "tau": _values(tau, "--tau") or None}
     options |= {"on": on, "workers": workers, "output": output, "resume": resume}
-    settings = {"algorithm": algorithm, "integrator": integrator, "rtol": rtol, "atol": atol, "step": step}
-    settings |= {"stabilization": stabilization}
+    settings: dict[str, Any] = {"algorithm": algorithm, "integrator": integrator, "stabilization": stabilization}
+    settings |= {"rtol": rtol, "atol": atol, "step": step}
     options |= {name: value for name, value in settings.items() if value is not None}
     system = _system(model, base, passive)
     kind = f"sweep by {integrator or 'dopri5'}" + " with loops" * bool(system.constraints.count)
     with compiling(kind), notes(), terminated_in_order(), RunsBar(f"sweeping {system.name}", 1.0) as bar:
         study = wt.sweep(system, parameters, until, progress=bar, **options)
-    if plot is not None:
-        study.plot(path=plot)
     _tell(study, output, plot, json)
 
 
@@ -108,6 +106,8 @@ def _parameters(given: list[str]) -> dict[str, str]:
 
 def _tell(study: Sweep, output: Path | None, plot: Path | None, json: bool) -> None:
     """What was made: files, numbers, and the failures, which make the exit code 1."""
+    if plot is not None:
+        study.plot(path=plot)
     written = [str(path) for path in (output, plot) if path is not None]
     if json:
         failures = [failure._asdict() for failure in study.failures]

@@ -12,7 +12,7 @@ from .run.passage import LARGEST, Weakness
 from .run.passages import vary
 from .variants import Variants
 
-DEFORMED = 0.005  # of the largest speed, within a step: a motion that changes its branch, or is spoilt, turns as much
+BENT = 0.005  # of the largest speed, within a step: a motion that changes its branch, or is spoilt, turns as much
 SUDDEN = 10.0  # times the mean of all steps: where steps are long, all bend
 WEAK = 0.1  # of the singular values at the start, in the pose behind such a step
 MOST_LOOKS = 20  # states that are run again, to look at that pose
@@ -30,14 +30,14 @@ def warn_of_bends(
     system = moving.systems[0]
     if not 0 < system.constraints.count <= LARGEST or not vary(system):
         return
-    deformed = np.flatnonzero((bends[:, 0] > DEFORMED) & (bends[:, 0] > SUDDEN * bends[:, 2] / steps))
+    bent = np.flatnonzero((bends[:, 0] > BENT) & (bends[:, 0] > SUDDEN * bends[:, 2] / steps))
     found = []
-    for state in deformed[:MOST_LOOKS].tolist():
+    for state in bent[:MOST_LOOKS].tolist():
         step = int(bends[state, 1])
         weak = Weakness(moving.system(state), 0.0, starts[state])
         if weak.rank and weak.of(step * h, pose(state, step)) < WEAK * weak.first:
             found.append(f"state {state} at t = {step * h:.6g} s")
     if found:
-        some = ", ".join(found[:4]) + (" and others" if len(found) > 4 or len(deformed) > MOST_LOOKS else "")
+        some = ", ".join(found[:4]) + (" and others" if len(found) > 4 or len(bent) > MOST_LOOKS else "")
         reported = f"the motion of '{system.name}' bends where loops lose rank, and may be on another branch: {some}"
         warnings.warn(f"{reported}; wt.simulate follows its own branch", ModelWarning, stacklevel=4)

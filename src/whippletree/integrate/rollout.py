@@ -58,15 +58,12 @@ def rollout(
     q, u : starts, (nq,), (nu,) of one state or (B, nq), (B, nu) of a batch; None is neutral and at rest.
     tau : joint forces (N m, N), held constant over each step:
 
-        - None: none;
-        - (nu,): the same for all states and steps;
-        - (B, nu): constant, for each state its own; or (steps, nu): a sequence that all states share.
+        - None; (nu,), the same for all states and steps; (B, steps, nu), a sequence for each state;
+        - (B, nu), constant, for each state its own; or (steps, nu), a sequence that all states share.
           Where B and steps are equal, ``tau_rows`` must say which: "states" or "steps";
-        - (B, steps, nu): a sequence for each state;
         - a function ``policy(t, q, u, tau)`` compiled by ``numba.njit``: called at the start of each step,
           for each state on its own, with the time (s), q (nq,) and u (nu,); it writes tau (nu,), which holds zeros.
-
-        One state has no axis B: (nu,) or (steps, nu).
+          One state has no axis B.
     integrator : "rk4" (order 4) or "euler" (semi-implicit, order 1), both on the manifold of configurations.
     threads : number of cores; 0 for all, None for one. The result is the same to the last bit.
     every : keep every so many-th state; ``steps`` must be a multiple.

@@ -33,14 +33,11 @@ PARALLEL = 1e-3  # sine of the angle between up and tangent, below which the fra
 FEWEST = {False: 2, True: 4}  # points of an open and of a closed curve
 
 
-def kernels() -> Formulas:
-    import math
+def _polynomials() -> Any:
+    """Kernels: the piece that holds a coordinate, and three polynomials of it with three derivatives."""
+    from ..compiler import lanes
 
-    from ..algebra import spatial as sp
-    from ..compiler.lanes import get, inline, kernel, lane_count, lane_of, put, with_lane
-    from ..kernels.joint_columns import shift_origin
-
-    @kernel
+    @lanes.kernel
     def piece_of(numbers, at, x):
         """The number of the piece that holds a float x, by bisection"""
         low, high = 0, int(numbers[at])
@@ -52,15 +49,15 @@ def kernels() -> Formulas:
                 high = middle
         return low
 
-    @inline
+    @lanes.inline
     def gather(numbers, piece, first, n):
         """Number n of the row of each lane's piece"""
         out = 0.0 * piece
-        for l in range(lane_count(piece)):
-            out = with_lane(out, l, numbers[first + ROW * int(lane_of(piece, l)) + n])
+        for l in range(lanes.lane_count(piece)):
+            out = lanes.with_lane(out, l, numbers[first + ROW * int(lanes.lane_of(piece, l)) + n])
         return out
 
-    @inline
+    @lanes.inline
     def polynomial(numbers, piece, first, n, t):
         """A polynomial of degree 5, and three derivatives"""
         f = gather(numbers, piece, first, n + 5)
@@ -72,7 +69,7 @@ def kernels() -> Formulas:
             f = f * t + gather(numbers, piece, first, n + power)
         return f, d, dd, ddd
 
-    @inline
+    @lanes.inline
     def three(numbers, piece, first, n, t):
         """Three of them, by derivative"""
         x, y, z = (
@@ -82,23 +79,35 @@ def kernels() -> Formulas:
         )
         return (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2]), (x[3], y[3], z[3])
 
-    @inline
+    return piece_of, three
+
+
+def _along_curve() -> Any:
+    """A kernel: where the child is and how it turns, by the coordinate."""
+    import math
+
+    from ..algebra import spatial as sp
+    from ..compiler import lanes
+
+    piece_of, three = _polynomials()
+
+    @lanes.inline
     def share(e, a, da, dda, aa, size, de):
         """a'.e / |a| and its derivative, with e' = de"""
         along, bend = sp.dot3(da, e) / size, sp.dot3(a, da) / aa
         return along, (sp.dot3(dda, e) + sp.dot3(da, de)) / size - along * bend
 
-    @kernel
+    @lanes.kernel
     def along_curve(numbers, at, x):
         """Of the child in the parent, at q = x: rotation, place, omega, c', omega', c''"""
         period, count = numbers[at + 1], int(numbers[at])
         piece, begin, turns = 0.0 * x, 0.0 * x, 0.0 * x
-        for l in range(lane_count(x)):
-            here = lane_of(x, l)
+        for l in range(lanes.lane_count(x)):
+            here = lanes.lane_of(x, l)
             turn = math.floor(here / period) if period > 0.0 else 0.0
             n = piece_of(numbers, at, here - turn * period)
-            turns = with_lane(turns, l, turn)
-            piece, begin = with_lane(piece, l, float(n)), with_lane(begin, l, numbers[at + HEAD + n])
+            turns = lanes.with_lane(turns, l, turn)
+            piece, begin = lanes.with_lane(piece, l, float(n)), lanes.with_lane(begin, l, numbers[at + HEAD + n])
         t, first = x - turns * period - begin, at + HEAD + count
         c, a, da, dda = three(numbers, piece, first, 0, t)
         zero, one = 0.0 * t, 0.0 * t + 1.0
@@ -123,10 +132,22 @@ def kernels() -> Formulas:
         Q = (ex[0], ey[0], ez[0], ex[1], ey[1], ez[1], ex[2], ey[2], ez[2])
         return Q, c, omega, a, domega, da
 
-    @inline
+    return along_curve
+
+
+def kernels() -> Formulas:
+    from ..algebra import spatial as sp
+    from ..compiler import lanes
+    from ..kernels.joint_columns import shift_origin
+
+    along_curve = _along_curve()
+
+    @lanes.inline
     def place(m, i, q, k, R, o):
         sign = m.sign[i]
-        Q, c, omega, a, _, _ = along_curve(m.numbers, int(lane_of(get(m.parameter, i), 0)), get(q, m.position[i]))
+        Q, c, omega, a, _, _ = along_curve(
+            m.numbers, int(lanes.lane_of(lanes.get(m.parameter, i), 0)), lanes.get(q, m.position[i])
+        )
         if sign > 0.0:
             A = R
             _, o = shift_origin(m, k, i, o, sp.mul33(A, c))
@@ -139,10 +160,12 @@ def kernels() -> Formulas:
         sp.store6(k.S, m.dof[i], sp.scale(sign, sp.join(w, sp.add3(sp.mul33(A, a), sp.cross(child, w)))))
         return R, o
 
-    @inline
+    @lanes.inline
     def bias(m, i, q, u, k):
-        sign, u1 = m.sign[i], get(u, m.dof[i])
-        Q, c, omega, a, domega, da = along_curve(m.numbers, int(lane_of(get(m.parameter, i), 0)), get(q, m.position[i]))
+        sign, u1 = m.sign[i], lanes.get(u, m.dof[i])
+        Q, c, omega, a, domega, da = along_curve(
+            m.numbers, int(lanes.lane_of(lanes.get(m.parameter, i), 0)), lanes.get(q, m.position[i])
+        )
         A, child = sp.load9(k.R, i), sp.load3(k.o, i)
         if sign > 0.0:
             A = sp.matmul(A, sp.transpose(Q))
@@ -153,15 +176,15 @@ def kernels() -> Formulas:
             sign * u1 * u1, sp.join(t, sp.add3(sp.mul33(A, sp.add3(da, sp.cross(a, omega))), sp.cross(child, t)))
         )
 
-    @inline
+    @lanes.inline
     def read(m, i, R, d, q):
         """The nearest point, by Gauss and Newton from where it was"""
-        at, x = int(m.parameter[i]), get(q, m.position[i])
+        at, x = int(m.parameter[i]), lanes.get(q, m.position[i])
         there = d if m.sign[i] > 0.0 else sp.neg3(sp.mul33t(R, d))
         for _ in range(12):
             _, c, _, a, _, _ = along_curve(m.numbers, at, x)
             x -= sp.dot3(sp.sub3(c, there), a) / sp.dot3(a, a)
-        put(q, m.position[i], x)
+        lanes.put(q, m.position[i], x)
 
     return Formulas(place, bias, read)
 

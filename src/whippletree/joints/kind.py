@@ -59,7 +59,7 @@ class JointKind:
     spring: str = "each"  # "each" DOF may have one, one against the "whole" rotation, or "none"
     picture: str = "pin"  # pin, slide, ball or none
     color: str = "#333333"  # in the picture of the topology
-    operations: int = 0  # additions and multiplications of its kinematics: tests/count_operations.py
+    operations: int = 0  # additions and multiplications of its kinematics: tests/support/count_operations.py
     axes_of: Callable[[np.ndarray, np.ndarray], list[np.ndarray]] | None = None  # see dof_axes
     check: Callable[[dict[str, Any], str, str | None], dict[str, Any]] | None = None  # of Joint.own, or a ModelError
     numbers: Callable[[Any], np.ndarray] | None = None  # what its kernels read besides: packed with the System

@@ -1,6 +1,6 @@
 """The System as kernels see it: flat arrays packed into one, so that a call from Python passes a single pointer.
 
-``pack`` and ``unpack`` (unpack.py) are the two sides of one layout; tests/test_system.py holds them together.
+``pack`` and ``unpack`` (unpack.py) are the two sides of one layout; tests/system/test_system.py holds them together.
 Why one packed array: docs/decisions/0003-system-into-kernels.md.
 """
 

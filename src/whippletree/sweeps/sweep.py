@@ -71,22 +71,17 @@ def sweep(
         "low:high:count", "low:high:count:log" or "1,2,5"; of random designs a range, (low, high), "low:high" or
         "low:high:log".
     until : end of each run (s).
-    design : "grid", all combinations; "together", the first values, the second values, ...; or ``samples`` points of
-        "latin" (hypercube), "sobol" or "random", the same for the same ``seed``.
-    end, extremes, paths : names of a Result (``hinge.q``, ``tip.position``, ``energy``) kept at the end, as the least
-        and largest over the rows of a run, or over time. ``paths`` need the ``output_step``. Default: ``end`` of all
-        coordinates, velocities, and the energy.
+    design : "grid"; "together", value by value; or ``samples``, by ``seed``, of "latin", "sobol" or "random".
+    end, extremes, paths : names of a Result (``hinge.q``, ``energy``) kept at the end, as the least and largest over
+        the rows of a run, or over time (by ``output_step``). Default: ``end`` of coordinates, velocities and energy.
     q, u, tau, output_step, settings : as :func:`simulate` has them, for all runs; ``assemble`` starts each at the
         nearest state in which all loops close.
     on : None, this machine; "dask", a Dask cluster made here; or the address of a scheduler, "tcp://host:8786".
     workers : number of processes (default: the cores); 0 computes in this one.
-    output : a file (.nc). Runs are kept beside it as they come, and ``resume`` goes on after a stop or a kill with
-        those that are missing, if the sweep is the same.
+    output : a file (.nc). Runs are kept beside it as they come, and ``resume`` makes those that are missing.
     progress : called with the number of runs made, which also has ``failed`` and ``runs``.
 
-    Each run is to the bit that of :func:`simulate` alone on the same machine. A run that fails is listed in
-    ``failures`` of the Sweep and costs no other. One whose process dies is computed again, up to three times. What
-    stops the sweep carries the Sweep so far as ``partial``.
+    Runs that fail are in ``failures`` of the Sweep; what stops it carries the Sweep so far as ``partial``.
     """
     if resume and output is None:
         raise ModelError("resume needs the file to go on from", hint="name it as output")

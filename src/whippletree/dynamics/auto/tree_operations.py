@@ -1,7 +1,7 @@
 """How many additions and multiplications forward dynamics of a tree takes by our kernels, with kinematics.
 
-tests/count_operations.py counts those of articulated and composite by running their source. Those of divide are counted
-from its formulas; what a block of subchains does in registers is counted once for all its lanes.
+tests/support/count_operations.py counts those of articulated and composite by running their source. Those of divide are
+counted from its formulas; what a block of subchains does in registers is counted once for all its lanes.
 """
 
 from __future__ import annotations

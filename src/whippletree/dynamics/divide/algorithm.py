@@ -23,9 +23,8 @@ from ...compiler.function_pointers import SUBCHAIN_CALL, address_of
 from ...compiler.lanes import entry, scratch
 from ...compiler.thread_pool import MOST_HELPERS, thread_pool_of
 from ...errors import ModelError, SimulationError
-from ...kernels import kinematics
+from ...kernels import blocks, kinematics
 from ...kernels import unpack as packing
-from ...kernels.blocks import checksum, make_memory, mismatch
 from ...layout.system import DIVISION
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
@@ -35,9 +34,8 @@ from ..tree import articulated
 from ..two_handle import partition
 from . import header as head
 from . import loops as divided_loops
-from . import shared_rows
+from . import options, shared_rows
 from .memory import Plan
-from .options import Division, division, threads_of
 from .steps import solve
 from .subchain_loops import clustered
 
@@ -78,14 +76,14 @@ def solve_loops(memory, q, u, forces, signals, udot):
     m, end = packing.unpack(memory)
     F, end = packing.unpack_forces(memory, end)
     E, end = packing.unpack_constraints(memory, end)
-    if mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
+    if blocks.mismatch(m, q, u, forces, udot) or signals.shape[0] != 1 + 3 * F.ns:
         return np.nan
     buffer = scratch(memory, end, memory)
     k, n = kinematics.take_kinematics(m, buffer)
     w, n = shared_rows.take_work(m, E, buffer, n)
     kinematics.place_and_move(m, q, u, k)
     _, well = divided_loops.solve(m, F, E, k, signals, q, u, forces, w, udot)
-    return well + checksum(udot)
+    return well + blocks.checksum(udot)
 
 
 def _help(shared_state: np.ndarray, member: int) -> None:
@@ -95,7 +93,7 @@ def _help(shared_state: np.ndarray, member: int) -> None:
 class Planned:
     """One division of a System, and the memory to solve it in."""
 
-    def __init__(self, system: System, choice: Division) -> None:
+    def __init__(self, system: System, choice: options.Division) -> None:
         compiled()
         self.plan = Plan(system, choice)
         self.memory, self.threads = self.plan.memory, choice.threads if self.plan.subchains else 1
@@ -151,7 +149,7 @@ class Planned:
 def loops_memory(system: System, planned: Planned) -> np.ndarray:
     """Memory for :func:`solve_loops`."""
     rows = kinematics.kinematics_rows(system) + shared_rows.work_rows(system, planned.memory)
-    memory = make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
+    memory = blocks.make_memory(system, rows, 1, system.forces.packed, live_rows(system).packed)
     memory[DIVISION : DIVISION + 1].view(np.int64)[0] = planned.memory.ctypes.data
     return memory
 
@@ -161,7 +159,7 @@ class Divided:
 
     SUPPORTS = SUPPORTS
 
-    def __init__(self, choice: Division) -> None:
+    def __init__(self, choice: options.Division) -> None:
         self.choice = choice
 
     def workspace(self, system: System, lanes: int = 1) -> Planned:
@@ -209,14 +207,14 @@ def _explain_subchain(plan: Plan, q: np.ndarray, u: np.ndarray, forces: np.ndarr
 
 
 @cache
-def _divided(choice: Division) -> Divided:
+def _divided(choice: options.Division) -> Divided:
     return Divided(choice)
 
 
 def divided(system: System, algorithm: str, threads: int | None, one_state: bool) -> tuple[Divided, int]:
     """The algorithm as its name and options say, and threads. They share one state; of a batch each has its own."""
-    count = thread_count(threads_of(algorithm, threads))
-    found = _divided(division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
+    count = thread_count(options.threads_of(algorithm, threads))
+    found = _divided(options.division(algorithm, min(count, MOST_HELPERS + 1) if one_state else 1))
     return found, count
 
 
@@ -257,5 +255,5 @@ def quick(system: System, waiting: list[Any], q: Any, u: Any, tau: Any) -> np.nd
     return udot if total == 0.0 else None
 
 
-_default = _divided(Division())
+_default = _divided(options.Division())
 workspace, accelerations = _default.workspace, _default.accelerations

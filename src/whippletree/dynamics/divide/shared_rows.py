@@ -21,7 +21,7 @@ from ...compiler.lanes import get, inline, kernel, put, take, view
 from ...compiler.thread_pool import SHARED_STATE
 from ...kernels.constraints import ends_of_row
 from ...kernels.unpack import take_integers, take_rows
-from ...layout.constraints import ROW_NUMBERS, Rows
+from ...layout import constraints as equations
 from ...layout.forces import MOTION
 from ...layout.system import DIVISION
 from ...system.system import System
@@ -43,7 +43,7 @@ class Split(NamedTuple):
 
 
 class Work(NamedTuple):
-    rows: Rows
+    rows: equations.Rows
     C: Any  # (ns, nu)
     Y: Any  # (ns, nu)  C D^-1/2 against its scale, then Q, then Q D^1/2
     X: Any  # (ns, nu)  M^-1 D^1/2 Q'
@@ -71,7 +71,7 @@ def work_rows(system: System, division: np.ndarray) -> int:
     """Numbers that the Work of one state takes, with the memory of its division."""
     nu, nr, header = system.nu, live_rows(system).count, division[: head.HEADER].view(np.int64)
     ns = int(header[head.SHARED_COUNT])
-    return (ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 2
+    return (equations.ROW_NUMBERS + 2) * nr + ns * (3 * nu + 2 * ns + 8) + 4 * nu + 6 * system.nb + 2
 
 
 @inline

@@ -44,15 +44,13 @@ from ..divide.options import Division
 from ..inputs import require_unit
 from ..tree import articulated
 from ..two_handle.partition import GRADED, Family, blocks, mass_grading
-from . import cut_forces
+from . import cut_forces, evaluation, options
 from . import cut_layout as lay
+from . import solver as solvers
 from .cut import Cut, cut_of
 from .cut_frames import compose_bases, show_faces, stand_bases
 from .cut_joints import connect, derive_cuts, violations
 from .elements import growth
-from .evaluation import Room, evaluate_whole
-from .options import Cutting, cutting
-from .solver import Alone, CutSolver, Solved
 
 SUPPORTS = {"trees"}
 MOST_GROWTH = 1e5
@@ -74,8 +72,8 @@ class _Layout(Plan):
 class Pieces:
     """The subchains of one process, or of one rank: all that is computed of them, in the memory for it."""
 
-    def __init__(self, cut: Cut, choice: Cutting, comm: Any = None) -> None:
-        self.cut, self.choice, self.comm = cut, choice, comm or Alone(cut)
+    def __init__(self, cut: Cut, choice: options.Cutting, comm: Any = None) -> None:
+        self.cut, self.choice, self.comm = cut, choice, comm or solvers.Alone(cut)
         system, forest = cut.system, cut.forest
         self.first, self.last = self.comm.first, self.comm.last
         self.layout = _Layout(cut, LANES if choice.lanes else 1, self.first, self.last)
@@ -83,7 +81,7 @@ class Pieces:
         widths = [shape[3] for shape in self.layout.shapes]
         self.blocks = np.column_stack([self.layout.at, widths]).astype(np.int64).ravel()
         self.table, self.cuts, where = self._tables()
-        self.solver = CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
+        self.solver = solvers.CutSolver(cut, self.table, self.cuts, where, choice, self.comm)
         subchains, count, width = len(cut.subchains), len(cut.joints), where.shape[1]
         lending = np.zeros((count, 6, lay.LENDING))
         for c, joint in enumerate(cut.joints):
@@ -101,7 +99,7 @@ class Pieces:
         self.tree_q, self.tree_u, self.tree_tau = system.q0.copy(), np.zeros(system.nu), np.zeros(system.nu)
         self.tau, self.udot = np.zeros(forest.nu), np.zeros(forest.nu)
         self.own_q, self.own_u = forest.q0.copy(), np.zeros(forest.nu)
-        self.room: Room | None = None
+        self.room: evaluation.Room | None = None
         self._connect()  # what joints hold whatever their pose: always by the same bits
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,7 +201,7 @@ class Pieces:
             self.solver.mine,
         )  # fmt: skip
 
-    def solve(self) -> Solved:
+    def solve(self) -> solvers.Solved:
         """Step VIII."""
         return self.solver.solve()
 
@@ -230,13 +228,13 @@ class Pieces:
         """u' of the System by all steps in one call, the loads by elimination; 0 if all is well. For one process."""
         cut, nu = self.cut, self.cut.system.nu
         wrench = forces[nu:].reshape(-1, 6)[cut.bodies].ravel() if forces.size > nu else _NO_WRENCH
-        return evaluate_whole(self._room(), q, u, forces[:nu], wrench, udot, self.solver.width)
+        return evaluation.evaluate_whole(self._room(), q, u, forces[:nu], wrench, udot, self.solver.width)
 
     def growth(self) -> float:
         """Of Gamma's pivots, in the last elimination by "thomas"."""
         return float(growth(self.table, self.solver.rooms[0], self.solver.width))
 
-    def _room(self) -> Room:
+    def _room(self) -> evaluation.Room:
         if self.room is None:
             s, cut = self.solver, self.cut
             work, X, y = s.rooms[:3]
@@ -244,7 +242,9 @@ class Pieces:
             of_solver |= {"psi": s.psi, "total": s.total, "loads": s.loads, "f": s.f, "mine": s.mine}
             of_cut = {name: getattr(cut, name) for name in ("q_rows", "u_rows", "q_here", "u_here")}
             more = of_solver | of_cut | {"work": work, "X": X, "y": y}
-            self.room = Room(**more, **{name: getattr(self, name) for name in Room._fields if name not in more})
+            self.room = evaluation.Room(
+                **more, **{name: getattr(self, name) for name in evaluation.Room._fields if name not in more}
+            )
         return self.room
 
     # ------------------------------------------------------------ closing what drifts apart
@@ -281,7 +281,7 @@ class Subchains:
 
     SUPPORTS = SUPPORTS
 
-    def __init__(self, choice: Cutting) -> None:
+    def __init__(self, choice: options.Cutting) -> None:
         self.choice = choice
 
     def workspace(self, system: System, lanes: int = 1) -> Pieces | None:
@@ -327,14 +327,14 @@ def _explain(pieces: Pieces, q: np.ndarray, u: np.ndarray, forces: np.ndarray) -
 
 
 @cache
-def _subchains(choice: Cutting) -> Subchains:
+def _subchains(choice: options.Cutting) -> Subchains:
     return Subchains(choice)
 
 
 def cut_as(algorithm: str) -> Subchains:
     """The algorithm as its name and options say."""
-    return _subchains(cutting(algorithm))
+    return _subchains(options.cutting(algorithm))
 
 
-_default = _subchains(Cutting())
+_default = _subchains(options.Cutting())
 workspace, accelerations = _default.workspace, _default.accelerations

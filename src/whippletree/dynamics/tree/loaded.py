@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from ...algebra import compare
 from ...algebra import spatial as sp
-from ...algebra.compare import lane_most
 from ...compiler.function_pointers import HOLD, call_flexible
 from ...compiler.lanes import ALWAYS, entry, get, inline, kernel, put, scratch, take, view
 from ...kernels import blocks, kinematics
@@ -121,7 +121,7 @@ def accelerations(memory, q, u, forces, time, udot, start, stop):
         for n in range(F.nf if F.ndriven > 0 else 0):
             if F.kind[n] == MOTION:
                 put(out, F.dof[n], get(signals, 3 + 3 * F.signal[3 * n]))
-        loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
+        loss = max(loss, compare.lane_most(own), compare.lane_most(swift_loss(velocities, out, 0.0 * own)))
         blocks.scatter(out, s, udot)
         total += (
             blocks.checksum(out) + blocks.checksum(coordinates) + blocks.checksum(velocities) + blocks.unit_check(k)

@@ -74,6 +74,28 @@ def beam(
     length = positive(length, "beam: length")
     sizes = {"width": width, "height": height, "radius": radius, "wall": wall, "A": A, "Iy": Iy, "Iz": Iz, "J": J}
     cut = _section(section, length, E, G, nu, rho, sizes | {"ky": ky, "kz": kz, "cy": cy, "cz": cz, "ct": ct})
+    shape = _shape(cut, theory, rotary, deforms, degree)
+    count = _whole(elements, "elements", 1, MOST_ELEMENTS)
+    names, ends = _nodes(length, count, {} if stations is None else stations, cut)
+    axes = _axes(axis, up)
+    line, n, (M, K, mass) = _assembled(ends, shape, axes, cut, rotary, length)
+    r, T = ends[:, None] * axes[:, 0], _motions(line, n)
+    R = T.T @ rigid_motion(r, np.zeros(3))
+    return Structure(names, r, M, K, T, R, mass, line=line, strain=line.largest, recipe=_recipe(given))
+
+
+def _assembled(ends: np.ndarray, shape: Element, axes: np.ndarray, cut: Any, rotary: bool, length: float) -> Any:
+    """The line of elements, the number of its coordinates, and its matrices."""
+    with np.errstate(all="ignore"):
+        line, n = _line(ends, shape, axes, cut)
+        M, K, mass = _matrices(line, n, rotary)
+        if not np.isfinite(M.sum() + abs(K).sum()):
+            raise ModelError("beam: its mass or stiffness is beyond all numbers", got=f"a length of {length:g} m")
+    return line, n, (M, K, mass)
+
+
+def _shape(cut: Any, theory: str, rotary: Any, deforms: Sequence[str], degree: int) -> Element:
+    """What an element can do, checked."""
     check.known(theory, THEORIES, "beam: theory")
     if theory == "timoshenko" and np.isnan(cut.at(np.zeros(1)).ky + cut.at(np.zeros(1)).kz)[0]:
         raise ModelError("beam: shear factors are missing", expected="ky and kz of a general section")
@@ -82,19 +104,7 @@ def beam(
         raise ModelError("beam: rotary is not true or false", got=repr(rotary)[:80])
     if not ways:
         raise ModelError("beam: it deforms in no way", expected="one of " + ", ".join(DEFORMATIONS))
-    shape = Element(_whole(degree, "degree", 3, 12), theory == "timoshenko", ways)
-    count = _whole(elements, "elements", 1, MOST_ELEMENTS)
-    names, ends = _nodes(length, count, {} if stations is None else stations, cut)
-    axes = _axes(axis, up)
-    with np.errstate(all="ignore"):
-        line, n = _line(ends, shape, axes, cut)
-        M, K, mass = _matrices(line, n, rotary)
-        if not np.isfinite(M.sum() + abs(K).sum()):
-            raise ModelError("beam: its mass or stiffness is beyond all numbers", got=f"a length of {length:g} m")
-    r = ends[:, None] * axes[:, 0]
-    T = _motions(line, n)
-    rigid = T.T @ rigid_motion(r, np.zeros(3))
-    return Structure(names, r, M, K, T, rigid, mass, line=line, strain=line.largest, recipe=_recipe(given))
+    return Element(_whole(degree, "degree", 3, 12), theory == "timoshenko", ways)
 
 
 _section = section  # the argument of beam has its name
