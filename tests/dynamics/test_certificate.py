@@ -219,23 +219,6 @@ def test_plain_calls_of_every_model_are_seldom_certified(monkeypatch, path):
     assert sum(calls[4:]) <= 0.5 * len(calls)
 
 
-@pytest.mark.parametrize(("light", "expected"), [(1.0, 0), (1e-6, 1)])
-def test_nullspace_is_certified_in_every_call_of_uneven_mechanisms_alone(monkeypatch, light, expected):
-    """Orthonormal bases mix light and heavy coordinates: where masses are uneven, a loss is no measure."""
-    posed, seen = loop_families.stewart(1), []
-    hub = posed.model.bodies["hub1,0"]
-    hub.mass, hub.inertia = light * hub.mass, tuple(light * np.asarray(hub.inertia))
-    system = posed.model.compile()
-    state = *loop_families.start(system, posed.q, posed.u), np.linspace(-1.0, 1.0, system.nu)
-    monkeypatch.setattr(trust, "certify", lambda *given: seen.append(given) or certify(*given))
-    wt.forward_dynamics(system, *state, algorithm="nullspace")
-    assert len(seen) == expected
-    exact = wt.forward_dynamics(system, *state, algorithm="nullspace", certificate=True)[0]
-    assert (
-        np.abs(wt.forward_dynamics(system, *state, algorithm="nullspace") - exact).max() < 1e-11 * np.abs(exact).max()
-    )
-
-
 def test_a_tower_that_loses_digits_has_one_certificate_and_is_corrected_in_every_call(monkeypatch):
     """700 loops on top of each other: reduction alone is off by 3e-9, and what bounds have shown is not shown again."""
     system, q, u, tau = family("tower", 700)

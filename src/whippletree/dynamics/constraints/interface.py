@@ -7,8 +7,6 @@ from functools import partial
 import numpy as np
 
 from ...system.system import System
-from ..accuracy.limits import LIMIT
-from ..accuracy.unevenness import first_limit
 from ..algorithm import Algorithm
 from ..auto.loop_operations import of_multipliers, of_nullspace, of_tree
 from ..auto.rates import Cost, Rates, Use, one_by_one
@@ -58,12 +56,6 @@ def _cost(name: str, typical: tuple[float, float]) -> Cost:
     )
 
 
-def _even(system: System, loss: float) -> float:
-    """The loss, but of uneven systems, and of a state that loses much, beyond all limits: orthonormal bases mix light
-    and heavy coordinates, and one state says little about the next."""
-    return loss if loss <= LIMIT == first_limit(system) else np.inf
-
-
 def _rows(system: System) -> str:
     return f"{system.nu} degrees of freedom, {system.constraints.count} rows of constraints"
 
@@ -89,7 +81,7 @@ NULLSPACE = Algorithm(
     nullspace.workspace,
     nullspace.accelerations,
     lambda system: f"O(n^3): {_rows(system)}, motions in their null space",
-    judged=_even,
+    judged=lambda system, loss: np.inf,  # orthonormal bases mix light and heavy coordinates
     solves_any_pose=True,
     cost=_cost(NULLSPACE_NAME, (2.4e-4, 1.8e-10)),
 )
