@@ -47,7 +47,7 @@ print(notice.compiled(), *(w.message for w in caught))
 
 @pytest.fixture(scope="module")
 def carried(tmp_path_factory):
-    """A package of its own whose one kernel is compiled for this host's level, as ``activate wheel`` does it."""
+    """A package of its own whose one kernel is compiled for this host's level, as ``make wheel`` does it."""
     if HOST is None:
         pytest.skip("this processor has none of the levels")
     folder = tmp_path_factory.mktemp("carried")

@@ -20,6 +20,7 @@ import mpmath
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from curve_jets import curve_frame
 from reference import SIZES
 
 DIGITS = 50
@@ -219,6 +220,20 @@ def function_series(f, t, like):
     return Series(value, d, second)
 
 
+def curve_pose(joint, q):
+    """E, p of a curve joint's child frame: jets by its coordinate, with the rates of the coordinate."""
+    with mpmath.workdps(DIGITS + 10):
+        turned, place = curve_frame(joint, mpmath.mpf(str(q.x)), mpmath.mpf)
+        jets = [place] if turned is None else [place, *turned]
+        vectors = [[[Decimal(mpmath.nstr(x, DIGITS + 5)) for x in jet] for jet in vector] for vector in jets]
+    value, first, second = np.moveaxis(np.array(vectors, object), -1, 0)
+    d, dd = np.multiply.outer(q.d, first), q.dd * first + q.d[-1] ** 2 * second
+    p = Series(value[0], d[:, 0], dd[0])
+    if turned is None:
+        return still(ONE, q), p
+    return Series(value[1:].T, np.swapaxes(d[:, 1:], 1, 2), dd[1:].T), p
+
+
 def joint_pose(joint, q):
     """E, p of a tree joint's child frame in its parent frame, from the Series of its coordinates.
 
@@ -256,6 +271,8 @@ def joint_pose(joint, q):
         case "planar":
             e1, e2 = in_plane(a)
             return turn(a, q[2]), q[0].times(e1) + q[1].times(e2)
+        case "curve":
+            return curve_pose(joint, q[0])
     raise ValueError(joint.kind)
 
 
