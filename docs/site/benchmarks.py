@@ -95,7 +95,7 @@ HEAD = """# Benchmarks
 
 <!-- written by docs/site/benchmarks.py from benchmarks/*.json: measure anew, and run make pages -->
 
-Every number that is reported of speed is in one of these files, with the command that measured it, the machine and the
+Every reported speed is in one of these files, with the command that measured it, the machine and the
 versions. All are of public Python calls, in one process, engines taking turns, the best of many rounds, after their
 answers were checked to agree. The machine is a virtual one with two cores of an AMD EPYC (AVX2, 4 lanes). Ratios carry
 over to other machines better than times do; [Speed](guides/speed.md#measure) tells how to measure on yours. "Over ours"

@@ -365,7 +365,7 @@ def test_linear_models_of_random_trees_obey_power_and_kinematics(model, seed):
     assert np.abs(linear.C[7:10, nu:]).max(initial=0.0) < 1e-9  # differences of places that are rounded
     assert labels[:3] == ("energy", f"{body}.velocity.wx", f"{body}.velocity.wy")
     inverse = wt.mass_matrix_inverse(system, q)
-    assert np.array_equal(linear.B[nu:], inverse)
+    close(linear.B[nu:], inverse, 1e-10)  # by other factors of the same matrix
     assert not linear.B[:nu].any()
     rows = system.u_index(system.joints[0])
     assert np.array_equal(linear.D[-(rows.stop - rows.start) :], inverse[rows])

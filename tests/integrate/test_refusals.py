@@ -71,8 +71,8 @@ def test_a_command_that_is_obeyed_is_answered():
         assert run.change("lock", "make") == []
         assert [c.what for c in run.change("lock", "break")] == ["broken"]
     with pytest.raises(ModelError, match="temporary constraint 'lok' is not known"):
-        run.change("lok", "make")
-    with pytest.raises(ModelError, match="a temporary constraint knows no 'open'"):
+        run.change("lok", "activate")
+    with pytest.raises(ModelError, match="a temporary constraint has no action 'open'"):
         run.change("lock", "open")
 
 

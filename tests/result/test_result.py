@@ -251,7 +251,7 @@ def test_a_damaged_file_is_refused_or_still_right(pendulum, tmp_path):
         (lambda d: d.assign_attrs(model=d.attrs["model"].replace("mass = 1.0", "mass = 2.0")), "has changed"),
         (lambda d: d.drop_attrs().assign_attrs(whippletree="whippletree-1"), "the model is missing"),
         (lambda d: d.drop_vars("u"), "'u' is missing"),
-        (lambda d: d.isel(time=slice(0, 0)), "no moments"),
+        (lambda d: d.isel(time=slice(0, 0)), "no samples"),
         (lambda d: d.assign(q=d.q * np.nan), "not finite"),
         (lambda d: d.assign(work=d.work * np.nan), "not finite"),
         (lambda d: d.assign(udot=d.udot.astype(int)), "'udot' is not an array of numbers"),

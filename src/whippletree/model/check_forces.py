@@ -288,7 +288,7 @@ def carriers(model: Model) -> dict[str, str]:
 
 def _drive(model: Model, f: Motor | Motion) -> None:
     label = f"force '{f.name}'"
-    one_of_joint(model, f.joint, f.dof, f"{label}: joint", f"{label}: degree of freedom", f.where)
+    one_of_joint(model, f.joint, f.dof, f"{label}: joint", f"{label}: dof", f.where)
     if f.position is not None:
         hint = "a bushing pulls to a pose; velocity and kd hold a speed" if isinstance(f, Motor) else None
         plain_coordinates(model.joints[f.joint], f"{label}: position", f.where, hint)

@@ -113,7 +113,7 @@ def _warning(run: Result) -> str:
 def _summary(run: Result) -> str:
     system, loops = run.system, len(run.system.cut_joints)
     counts = [(system.model.size, "body", "bodies"), (len(system.model.joints), "joint", "joints")]
-    counts += [(system.nu, "dof", "dof"), *([(loops, "loop", "loops")] if loops else [])]
+    counts += [(system.nu, "degree of freedom", "degrees of freedom"), *([(loops, "loop", "loops")] if loops else [])]
     reported = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts)
     return f"{reported}; from {run.t[0]:g} to {run.t[-1]:g} s in {len(run)} output samples."
 
