@@ -26,7 +26,7 @@ def test_hops_below_rounding_end_on_the_floor(acceleration, integrator):
     step = {"step": fall / 50} if integrator == "rk4" else {}
     run = wt.simulate(falling(acceleration, 0.5), 4.5 * fall, q={"fall": 0.1}, integrator=integrator, **step)
     assert run["fall.q"].min() > -1e-9
-    assert run.changes[-1].what == "made"
+    assert run.changes[-1].what == "activated"
     assert abs(run["fall.q"][-1]) < 1e-9
 
 

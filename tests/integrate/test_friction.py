@@ -43,7 +43,7 @@ def test_a_bowling_ball_slides_and_then_rolls():
     """It rolls from t = 2 v / (7 mu g) on, at 5/7 v."""
     run = thrown(ball(), (0, 0, 0, 6.0, 0, 0), 1.2)
     made, sticks = run.changes
-    assert (made.what, made.toward, sticks.what) == ("made", (1.0, 0.0, 0.0), "sticks")
+    assert (made.what, made.toward, sticks.what) == ("activated", (1.0, 0.0, 0.0), "sticks")
     assert abs(sticks.t - 2 * 6.0 / (7 * 0.2 * G)) < 1e-10
     speed = np.linalg.norm(run["ball.velocity"][-1, 3:])
     assert abs(speed - 5 / 7 * 6.0) < 1e-10
@@ -65,7 +65,7 @@ def test_a_ball_thrown_across_its_spin_slips_straight():
     run = thrown(ball(), (40.0, 0, 0, 2.0, 0, 0), 2.0)
     slip = np.array([2.0, 0.1 * 40.0])
     end = np.linalg.norm(slip) / (3.5 * 0.2 * G)
-    assert [c.what for c in run.changes] == ["made", "sticks"]
+    assert [c.what for c in run.changes] == ["activated", "sticks"]
     assert abs(run.changes[1].t - end) < 1e-10
     row = np.searchsorted(run.t, end) - 1
     t = run.t[row]
@@ -203,7 +203,11 @@ def test_a_block_rocks_from_edge_to_edge():
     height = b * np.sin(tilt) + h * np.cos(tilt)
     q = {"x": b - b * np.cos(tilt) + h * np.sin(tilt), "z": height, "turn": tilt}
     run = wt.simulate(m.compile(), 0.8, q=q, **FINE)
-    assert [(c.name, c.what) for c in run.changes[:3]] == [("right", "made"), ("right", "broken"), ("left", "made")]
+    assert [(c.name, c.what) for c in run.changes[:3]] == [
+        ("right", "activated"),
+        ("right", "released"),
+        ("left", "activated"),
+    ]
     about = (b * b + h * h) * 4 / 3
     before = np.sqrt(2 * G * (height - h) / about)
     ratio = 1 - 1.5 * b * b / (b * b + h * h)
@@ -233,7 +237,7 @@ def test_a_clutch_slips_until_velocities_agree():
     m = clutch(activate_at=0.5, release_at=4.0)
     run = wt.simulate(m.compile(), 5.0, u={"motor_shaft": 30.0}, **FINE)
     made, sticks, broken = run.changes
-    assert (made.what, made.t, sticks.what, broken.what) == ("made", 0.5, "sticks", "broken")
+    assert (made.what, made.t, sticks.what, broken.what) == ("activated", 0.5, "sticks", "released")
     assert abs(sticks.t - 0.5 - 30.0 / (5.0 / 0.2 + 5.0 / 0.6)) < 1e-10
     assert run.u[-1] == pytest.approx([7.5, 7.5], abs=1e-10)
     lost = 0.5 * 0.2 * 900 - 0.5 * 0.8 * 7.5**2
@@ -262,7 +266,7 @@ def test_a_brake_stops_a_wheel():
     m.constraint("pads", "speed", joint="load_shaft")
     m.temporary("pads", slips_at=2.0, activate_at=1.0)
     run = wt.simulate(m.compile(), 5.0, u={"load_shaft": 6.0}, **FINE)
-    assert [c.what for c in run.changes] == ["made", "sticks"]
+    assert [c.what for c in run.changes] == ["activated", "sticks"]
     assert abs(run.changes[1].t - 1.0 - 6.0 * 0.6 / 2.0) < 1e-10
 
 
@@ -271,7 +275,7 @@ def test_the_clutch_of_our_models():
     run = gallery()["clutch"].run()
     I, J, w, L = 8.0 * 0.1**2 / 2, 20.0 * 0.2**2 / 2, 60.0, 4.0
     made, sticks, slips, parts = run.changes
-    assert [c.what for c in run.changes] == ["made", "sticks", "slips", "broken"]
+    assert [c.what for c in run.changes] == ["activated", "sticks", "slips", "released"]
     assert abs(sticks.t - 1.0 - w / (L / I + L / J)) < 1e-9
     common = I * w / (I + J)
     row = int(np.searchsorted(run.t, sticks.t))
@@ -413,7 +417,7 @@ def test_a_point_meets_a_sphere():
     m.constraint("ball", "roll", body="bead", radius=0.0, on="sphere", to_radius=1.0, slip="all")
     m.temporary("ball", unilateral=True)
     run = wt.simulate(m.compile(), 0.5, q={"flight": (0, 0, 1.5, 1, 0, 0, 0)})
-    assert [c.what for c in run.changes] == ["made"]
+    assert [c.what for c in run.changes] == ["activated"]
     assert run.changes[0].t == pytest.approx(np.sqrt(2 * 0.5 / 9.81), abs=1e-10)
     assert run.changes[0].impulse[5] == pytest.approx(np.sqrt(2 * 0.5 * 9.81), rel=1e-9)
     assert np.abs(run["bead.position.z"][-1] - 1.0) < 1e-9

@@ -38,7 +38,7 @@ def test_latches_of_mechanisms_that_float(seed, kind, here):
     rng = np.random.default_rng(seed)
     system, q, u = latched(floating(rng, int(rng.integers(1, 5))), rng, kind, 0.3 if here else 0.01, here)
     found = happen(system, q, u, "hold")
-    if found.changes[0].what == "made":  # a loop of two bodies with few DOF may not close
+    if found.changes[0].what == "activated":  # a loop of two bodies with few DOF may not close
         check(found)
         assert here is False or sum(c.lost for c in found.changes) > -1e-12 * found.before.kinetic
 
@@ -119,7 +119,7 @@ def test_flexible_bodies(fidelity, how):
     found = happen(system, q, u, "event")
     if not found.changes:  # it was not coming nearer
         found = happen(system, q, -u, "event")
-    assert found.changes[0].what in ("made", "bounced")
+    assert found.changes[0].what in ("activated", "bounced")
     check(found)
 
 
@@ -153,7 +153,7 @@ def test_whatever_else_is_made_at_speed(kind):
             system = m.compile()
             q, u = np.r_[0, 0, 0, 1, 0, 0, 0, 0.3, 0.4], rng.normal(size=8)
         found = happen(system, q, u, "meet")
-        assert found.changes[0].what == "made"
+        assert found.changes[0].what == "activated"
         check(found)
 
 
@@ -177,7 +177,7 @@ def test_a_box_falls_on_all_its_feet(restitution, friction):
         q = np.r_[0.1, 0.0, 0.1, 1, 0, 0, 0, np.zeros(3), 1, 0, 0, 0]
         u = np.r_[0.0, 0.1, 0.4, 0.7, -0.2, -2.0, np.zeros(6)]
         found = happen(system, q, u, "foot0", settle=True)
-        assert len([c for c in found.changes if c.what in ("made", "bounced")]) >= 3  # no more can be reported
+        assert len([c for c in found.changes if c.what in ("activated", "bounced")]) >= 3  # no more can be reported
         check(found, from_ground(found, q) if to == "ground" else 0.0)
 
 
@@ -196,7 +196,7 @@ def test_a_blow_on_what_rests():
     u = np.zeros(18)
     u[12:] = 3.0, 1.0, -2.0, 0.5, 0.1, -1.0
     found = happen(system, q, u, "hit2")
-    assert found.of("hit2").what == "made"
+    assert found.of("hit2").what == "activated"
     check(found)
     assert np.abs(found.u[:6]).max() > 0.1  # the blow went through
 

@@ -21,7 +21,7 @@ def test_the_first_program_of_the_guide_docks():
     program = re.search(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL).group(1)
     exec(program, found)
     made, broken = found["run"].changes
-    assert (made.what, broken.what, broken.t) == ("made", "broken", 8.0)
+    assert (made.what, broken.what, broken.t) == ("activated", "released", 8.0)
     assert abs(made.t - 2.9) < 1e-10  # 0.6 m less 0.02 m, at 0.2 m/s
 
 
@@ -45,7 +45,7 @@ def test_two_balls_never_pass_through_each_other():
         m.constraint("hit", "roll", body="b", to="a", radius=0.05, on="sphere", to_radius=0.05, slip="all")
         m.temporary("hit", unilateral=True)
         run = wt.simulate(m.compile(), 10.0, q={"b_x": away}, u={"a_x": 1.0})
-        assert [c.what for c in run.changes] == ["made"]
+        assert [c.what for c in run.changes] == ["activated"]
         assert abs(run.changes[0].t - (away - 0.1)) < 1e-10
 
 
@@ -131,7 +131,7 @@ def test_shafts_may_turn_far_in_a_step_of_a_clutch(monkeypatch):
 
     monkeypatch.setattr(Probe, "__call__", counted)
     run = wt.simulate(wt.load(GUIDE.parents[2] / "models" / "clutch.toml").compile(), 10.0, u={"motor_shaft": 60.0})
-    assert [c.what for c in run.changes] == ["made", "sticks", "slips", "broken"]
+    assert [c.what for c in run.changes] == ["activated", "sticks", "slips", "released"]
     np.testing.assert_allclose([c.t for c in run.changes], [1.0, 1.0 + 6 / 11, 23 / 3, 8.0], atol=1e-9)
     assert sum(taken) < 2000  # 8,500 with pieces as long as the fastest instant of a step allows
     assert len(taken) < 120  # 240 with a kink where the slip ends

@@ -67,9 +67,9 @@ def test_a_command_that_is_obeyed_is_answered():
     run = under_way(m.compile(), [2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [c.what for c in run.change("lock", "make")] == ["made"]
-        assert run.change("lock", "make") == []
-        assert [c.what for c in run.change("lock", "break")] == ["broken"]
+        assert [c.what for c in run.change("lock", "activate")] == ["activated"]
+        assert run.change("lock", "activate") == []
+        assert [c.what for c in run.change("lock", "release")] == ["released"]
     with pytest.raises(ModelError, match="temporary constraint 'lok' is not known"):
         run.change("lok", "activate")
     with pytest.raises(ModelError, match="a temporary constraint has no action 'open'"):
@@ -87,7 +87,7 @@ def test_redundant_constraints_share_an_impulse():
         m.temporary(f"latch{n}", activate_at=0.5 * n)
     q = {"flight_B": (1.0, 0, 0, 1, 0, 0, 0)}
     run = wt.simulate(m.compile(), 1.0, q=q, u={"flight_B": (0.1, 0.3, -0.2, 0.4, 0.5, -0.3)}, rtol=1e-10, atol=1e-12)
-    assert [c.what for c in run.changes] == ["made", "made"]
+    assert [c.what for c in run.changes] == ["activated", "activated"]
     assert run.changes[0].lost > 0.05
     assert abs(run.changes[1].lost) < 1e-12  # nothing was left to do
     p = run["momentum"]

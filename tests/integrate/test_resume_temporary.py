@@ -41,8 +41,8 @@ def test_a_run_with_changes_goes_on_to_the_same_bits(tmp_path, integrator):
     run = wt.simulate(system, 2.0, output=tmp_path / "run.nc", resume=True, **how)
     alone = wt.simulate(system, 2.0, output=tmp_path / "alone.nc", **how)
     assert {(c.name, c.what) for c in run.changes} >= {
-        ("floor", "bounced"), ("floor", "made"), ("plates", "made"), ("plates", "sticks"), ("plates", "broken"),
-        ("lock", "made"), ("berth", "made"), ("berth", "broken"),
+        ("floor", "bounced"), ("floor", "activated"), ("plates", "activated"), ("plates", "sticks"), ("plates", "released"),
+        ("lock", "activated"), ("berth", "activated"), ("berth", "released"),
     }  # fmt: skip
     assert len(run.changes) == len(alone.changes)
     assert [o.t for o in run.events] == [o.t for o in alone.events]
@@ -67,7 +67,7 @@ def test_changes_before_the_first_row_that_is_kept():
     system, how = juggled()
     run = wt.simulate(system, 0.6, **how)
     early = [c for c in run.changes if c.t < 0.4]
-    assert {c.what for c in early} >= {"made", "bounced"}
+    assert {c.what for c in early} >= {"activated", "bounced"}
     (first, moved), *later = parts(system, run.t[45:], run.changes)
     assert first.start == 0
     assert list(moved.held) == list(system_after(system, early).held) == ["plates"]

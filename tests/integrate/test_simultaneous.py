@@ -26,7 +26,7 @@ def wheels(count=3, order=None, **temporary):
 def test_three_brakes_stop_three_wheels(integrator):
     m, u = wheels()
     run = wt.simulate(m.compile(), 1.0, u=u, integrator=integrator)
-    assert [(c.name, c.what, c.t) for c in run.changes] == [(f"brake{n}", "made", 0.5) for n in range(3)]
+    assert [(c.name, c.what, c.t) for c in run.changes] == [(f"brake{n}", "activated", 0.5) for n in range(3)]
     assert np.abs(run.u[-1]).max() < 1e-12
     for n, c in enumerate(run.changes):
         assert c.lost == pytest.approx(0.05 * (1 + n) ** 2, rel=1e-6)
@@ -43,7 +43,7 @@ def test_releases_of_one_moment(count):
     for n in range(count):
         m.force(f"drive{n}", "motor", joint=f"axle{n}", torque=0.1 * (1 + n))
     run = wt.simulate(m.compile(), 1.0)
-    assert [(c.what, c.t) for c in run.changes] == [("broken", 0.5)] * count
+    assert [(c.what, c.t) for c in run.changes] == [("released", 0.5)] * count
     np.testing.assert_allclose(run.u[-1], 0.5 * (1 + np.arange(count)), rtol=1e-8)
 
 
@@ -53,7 +53,7 @@ def test_an_activation_at_the_moment_of_a_release():
     m.temporary("brake0", begins="active", release_at=0.5)
     m.temporary("brake1", activate_at=0.5)
     run = wt.simulate(m.compile(), 1.0, u={"axle1": 2.0})
-    assert [(c.name, c.what, c.t) for c in run.changes] == [("brake0", "broken", 0.5), ("brake1", "made", 0.5)]
+    assert [(c.name, c.what, c.t) for c in run.changes] == [("brake0", "released", 0.5), ("brake1", "activated", 0.5)]
     assert abs(run.u[-1]).max() < 1e-12
 
 
@@ -61,14 +61,14 @@ def test_made_and_broken_at_the_same_time():
     """The impulse acts, and the constraint is gone; and the other way around, where it begins made."""
     m, u = wheels(1, activate_at=0.5, release_at=0.5)
     run = wt.simulate(m.compile(), 1.0, u=u)
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.5), ("broken", 0.5)]
+    assert [(c.what, c.t) for c in run.changes] == [("activated", 0.5), ("released", 0.5)]
     assert abs(run.u[-1]).max() < 1e-12
     m, u = wheels(1, begins="active", activate_at=0.5, release_at=0.5)
     run = wt.simulate(m.compile(), 1.0)
-    assert [(c.what, c.t) for c in run.changes] == [("broken", 0.5), ("made", 0.5)]
+    assert [(c.what, c.t) for c in run.changes] == [("released", 0.5), ("activated", 0.5)]
     m, u = wheels(1, activate_at=0.0, release_at=0.0)
     run = wt.simulate(m.compile(), 1.0, u=u)
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.0), ("broken", 0.0)]
+    assert [(c.what, c.t) for c in run.changes] == [("activated", 0.0), ("released", 0.0)]
 
 
 def test_symmetric_latches():
@@ -133,7 +133,7 @@ def test_all_kinds_in_any_order(order, integrator):
     system, start = ball_and_wheel(order)
     run = wt.simulate(system, 2.0, events=coinciding(calls), integrator=integrator, **start)
     assert {(c.name, c.what) for c in run.changes} == {
-        ("floor", "bounced"), ("brake", "made"), ("lock", "broken"), ("clutch", "made"),
+        ("floor", "bounced"), ("brake", "activated"), ("lock", "released"), ("clutch", "activated"),
     }  # fmt: skip
     assert len(run.changes) == 4
     assert np.abs(np.array([c.t for c in run.changes]) - 1.0).max() < 1e-10
@@ -167,7 +167,7 @@ def test_impulses_of_one_moment_do_not_depend_on_their_order():
         m, _ = wheels(2, order)
         m.constraint("couple", "speed", joint="axle0", of="axle1", ratio=1.0)
         run = wt.simulate(m.compile(), 1.0, u={"axle0": 1.0, "axle1": 1.0})
-        found.append({c.name: (c.lost, *c.impulse) for c in run.changes if c.what == "made"})
+        found.append({c.name: (c.lost, *c.impulse) for c in run.changes if c.what == "activated"})
     assert found[0].keys() == found[1].keys() == {"brake0", "brake1"}
     for name in found[0]:
         np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-12)
@@ -178,12 +178,16 @@ def test_live_runs_make_all_of_them(integrator):
     m, u = wheels(3)
     stepper = Stepper(m.compile(), None, u, 1e-3, integrator=integrator)
     stepper.advance(700)
-    assert [(c.name, c.what, c.t) for c in stepper.changes] == [(f"brake{n}", "made", 0.5) for n in range(3)]
+    assert [(c.name, c.what, c.t) for c in stepper.changes] == [(f"brake{n}", "activated", 0.5) for n in range(3)]
     assert abs(stepper.y[3:6]).max() < 1e-12
     system, start = ball_and_wheel(["floor", "brake", "lock", "clutch"])
     stepper = Stepper(system, start["q"], start["u"], 1e-3, integrator=integrator)
     stepper.advance(1500)
-    assert [(c.name, c.what) for c in stepper.changes] == [("lock", "broken"), ("brake", "made"), ("floor", "bounced")]
+    assert [(c.name, c.what) for c in stepper.changes] == [
+        ("lock", "released"),
+        ("brake", "activated"),
+        ("floor", "bounced"),
+    ]
 
 
 def test_released_a_while_after_each_activation():
@@ -191,17 +195,22 @@ def test_released_a_while_after_each_activation():
     m.force("drive", "motor", joint="axle0", torque=0.1)
     again = wt.Event("again", lambda t, q, u: t - 1.0, 0.0, "rising", then="make brake0")
     run = wt.simulate(m.compile(), 2.0, u=u, events=[again])
-    assert [(c.what, c.t) for c in run.changes] == [("made", 0.25), ("broken", 0.75), ("made", 1.0), ("broken", 1.5)]
+    assert [(c.what, c.t) for c in run.changes] == [
+        ("activated", 0.25),
+        ("released", 0.75),
+        ("activated", 1.0),
+        ("released", 1.5),
+    ]
     assert run.u[-1, 0] == pytest.approx(0.5, rel=1e-9)
     m, u = wheels(1, begins="active", release_after=0.5)
-    assert [(c.what, c.t) for c in wt.simulate(m.compile(), 1.0).changes] == [("broken", 0.5)]
+    assert [(c.what, c.t) for c in wt.simulate(m.compile(), 1.0).changes] == [("released", 0.5)]
 
 
 def test_a_time_is_kept_though_nearness_has_made_it_before():
     m, u = wheels(1, activate_at=0.7, release_at=0.5)
     first = wt.Event("first", lambda t, q, u: t - 0.2, 0.0, "rising", then="make brake0")
     run = wt.simulate(m.compile(), 1.0, u=u, events=[first])
-    assert [(c.what, c.t) for c in run.changes][1:] == [("broken", 0.5), ("made", 0.7)]
+    assert [(c.what, c.t) for c in run.changes][1:] == [("released", 0.5), ("activated", 0.7)]
 
 
 def test_a_load_that_an_activation_puts_beyond_its_limit_breaks():
@@ -211,7 +220,7 @@ def test_a_load_that_an_activation_puts_beyond_its_limit_breaks():
     m.constraint("weak", "speed", joint="axle0")
     m.temporary("weak", begins="active", release_torque=0.7)
     run = wt.simulate(m.compile(), 1.0)
-    assert ("weak", "broken", 0.5) in [(c.name, c.what, c.t) for c in run.changes]
+    assert ("weak", "released", 0.5) in [(c.name, c.what, c.t) for c in run.changes]
 
 
 def test_a_quantity_that_a_constraint_holds_does_not_fire():
@@ -261,10 +270,10 @@ def mixture(draw):
         m.joint(f"axle{n}", "revolute", m.ground, f"wheel{n}", axis="z")
     for n in draw.permutation(len(m.bodies)).tolist():
         kind, name = (
-            draw.choice(["activate_at", "release_at", "both", "after", "make", "break", "function"]),
+            draw.choice(["activate_at", "release_at", "both", "after", "activate", "release", "function"]),
             f"hold{n}",
         )
-        made = kind in ("release_at", "after", "break")
+        made = kind in ("release_at", "after", "release")
         if kind != "function":
             m.constraint(name, "speed", joint=f"axle{n}")
             times = {
@@ -279,9 +288,9 @@ def mixture(draw):
             ends[f"axle{n}"] = 0.5
         else:
             u[f"axle{n}"], ends[f"axle{n}"] = 1.0 + n, 0.0
-        changes |= {(name, "broken")} if made else set() if kind == "function" else {(name, "made")}
-        changes |= {(name, "broken")} if kind == "both" else set()
-        if kind in ("make", "break", "function"):
+        changes |= {(name, "released")} if made else set() if kind == "function" else {(name, "activated")}
+        changes |= {(name, "released")} if kind == "both" else set()
+        if kind in ("activate", "release", "function"):
 
             def stop(t, q, u, n=n):
                 u[n] = 0.0

@@ -45,7 +45,7 @@ def test_a_run_without_commands_is_that_of_simulate(system):
     u = {"siding": -0.4}
     run = fast(system, 2.2, u=u)
     ref = wt.simulate(system, 2.2, u=u, integrator="rk4", step=1e-3, output_step=0.01)
-    assert [c.what for c in run.result.changes] == ["made"]  # the wagon reaches the hook at 2 s
+    assert [c.what for c in run.result.changes] == ["activated"]  # the wagon reaches the hook at 2 s
     assert run.result.changes[0].t == pytest.approx(ref.changes[0].t, abs=1e-12)
     # times are multiples of the step here and sums of rows there: they differ by rounding
     np.testing.assert_allclose(run.result.t, ref.t, atol=1e-13)
@@ -97,14 +97,14 @@ def test_latches_by_command(system):
 
     q, u = {"siding": -0.9}, {"siding": 0.6}
     # near at the start: the condition makes it when it is crossed, and a command at any time
-    run = fast(system, q=q, u=u, commands=[command(0.05, "make"), command(0.3, "break"), command(0.4, "break")])
+    run = fast(system, q=q, u=u, commands=[command(0.05, "activate"), command(0.3, "release"), command(0.4, "release")])
     made, broken, again = run.answers
     assert made["ok"]
     assert made["held"] == ["hook"]
     assert broken["ok"]
     assert not again["ok"]
     assert "already" in again["error"]["what"]
-    assert [(c.what, c.t) for c in run.result.changes] == [("made", 0.05), ("broken", 0.3)]
+    assert [(c.what, c.t) for c in run.result.changes] == [("activated", 0.05), ("released", 0.3)]
     # 2 and 3 kg, one at rest: 1.2 kg * 0.6 m/s, and half of that times 0.6 m/s is lost
     assert made["impulse"][3] == pytest.approx(-0.72, rel=1e-9)
     assert made["lost"] == pytest.approx(0.216, rel=1e-9)
@@ -112,11 +112,11 @@ def test_latches_by_command(system):
 
 
 def test_what_cannot_be_made_is_refused_and_changes_nothing(system):
-    far = fast(system, commands=[(0.1, {"do": "make", "name": "hook"})])
+    far = fast(system, commands=[(0.1, {"do": "activate", "name": "hook"})])
     assert "out of reach" in far.answers[0]["error"]["what"]
     assert "1 m or rad away" in far.answers[0]["error"]["got"]
     near = {"siding": -0.9}
-    both = [(0.1, {"do": "make", "name": "hook"}), (0.2, {"do": "make", "name": "clamp"})]
+    both = [(0.1, {"do": "activate", "name": "hook"}), (0.2, {"do": "activate", "name": "clamp"})]
     run, ref = fast(system, q=near, commands=both), fast(system, q=near, commands=both[:1])
     assert run.answers[0]["ok"]
     assert not run.answers[1]["ok"]
@@ -295,7 +295,7 @@ def test_sessions(catalogue):
     assert "taken" in refused.replies[0]["error"]["what"]
     assert not refused.close
     assert b.receive('{"do": "statistics"}', 0.0).forward
-    a.receive('{"do": "release"}', 0.0)
+    a.receive('{"do": "release_control"}', 0.0)
     assert b.receive('{"do": "resume"}', 0.0).forward
     reported = []
     controls.reported["b"] = reported.append
