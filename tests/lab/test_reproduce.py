@@ -73,7 +73,7 @@ def test_equations_of_constrained_motion():
     at = constrained.equations(run)
     assert (at.rows, at.dofs) == (3, 8)
     assert max(abs(x) for x in at[2:]) < 1e-11
-    assert [change.what for change in run.changes] == ["made", "broken"]
+    assert [change.what for change in run.changes] == ["activated", "released"]
     assert np.abs(run["momentum"] - run["momentum"][0]).max() < 1e-9
     _, force, known = constrained.blade_force()
     assert np.abs(force - known).max() < 1e-9

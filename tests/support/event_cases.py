@@ -21,7 +21,7 @@ class Case(NamedTuple):
     u: dict
     moment: float | None  # when it is met (s), or None
     curved: bool = False
-    what: tuple[str, ...] = ("made", "bounced")
+    what: tuple[str, ...] = ("activated", "bounced")
     events: tuple[wt.Event, ...] = ()
     approach: float = np.inf  # m/s: how fast it is met, slowly where it grazes
 

@@ -599,7 +599,10 @@ def message_texts() -> list[bytes]:
     texts = [{"do": do} for do in FIELDS if not any(key in ("name", "joint", "body") for key in FIELDS[do])]
     texts = [t for t in texts if t["do"] not in ("time_scale", "stream", "hello")]
     texts += [{"do": "time_scale", "value": 2.0}, {"do": "stream", "rate": 30}, {"do": "step", "steps": 3, "id": 7}]
-    texts += [{"do": "hello", "token": "abc", "name": "me", "stream": 10.0}, {"do": "make", "name": made, "id": "x"}]
+    texts += [
+        {"do": "hello", "token": "abc", "name": "me", "stream": 10.0},
+        {"do": "activate", "name": made, "id": "x"},
+    ]
     texts += [{"do": "force", "joint": joint, "values": [0.5] * known.joints[joint]}]
     texts += [{"do": "pull", "body": body, "to": [1.0, 0, 0], "at": [0, 0, 0], "stiffness": 10.0, "damping": 1.0}]
     texts += [{"do": "wrench", "body": body, "force": [1, 2, 3], "torque": [0, 0, 1], "at": [0, 0, 0]}]

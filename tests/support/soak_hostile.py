@@ -118,7 +118,7 @@ def bytes_of_any_kind(peer, rng):
 
 def messages_without_token(peer, rng):
     for _ in range(rng.integers(1, 20)):
-        do = str(rng.choice(["set", "stop", "pause", "reset", "stream", "save", "make", "break", "journal"]))
+        do = str(rng.choice(["set", "stop", "pause", "reset", "stream", "save", "activate", "release", "journal"]))
         peer.sendall(json.dumps({"do": do, "motor": 1e9, "name": "latch", "value": 5.0}).encode() + b"\n")
 
 
