@@ -122,7 +122,7 @@ def test_states_close_and_differ():
 
 
 def test_an_algorithm_that_is_wrong_is_named(monkeypatch):
-    right = room.forward_dynamics
+    right = room.dynamics.forward_dynamics
 
     def wrong(system, q, u, tau, *, algorithm, certificate=False):
         out = right(system, q, u, tau, algorithm=algorithm, certificate=certificate)
@@ -130,7 +130,7 @@ def test_an_algorithm_that_is_wrong_is_named(monkeypatch):
             out[1] += 1e-6 * np.abs(out).max()
         return out
 
-    monkeypatch.setattr(room, "forward_dynamics", wrong)
+    monkeypatch.setattr(room.dynamics, "forward_dynamics", wrong)
     found = wt.verify(system_of("double_pendulum"), states=3, until=0.0)
     assert not found.holds
     (bad,) = [c for c in found.checks if not c.holds]
@@ -141,8 +141,10 @@ def test_an_algorithm_that_is_wrong_is_named(monkeypatch):
 
 
 def test_a_mass_matrix_that_is_wrong_is_named(monkeypatch):
-    right = room.mass_matrix
-    monkeypatch.setattr(room, "mass_matrix", lambda s, q: right(s, q) + np.triu(np.full((s.nu, s.nu), 1e-5), 1))
+    right = room.dynamics.mass_matrix
+    monkeypatch.setattr(
+        room.dynamics, "mass_matrix", lambda s, q: right(s, q) + np.triu(np.full((s.nu, s.nu), 1e-5), 1)
+    )
     found = wt.verify(system_of("double_pendulum"), states=3, until=0.0)
     assert {"mass matrix is symmetric", "kinetic energy"} <= {c.what for c in found.checks if not c.holds}
 

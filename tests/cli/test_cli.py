@@ -305,7 +305,7 @@ def stop_early(monkeypatch, error):
             if reached > 0.5:
                 raise error
 
-    monkeypatch.setattr(cli_run, "Bar", Stop)
+    monkeypatch.setattr(cli_run.progress, "Bar", Stop)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_assemble_prints_a_state_that_run_takes(command):
     rows = table(out)
     assert rows["shaft.q"] == ["0.5", "rad"]
     assert rows["shaft.u"] == ["3", "rad/s"]
-    assert rows["dof"] == ["1"]
+    assert rows["DOF"] == ["1"]
     options = shlex.split(out.splitlines()[-1].removeprefix("run with"))
     code, out, err = command("run", FOUR_BAR, "--until", "0.01", "--json", *options)
     assert (code, err) == (0, "")

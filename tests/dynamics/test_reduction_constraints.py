@@ -16,7 +16,7 @@ from whippletree.dynamics.constraints.jacobian import rows_of
 from whippletree.dynamics.constraints.live_rows import live_rows
 from whippletree.dynamics.loads.applied import signals
 from whippletree.dynamics.reduction import passes as reduction
-from whippletree.dynamics.reduction.reactions import loads_of
+from whippletree.dynamics.reduction.reactions import reactions_of
 
 OTHERS = ("multipliers", "nullspace", "divide")
 
@@ -136,7 +136,7 @@ def test_swept_forces_balance():
     rest = np.random.default_rng(3).normal(size=system.nu)
     live, C = live_rows(system).kept, rows_of(system, q, u).C
     rest = C[live].T @ np.linalg.lstsq(C[live].T, rest, rcond=None)[0]
-    lam, left, badly = loads_of(system, q, u, rest, signals(system, 0.0))
+    lam, left, badly = reactions_of(system, q, u, rest, signals(system, 0.0))
     assert badly == 0
     np.testing.assert_allclose(C.T @ lam, rest, atol=1e-11)
     assert np.abs(left).max() < 1e-11

@@ -62,7 +62,7 @@ def equal_steps(method, system, u, steps):
     times = np.array([0, 0.5])
     run = method.begin(make_task(system, "articulated", "dopri5", times, system.q0, u, rtol=0.9, atol=1e12, step=h))
     run.proceed(0)
-    run.state[adaptive.STEP] = h
+    run.state[adaptive.step_size.STEP] = h
     run.proceed(10 * steps)
     assert run.attrs()["accepted"] == steps
     return np.concatenate([run.task.Q[1], run.task.U[1]])

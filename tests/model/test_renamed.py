@@ -14,8 +14,9 @@ import whippletree as wt
 from whippletree import ModelError
 from whippletree.files import toml
 from whippletree.model import renamed
+from whippletree.model.numbers import changed
 from whippletree.realtime.messages import Catalogue, parse
-from whippletree.sweeps.targets import changed, find_targets
+from whippletree.sweeps.targets import find_targets
 
 MODELS = Path(__file__).parents[2] / "models"
 

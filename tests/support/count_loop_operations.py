@@ -19,7 +19,7 @@ PLAIN["larger"] = lambda a, b: a if float(a) > float(b) else b
 
 
 def counted(name):
-    """Operations of the sweep in and the sweep out, and what the plan is said to take."""
+    """Operations of the inward and the outward pass, and what the plan is predicted to take."""
     system, q, u = MECHANISMS[name]()
     planned, time = reduction.Planned(system, 1), signals(system, 0.0)
     planned.choose(np.array(q), time)
@@ -38,7 +38,7 @@ def counted(name):
 
     vars(reduction).update({name: counting(sweep) for name, sweep in plain.items()})
     udot = np.empty(system.nu)
-    reduction.sweep(planned.memory, np.array(q), u, np.zeros(system.nu), time, udot, np.empty(1), 0, 1)
+    reduction.recursion(planned.memory, np.array(q), u, np.zeros(system.nu), time, udot, np.empty(1), 0, 1)
     vars(reduction).update(plain)
     assert np.isfinite(udot).all()
     return total, of_reduction(planned.plan)

@@ -326,7 +326,7 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path, run):
     from whippletree.cli import app as cli
     from whippletree.cli import results as cli_results
 
-    assert cli_results.app is cli.app
+    assert cli_results.shared.app is cli.app
     (tmp_path / "text.nc").write_text("no result")
     run.save(tmp_path / "run.nc")
     for words, reported in (

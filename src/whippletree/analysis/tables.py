@@ -54,7 +54,7 @@ class Assembly(NamedTuple):
             for joint, x in reported[letter].items()
             if letter == "q" or any(x)
         ]
-        return columns(rows) + f"\nfreedoms  {left}\nrun with  " + " ".join(options)
+        return columns(rows) + f"\nDOF       {left}\nrun with  " + " ".join(options)
 
 
 def _values(system: System, letter: str, values: np.ndarray) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 On a terminal a line on stderr names the kernel at work, and goes away when it is done. A notebook shows one line that
 stays. Elsewhere the logger "whippletree" records it: the first kernel as INFO, the others as DEBUG. A command puts its
-own words in their place. That the wheel's kernels are for other versions is said once, as a ModelWarning.
+own words in their place. That the wheel's kernels are for other versions is reported once, as a ModelWarning.
 """
 
 from __future__ import annotations

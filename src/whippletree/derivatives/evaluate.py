@@ -1,6 +1,6 @@
 """Values and derivatives of the equations of motion and constraints at checked states, as NumPy arrays.
 
-Which forces of a model have no derivative of their own, and which systems have none at all, is said here.
+Which forces of a model have no derivative of their own, and which systems have none at all, is listed here.
 """
 
 from __future__ import annotations

@@ -19,33 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from ..algebra import spatial as sp
 from ..algebra.compare import larger, smaller
-from ..algebra.spatial import (
-    add,
-    add3,
-    angular,
-    axpy,
-    cross,
-    cross_motion,
-    dot,
-    dot3,
-    join,
-    linear,
-    load3,
-    load6,
-    load9,
-    mul33,
-    mul33t,
-    mul_rigid,
-    mulsym,
-    rigid_force,
-    scale3,
-    store3,
-    store6,
-    store9,
-    sub,
-    sub3,
-)
 from ..compiler.lanes import INNER, LANES, LINE, entry, get, inline, kernel, put, scratch, take, view
 from ..dynamics.tree.innovations import (
     columns_at_once,
@@ -199,13 +174,13 @@ def joint_slopes(m, F, q, u, signals, s):
 @inline
 def angular_share(h, J, v):
     """(9) E = K + K' - [J w] + 2 ((h . l) 1 - l h') with K = [w] J, of v = [w; l]: angular rows and columns of 2 B"""
-    w, l = angular(v), linear(v)
-    r0, r1, r2, a = (J[0], J[1], J[2]), (J[1], J[3], J[4]), (J[2], J[4], J[5]), mulsym(J, w)
-    k0 = sub3(scale3(w[1], r2), scale3(w[2], r1))
-    k1 = sub3(scale3(w[2], r0), scale3(w[0], r2))
-    k2 = sub3(scale3(w[0], r1), scale3(w[1], r0))
-    xy, xz, yz, l2 = k0[1] + k1[0], k0[2] + k2[0], k1[2] + k2[1], scale3(2.0, l)
-    s = dot3(h, l2)
+    w, l = sp.angular(v), sp.linear(v)
+    r0, r1, r2, a = (J[0], J[1], J[2]), (J[1], J[3], J[4]), (J[2], J[4], J[5]), sp.mulsym(J, w)
+    k0 = sp.sub3(sp.scale3(w[1], r2), sp.scale3(w[2], r1))
+    k1 = sp.sub3(sp.scale3(w[2], r0), sp.scale3(w[0], r2))
+    k2 = sp.sub3(sp.scale3(w[0], r1), sp.scale3(w[1], r0))
+    xy, xz, yz, l2 = k0[1] + k1[0], k0[2] + k2[0], k1[2] + k2[1], sp.scale3(2.0, l)
+    s = sp.dot3(h, l2)
     return (
         2.0 * k0[0] + s - l2[0] * h[0],
         xy + a[2] - l2[0] * h[1],
@@ -222,39 +197,42 @@ def angular_share(h, J, v):
 @kernel
 def go_out(m, k, udot, s):
     """Accelerations, psi, psi2 and D; the own share of each body in its composites"""
-    store6(s.a, 0, load6(k.b, 0))
+    sp.store6(s.a, 0, sp.load6(k.b, 0))
     for i in range(1, m.nb):
         up, first, last = m.parent[i], m.dof[i], m.dof[i + 1]
-        vp, v, ap = load6(k.v, up), load6(k.v, i), load6(s.a, up)
-        a = add(ap, sub(load6(k.b, i), load6(k.b, up)))
+        vp, v, ap = sp.load6(k.v, up), sp.load6(k.v, i), sp.load6(s.a, up)
+        a = sp.add(ap, sp.sub(sp.load6(k.b, i), sp.load6(k.b, up)))
         for j in range(first, last):
-            a = axpy(get(udot, j), load6(k.S, j), a)
-        store6(s.a, i, a)
+            a = sp.axpy(get(udot, j), sp.load6(k.S, j), a)
+        sp.store6(s.a, i, a)
         fixed_in_parent = m.kind[i] >= FIRST_QUATERNION and m.sign[i] < 0.0
-        pushed = sub(sub(a, ap), cross_motion(vp, sub(v, vp)))  # S u'
+        pushed = sp.sub(sp.sub(a, ap), sp.cross_motion(vp, sp.sub(v, vp)))  # S u'
         for j in range(first, last):
-            S = load6(k.S, j)
-            psi = cross_motion(vp, S)
-            psi2 = add(cross_motion(ap, S), cross_motion(vp, psi))
-            store6(s.D, j, add(cross_motion(v, S), psi))
+            S = sp.load6(k.S, j)
+            psi = sp.cross_motion(vp, S)
+            psi2 = sp.add(sp.cross_motion(ap, S), sp.cross_motion(vp, psi))
+            sp.store6(s.D, j, sp.add(sp.cross_motion(v, S), psi))
             if fixed_in_parent:
-                e = cross_motion(sub(v, vp), S)
-                psi, psi2 = add(psi, e), add(psi2, add(cross_motion(pushed, S), cross_motion(add(v, vp), e)))
-            store3(s.psi, j, angular(psi))
-            store6(s.psi2, j, psi2)
-        mass, h, J = m.mass[i], load3(k.h, i), load6(k.J, i)
+                e = sp.cross_motion(sp.sub(v, vp), S)
+                psi, psi2 = (
+                    sp.add(psi, e),
+                    sp.add(psi2, sp.add(sp.cross_motion(pushed, S), sp.cross_motion(sp.add(v, vp), e))),
+                )
+            sp.store3(s.psi, j, sp.angular(psi))
+            sp.store6(s.psi2, j, psi2)
+        mass, h, J = m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i)
         put(s.mass, i, mass)
-        store3(s.h, i, h)
-        store6(s.J, i, J)
-        store9(s.E, i, angular_share(h, J, v))
-        store3(s.p, i, add3(scale3(mass, linear(v)), cross(angular(v), h)))
-        store6(s.F, i, rigid_force(mass, h, J, a, v))
+        sp.store3(s.h, i, h)
+        sp.store6(s.J, i, J)
+        sp.store9(s.E, i, angular_share(h, J, v))
+        sp.store3(s.p, i, sp.add3(sp.scale3(mass, sp.linear(v)), sp.cross(sp.angular(v), h)))
+        sp.store6(s.F, i, sp.rigid_force(mass, h, J, a, v))
 
 
 @inline
 def twice_B(E, p, w):
     """2 B of a motion with the angular part w"""
-    return join(mul33(E, w), scale3(2.0, cross(w, p)))
+    return sp.join(sp.mul33(E, w), sp.scale3(2.0, sp.cross(w, p)))
 
 
 @kernel
@@ -263,45 +241,47 @@ def come_in(m, k, s, tau, dq, du, M):
     nu = m.nu
     for i in range(m.nb - 1, 0, -1):
         up, first, last, mass = m.parent[i], m.dof[i], m.dof[i + 1], get(s.mass, i)
-        h, J, E, p, F = load3(s.h, i), load6(s.J, i), load9(s.E, i), load3(s.p, i), load6(s.F, i)
+        h, J, E, p, F = sp.load3(s.h, i), sp.load6(s.J, i), sp.load9(s.E, i), sp.load3(s.p, i), sp.load6(s.F, i)
         in_parent = m.kind[i] >= FIRST_QUATERNION and m.sign[i] < 0.0
         for j in range(last - 1, first - 1, -1):
-            S, psi, D = load6(k.S, j), load3(s.psi, j), load6(s.D, j)
-            put(tau, j, dot(S, F))
-            w, f = angular(S), angular(F)
-            U = mul_rigid(mass, h, J, S)
-            r = add3(mul33t(E, w), scale3(2.0, cross(p, linear(S))))
-            own = add(mul_rigid(mass, h, J, load6(s.psi2, j)), twice_B(E, p, psi))
-            turned = join(add3(cross(w, f), cross(linear(S), linear(F))), cross(w, linear(F)))  # S x* F
-            A, A2 = add(own, turned), add(mul_rigid(mass, h, J, D), twice_B(E, p, w))
+            S, psi, D = sp.load6(k.S, j), sp.load3(s.psi, j), sp.load6(s.D, j)
+            put(tau, j, sp.dot(S, F))
+            w, f = sp.angular(S), sp.angular(F)
+            U = sp.mul_rigid(mass, h, J, S)
+            r = sp.add3(sp.mul33t(E, w), sp.scale3(2.0, sp.cross(p, sp.linear(S))))
+            own = sp.add(sp.mul_rigid(mass, h, J, sp.load6(s.psi2, j)), twice_B(E, p, psi))
+            turned = sp.join(
+                sp.add3(sp.cross(w, f), sp.cross(sp.linear(S), sp.linear(F))), sp.cross(w, sp.linear(F))
+            )  # S x* F
+            A, A2 = sp.add(own, turned), sp.add(sp.mul_rigid(mass, h, J, D), twice_B(E, p, w))
             if in_parent:
                 own = A
             for l in range(first, last):
-                T = load6(k.S, l)
-                put(dq, l * nu + j, dot(T, own))
-                put(du, l * nu + j, dot(T, A2))
+                T = sp.load6(k.S, l)
+                put(dq, l * nu + j, sp.dot(T, own))
+                put(du, l * nu + j, sp.dot(T, A2))
                 if M.shape[0] > 0:
-                    put(M, l * nu + j, dot(T, U))
+                    put(M, l * nu + j, sp.dot(T, U))
             l = m.up[first]
             while l >= 0:
-                T, at, across = load6(k.S, l), l * nu + j, j * nu + l
-                put(dq, at, dot(T, A))
-                put(du, at, dot(T, A2))
-                put(dq, across, dot(U, load6(s.psi2, l)) + dot3(r, load3(s.psi, l)))
-                put(du, across, dot(U, load6(s.D, l)) + dot3(r, angular(T)))
+                T, at, across = sp.load6(k.S, l), l * nu + j, j * nu + l
+                put(dq, at, sp.dot(T, A))
+                put(du, at, sp.dot(T, A2))
+                put(dq, across, sp.dot(U, sp.load6(s.psi2, l)) + sp.dot3(r, sp.load3(s.psi, l)))
+                put(du, across, sp.dot(U, sp.load6(s.D, l)) + sp.dot3(r, sp.angular(T)))
                 if M.shape[0] > 0:
-                    x = dot(T, U)
+                    x = sp.dot(T, U)
                     put(M, at, x)
                     put(M, across, x)
                 l = m.up[l]
         if up > 0:
             put(s.mass, up, get(s.mass, up) + mass)
-            store3(s.h, up, add3(load3(s.h, up), h))
-            store6(s.J, up, add(load6(s.J, up), J))
+            sp.store3(s.h, up, sp.add3(sp.load3(s.h, up), h))
+            sp.store6(s.J, up, sp.add(sp.load6(s.J, up), J))
             for n in range(9):
                 put(s.E, 9 * up + n, get(s.E, 9 * up + n) + E[n])
-            store3(s.p, up, add3(load3(s.p, up), p))
-            store6(s.F, up, add(load6(s.F, up), F))
+            sp.store3(s.p, up, sp.add3(sp.load3(s.p, up), p))
+            sp.store6(s.F, up, sp.add(sp.load6(s.F, up), F))
 
 
 @kernel
@@ -478,12 +458,14 @@ def forward_slopes(memory, q, u, tau, signals, out, start, stop):
 def accelerate(m, k, s, w, forces, rest, udot):
     """u' by the innovations factors, which stay: M u' = tau + forces in joints - bias"""
     for i in range(1, m.nb):
-        store6(s.F, i, rigid_force(m.mass[i], load3(k.h, i), load6(k.J, i), load6(k.b, i), load6(k.v, i)))
+        sp.store6(
+            s.F, i, sp.rigid_force(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.b, i), sp.load6(k.v, i))
+        )
     for i in range(m.nb - 1, 0, -1):
-        f, up = load6(s.F, i), m.parent[i]
+        f, up = sp.load6(s.F, i), m.parent[i]
         for j in range(m.dof[i], m.dof[i + 1]):
-            put(rest, j, get(forces, j) + get(s.force, j) - dot(load6(k.S, j), f))
+            put(rest, j, get(forces, j) + get(s.force, j) - sp.dot(sp.load6(k.S, j), f))
         if up > 0:
-            store6(s.F, up, add(load6(s.F, up), f))
+            sp.store6(s.F, up, sp.add(sp.load6(s.F, up), f))
     factorize(m, k, w, view(w.d, 0, 0))
     solve(m, k, w, rest, 0, 1, udot)

@@ -82,7 +82,7 @@ def _arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
             x = np.empty((0, 0))
         if x.ndim > 1 or not np.isfinite(x).all():
             raise ModelError(
-                f"parameter '{name}' is not right",
+                f"parameter '{name}' has no number for each state",
                 expected="one finite number, or one for each state (B,)",
                 got=str(x.shape) if x.size else repr(given)[:80],
             )
