@@ -47,7 +47,8 @@ def test_weave_and_capsize_velocities(system):
 
 def test_a_state_that_leans_and_turns(system):
     """A along a curve of rolling states, against accelerations in 256 bits."""
-    q = {"flight": (0, 0, 0, 0.99, 0.1, 0.02, 0.05), "steer": 0.3}
+    turned = np.array([0.99, 0.1, 0.02, 0.05])
+    q = {"flight": (0, 0, 0, *(turned / np.linalg.norm(turned))), "steer": 0.3}
     start = wt.assemble(system, q, {"flight": (0, 0, 0, 4, 0, 0)})
     tau = np.random.default_rng(1).normal(size=system.nu)
     linear = wt.linearize(system, start.q, start.u, tau)
