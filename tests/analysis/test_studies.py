@@ -368,7 +368,7 @@ def test_linear_models_of_random_trees_obey_power_and_kinematics(model, seed):
     close(linear.B[nu:], inverse, 1e-10)  # by other factors of the same matrix
     assert not linear.B[:nu].any()
     rows = system.u_index(system.joints[0])
-    assert np.array_equal(linear.D[-(rows.stop - rows.start) :], inverse[rows])
+    assert np.array_equal(linear.D[-(rows.stop - rows.start) :], linear.B[nu:][rows])
     assert np.array_equal(linear.C[-(rows.stop - rows.start) :], linear.A[nu:][rows])
 
 
