@@ -28,9 +28,10 @@ FORCED = "with a motor, a damper and a spring"
 
 def acted_on(model: Model) -> Model:
     """The same with a motor that follows a sine, a damper and a spring."""
-    model.joints["j2"].damping, model.passive = 0.5, True
-    model.force("motor", "motor", joint="j1", position=wt.Sine(0.3, 1.0), kp=10.0, kd=1.0)
-    model.force("spring", "spring", body="b3", to_at=(0.0, 0.0, 2.0), stiffness=50.0, damping=1.0, length=1.0)
+    joints, bodies = list(model.joints), list(model.bodies)
+    model.joints[joints[:3][-1]].damping, model.passive = 0.5, True
+    model.force("motor", "motor", joint=joints[:2][-1], position=wt.Sine(0.3, 1.0), kp=10.0, kd=1.0)
+    model.force("spring", "spring", body=bodies[:4][-1], to_at=(0.0, 0.0, 2.0), stiffness=50.0, damping=1.0, length=1.0)
     return model
 
 

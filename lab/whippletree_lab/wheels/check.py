@@ -22,7 +22,9 @@ def install(wheel: Path, folder: Path) -> Path:
     python = folder / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
     program = "import whippletree; print(whippletree.__file__)"
-    reported = subprocess.run([python, "-I", "-c", program], cwd=folder, check=True, capture_output=True, text=True).stdout
+    reported = subprocess.run(
+        [python, "-I", "-c", program], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
     package = Path(reported.strip()).parent
     if not package.is_relative_to(folder):
         raise RuntimeError(f"another whippletree is found first: {package}")

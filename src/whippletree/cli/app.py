@@ -14,6 +14,7 @@ import typer
 import typer.core
 
 from .. import __version__, errors
+from ..errors import ModelError
 from . import progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Commands(typer.core.TyperGroup):
         except errors.WhippletreeError as e:
             reported = _with_command(e) if isinstance(e, errors.OffConstraints) else e
             progress.say("\n  ".join([f"error: {reported}", *getattr(e, "__notes__", ())]))
-            raise typer.Exit(2 if isinstance(e, errors.ModelError) else 1) from None
+            raise typer.Exit(2 if isinstance(e, ModelError) else 1) from None
         except BrokenPipeError:  # the reader of our output has gone, as in `| head`
             raise
         except (OSError, MemoryError) as e:
@@ -203,9 +204,7 @@ def _values(given: list[str], option: str) -> dict[str, list[float]]:
         except ValueError:
             equals = ""
         if not equals or not joint:
-            raise errors.ModelError(
-                f"{option} '{text}' cannot be read", expected="joint=number or joint=number,number,..."
-            )
+            raise ModelError(f"{option} '{text}' cannot be read", expected="joint=number or joint=number,number,...")
     return values
 
 
@@ -236,7 +235,7 @@ def _mobility(system: System) -> int | None:
             found = mobility(system)
             consistent_velocities(system, found.q)
             return found.mobility
-    except errors.ModelError as refusal:
+    except ModelError as refusal:
         if system.constraints.count <= MOST_OPEN:
             raise
         progress.say(f"note: {refusal}")

@@ -34,7 +34,7 @@ from ..dynamics.tree.innovations import (
 from ..dynamics.tree.workspace import take_work, work_rows
 from ..joints import FIRST_QUATERNION, KINDS
 from ..joints.kind import CARRIED
-from ..kernels.blocks import checksum, gather, make_memory, scatter, states_per_block, target, unit_check
+from ..kernels import blocks
 from ..kernels.forces import motor_law, passive_law, signal
 from ..kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
 from ..kernels.unpack import unpack, unpack_forces
@@ -102,7 +102,7 @@ def scatter_tiles(block, first, out):
 @overload(scatter_tiles, jit_options=INNER)
 def _scatter_tiles(block, first, out):
     if out.ndim == 1 or block.ndim == 1:
-        return lambda block, first, out: scatter(block, first, out)
+        return lambda block, first, out: blocks.scatter(block, first, out)
 
     def tiles(block, first, out):
         count, columns = min(LANES, out.shape[0] - first), out.shape[1]
@@ -300,7 +300,7 @@ def inverse_workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`inverse_slopes`."""
     nu = system.nu
     rows = kinematics_rows(system) + slope_rows(system) + system.nq + 3 * nu + 3 * nu * nu
-    return make_memory(system, rows + 1 + 3 * system.forces.signals, lanes, system.forces.packed)
+    return blocks.make_memory(system, rows + 1 + 3 * system.forces.signals, lanes, system.forces.packed)
 
 
 @entry
@@ -320,9 +320,9 @@ def inverse_slopes(memory, q, u, udot, signals, out, start, stop):
     t_block, n = take(buffer, n, 1 + 3 * F.ns)
     block, n = take(buffer, n, out.shape[-1])
     total = 0.0
-    for state in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities = gather(q, state, q_block), gather(u, state, u_block)
-        motion, result = gather(udot, state, x_block), target(out, block)
+    for state in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities = blocks.gather(q, state, q_block), blocks.gather(u, state, u_block)
+        motion, result = blocks.gather(udot, state, x_block), blocks.target(out, block)
         place_and_move(m, coordinates, velocities, k)
         for j in range(nu, out.shape[-1]):
             put(result, j, 0.0)
@@ -330,12 +330,12 @@ def inverse_slopes(memory, q, u, udot, signals, out, start, stop):
         dq, n = take(result, n, nu * nu)
         du, n = take(result, n, nu * nu)
         M, n = take(result, n, nu * nu)
-        joint_slopes(m, F, coordinates, velocities, gather(signals, state, t_block), s)
+        joint_slopes(m, F, coordinates, velocities, blocks.gather(signals, state, t_block), s)
         go_out(m, k, motion, s)
         come_in(m, k, s, tau, dq, du, M)
         add_forces(m, s, motion, tau, dq, du, M)
         scatter_tiles(result, state, out)
-        total += checksum(view(result, 0, 2 * nu)) + unit_check(k)
+        total += blocks.checksum(view(result, 0, 2 * nu)) + blocks.unit_check(k)
     return total
 
 
@@ -347,7 +347,7 @@ def forward_workspace(system: System, lanes: int = 1) -> Any:
     nu, width = system.nu, system.nu + LANES
     rows = kinematics_rows(system) + slope_rows(system) + work_rows(system) + system.nq + 5 * nu + 3 * nu * nu
     rows += 6 * width + nu * width + 2 * nu * nu + LANES + 1 + 3 * system.forces.signals
-    return make_memory(system, rows, lanes, system.forces.packed)
+    return blocks.make_memory(system, rows, lanes, system.forces.packed)
 
 
 @inline
@@ -430,11 +430,11 @@ def forward_slopes(memory, q, u, tau, signals, out, start, stop):
     block, n = take(buffer, n, out.shape[-1])
     empty = view(z, 0, 0)
     total = 0.0
-    for state in range(start, stop, states_per_block(buffer)):
-        coordinates, velocities = gather(q, state, q_block), gather(u, state, u_block)
-        forces, result = gather(tau, state, x_block), target(out, block)
+    for state in range(start, stop, blocks.states_per_block(buffer)):
+        coordinates, velocities = blocks.gather(q, state, q_block), blocks.gather(u, state, u_block)
+        forces, result = blocks.gather(tau, state, x_block), blocks.target(out, block)
         place_and_move(m, coordinates, velocities, k)
-        joint_slopes(m, F, coordinates, velocities, gather(signals, state, t_block), s)
+        joint_slopes(m, F, coordinates, velocities, blocks.gather(signals, state, t_block), s)
         udot, n = take(result, 0, nu)
         dq, n = take(slopes, 0, nu * nu)
         du, _ = take(slopes, n, slopes.shape[0] - n)
@@ -450,7 +450,7 @@ def forward_slopes(memory, q, u, tau, signals, out, start, stop):
         multiply(nu, N, width, du, view(result, nu + nu * nu, 2 * nu * nu))
         write_rows(nu, N, width, view(result, nu + 2 * nu * nu, nu * nu))
         scatter_tiles(result, state, out)
-        total += checksum(view(result, 0, 2 * nu)) + unit_check(k)
+        total += blocks.checksum(view(result, 0, 2 * nu)) + blocks.unit_check(k)
     return total
 
 
