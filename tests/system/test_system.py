@@ -34,24 +34,26 @@ def linkage(*joints):
 @entry
 def sums_of_arrays(packed, out):
     m, end = unpack(packed)
-    out[22] = end - packed.shape[0]
+    out[23] = end - packed.shape[0]
     out[0], out[1], out[2], out[3] = m.nb, m.nu, m.nq, m.nc
     out[4], out[5], out[6], out[7] = m.parent.sum(), m.kind.sum(), m.position.sum(), m.dof.sum()
     out[8], out[9], out[10] = m.component.sum(), m.up.sum(), m.first.sum()
     out[11], out[12], out[13], out[14] = m.Rt.sum(), m.pt.sum(), m.base.sum(), m.mass.sum()
-    out[15], out[16], out[17], out[18] = m.com.sum(), m.inertia.sum(), m.pitch.sum(), m.sign.sum()
+    out[15], out[16], out[17], out[18] = m.com.sum(), m.inertia.sum(), m.parameter.sum(), m.sign.sum()
     out[19], out[20], out[21] = m.armature.sum(), m.resist.sum(), m.gravity.sum()
+    out[22] = m.numbers.sum()
 
 
 def test_kernels_unpack_what_was_packed():
     model = linkage(("a", "revolute", "ground", "A"), ("b", "free", "ground", "B"), ("c", "planar", "B", "C"))
     model.joint("d", "screw", "C", model.body("D", **BODY), pitch=0.2, armature=0.7)
+    model.joint("e", "curve", "ground", model.body("E", **BODY), points=[(0, 0, 0), (1, 0, 0.5), (2, 1, 0)])
     system = model.compile()
-    out = np.ones(23)
+    out = np.ones(24)
     sums_of_arrays(system.packed, out)
     np.testing.assert_array_equal(out[:4], [system.nb, system.nu, system.nq, system.nc])
-    assert out[22] == 0
-    for got, name in zip(out[4:22], Arrays._fields[4:-1], strict=True):
+    assert out[23] == 0
+    for got, name in zip(out[4:23], Arrays._fields[4:-1], strict=True):
         np.testing.assert_allclose(got, system.arrays[name].sum(), atol=1e-14, err_msg=name)
     assert set(lengths(1, 1, 1)) == set(Arrays._fields[4:-1])  # the last are the counts
 
