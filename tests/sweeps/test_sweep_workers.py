@@ -240,7 +240,7 @@ def test_a_scheduler_that_goes_is_named():
         def result(self):
             raise OSError("Timed out")
 
-    with pytest.raises(wt.SimulationError, match="the Dask scheduler 'tcp://a:1' has gone, or was reported"):
+    with pytest.raises(wt.SimulationError, match="the Dask scheduler 'tcp://a:1' has gone, or was asked"):
         dask_cluster._answer(Future(), "tcp://a:1")
     Future.status = "finished"
     with pytest.raises(wt.SimulationError, match=r"the Dask scheduler 'tcp://a:1' has gone\n  got: Timed out"):

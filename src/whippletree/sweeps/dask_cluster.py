@@ -93,7 +93,7 @@ def _outcomes(client: Any, shared: Any, jobs: Iterator[Job], on: str) -> Iterato
 
 def _answer(future: Any, on: str) -> tuple[float, list[Outcome]]:
     if future.status == "cancelled":
-        raise SimulationError(f"the Dask scheduler '{on}' has gone, or was told to give up the sweep")
+        raise SimulationError(f"the Dask scheduler '{on}' has gone, or was asked to give up the sweep")
     try:
         answer: tuple[float, list[Outcome]] = future.result()
         return answer
