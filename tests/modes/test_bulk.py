@@ -109,7 +109,11 @@ HEAD = "DMIG,KAAX,0,6,2\nDMIG,MAAX,0,6,2\n"
         ("GRID,99999999999", "field 2 of a card GRID is wrong", 1),
         (POINTS + "GRID,2,,2.,0.,0.", "GRID 2 is there twice", 3),
         (POINTS + "GRID,3,5", "the system of coordinates 5 is not known", 3),
-        ("GRID,1,5\nCORD2R,5,6,0.,0.,0.,0.,0.,1.\n,1.\nCORD2R,6,5", "the system of coordinates 5 is told in itself", 4),
+        (
+            "GRID,1,5\nCORD2R,5,6,0.,0.,0.,0.,0.,1.\n,1.\nCORD2R,6,5",
+            "the system of coordinates 5 is defined in terms of itself",
+            4,
+        ),
         ("GRID,1,5\nCORD2R,5,,0.,0.,0.,0.,0.,1.\n,0.,0.,2.", "CORD2R 5 has no axes: its points are on a line", 2),
         (POINTS + "DMIG,KAAX,1,1", "DMIG 'KAAX' has no card that says its form", 3),
         (POINTS + "DMIG,KAAX,0,9,2", "field 4 of a card DMIG is wrong", 3),

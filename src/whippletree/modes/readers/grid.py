@@ -1,6 +1,6 @@
 """Grid points of a Nastran bulk file: their places, and the axes in which their motions are reported.
 
-A system of coordinates has an origin A, its z axis through B, and C in its plane of x and z; all three may be told in
+A system of coordinates has an origin A, its z axis through B, and C in its plane of x and z; all three may be given in
 another system. Points are (x, y, z) in a rectangular one, (r, θ, z) in a cylindrical, (ρ, θ from z, φ) in a spherical
 one, angles in degrees, and the motions of a point are along the axes of growing coordinates there.
 """
@@ -79,7 +79,7 @@ def _keep(card: Card, among: dict[int, Card]) -> None:
 
 
 def _axes(user: Card, number: int, systems: dict[int, Card], known: dict[int, Axes]) -> Axes:
-    """A system of coordinates, made after those in which its points are reported."""
+    """A system of coordinates, made after those in which its points are given."""
     waiting: list[int] = []
     while number not in known:
         if number not in systems or number in waiting:
@@ -91,8 +91,8 @@ def _axes(user: Card, number: int, systems: dict[int, Card], known: dict[int, Ax
         number = user.whole(1, 0)
     for number in reversed(waiting):
         card = systems[number]
-        reported = known[card.whole(1, 0)]
-        A, B, C = (reported.place(np.array([card.number(2 + 3 * p + k) for k in range(3)])) for p in range(3))
+        frame = known[card.whole(1, 0)]
+        A, B, C = (frame.place(np.array([card.number(2 + 3 * p + k) for k in range(3)])) for p in range(3))
         z = (B - A) / np.linalg.norm(B - A)
         y = np.cross(z, C - A)
         y /= np.linalg.norm(y)
