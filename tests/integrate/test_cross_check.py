@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 
 import whippletree as wt
 from loop_zoo import four_bar
-from whippletree.dynamics import functions
 from whippletree.dynamics.tree import articulated
 from whippletree.errors import ModelError, ModelWarning, SimulationError
 from whippletree.integrate.run import cross_check
@@ -98,7 +98,7 @@ def test_a_wrong_algorithm_stops_a_run(wrong):
 
 
 def test_a_wrong_kernel_is_found(monkeypatch):
-    """Not only in a copy of the call: the compiled sweep itself."""
+    """Not only in a copy of the call: the compiled recursion itself."""
     right = articulated.accelerations
 
     def shifted(*args):
@@ -107,8 +107,8 @@ def test_a_wrong_kernel_is_found(monkeypatch):
         return total
 
     system = chain(2).compile()
-    monkeypatch.setattr(articulated, "accelerations", shifted)
-    monkeypatch.setattr(functions, "_accelerations", shifted)  # its way for one state
+    row = wt.ALGORITHMS["articulated"]
+    monkeypatch.setitem(wt.ALGORITHMS, row.name, replace(row, accelerations=shifted))
     with pytest.warns(ModelWarning, match="disagree"):
         run = wt.simulate(system, 0.5, u=np.ones(system.nu), check=100)
     assert run.attrs["check_disagreed"] == run.attrs["checked"]
