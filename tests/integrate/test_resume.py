@@ -440,7 +440,8 @@ def test_a_complete_file_is_returned_as_it_is(tmp_path):
     run = wt.simulate(pendulum(), 2.0, output=path, **HOW)
     before = path.stat()
     again = wt.simulate(pendulum(), 2.0, output=path, resume=True, **HOW)
-    assert path.stat() == before
+    after = path.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
     for letter in ("t", "q", "u", "udot", "work"):
         np.testing.assert_array_equal(getattr(again, letter), getattr(run, letter))
 

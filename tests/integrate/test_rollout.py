@@ -259,7 +259,7 @@ def test_states_of_one_plan_stay_in_lanes(alone):
     assert alone == []
 
 
-@pytest.mark.parametrize(("worth", "lone"), [(1, [2]), (10**6, [10])])
+@pytest.mark.parametrize(("worth", "lone"), [(1, [3]), (10**6, [10])])
 def test_states_that_the_plan_does_not_serve_go_on_by_others_or_alone(worth, lone, alone, monkeypatch):
     """From the last row that is kept, beside states of their blocks that stay; each takes the path it takes alone."""
     system = wt.load(MODELS / "five_bar.toml").compile()
