@@ -181,10 +181,18 @@ def recovered(m, A, rates):
     return udot
 
 
+def curveless(draw):
+    """The first model that is drawn without a curve, since a curve closes no loop and has no rows."""
+    found = draw()
+    while any(joint.kind == "curve" for joint in found.joints.values()):
+        found = draw()
+    return found
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_agrees_with_maximal_coordinates_on_trees(seed):
     rng = np.random.default_rng([seed, 3])
-    system = random_model(rng, 6, welds=0.1).compile()
+    system = curveless(lambda: random_model(rng, 6, welds=0.1)).compile()
     q, u, tau = random_state(system, rng)
     assert relative(maximal(system, q, u, tau), extended.accelerations(system, q, u, tau)) < 1e-14
 
@@ -200,7 +208,14 @@ def test_recursion_for_large_trees_agrees_with_the_mass_matrix(monkeypatch):
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f != "constrained"])
 def test_agrees_with_maximal_coordinates_on_loops(family):
-    system, q, u, tau = random_loops(np.random.default_rng(11), family, bodies=5, loops=2)
+    rng, drawn = np.random.default_rng(11), []
+
+    def draw():
+        drawn[:] = random_loops(rng, family, bodies=5, loops=2)
+        return drawn[0].model
+
+    curveless(draw)
+    system, q, u, tau = drawn
     for joint in system.model.joints.values():
         joint.armature = 0.0
     assert relative(maximal(system, q, u, tau), extended.accelerations(system, q, u, tau)) < 1e-12
