@@ -75,5 +75,5 @@ def test_steps_allocate_nothing(system, integrator, algorithm):
 def test_kernels_are_compiled_without_a_memory_manager(algorithm):
     """With it off, Numba refuses to compile anything that allocates."""
     module = wt.ALGORITHMS[algorithm].module
-    compiled = {"reduction": "sweep", "divide": "solve"}.get(algorithm, "accelerations")
+    compiled = {"reduction": "recursion", "divide": "solve"}.get(algorithm, "accelerations")
     assert getattr(module, compiled).targetoptions["_nrt"] is False

@@ -270,8 +270,7 @@ def test_a_dof_that_moves_no_mass_is_named():
     assert message(lambda: wt.forward_dynamics(system, [0.0], [0.0], [1.0])) == (
         "the mass matrix of 'pencil' is singular\n"
         "  where: joint 'spin' (revolute) of body 'pencil'\n"
-        "  hint: a degree of freedom moves no mass: give the outermost bodies mass and inertia about that axis, "
-        "or armature"
+        "  hint: a DOF moves no mass: give the outermost bodies mass and inertia about that axis, or armature"
     )
     assert "in state 0 of the batch" in message(lambda: wt.forward_dynamics(system, [[0.0]], [[0.0]], [[1.0]]))
 

@@ -1,6 +1,7 @@
 """Loads of joints and constraints: Newton's law for every body, closed forms, published numbers, what is not unique."""
 
 from decimal import localcontext
+from itertools import count
 
 import numpy as np
 import pytest
@@ -53,6 +54,17 @@ def whole(joint, k, loads):
     return total
 
 
+def with_plain_axes(family, *seed):
+    """Random loops whose joints have axes that :func:`dofs` knows: not those of curves and homokinetic joints."""
+    for n in count():
+        try:
+            drawn = random_loops(np.random.default_rng([*seed, n]), family)
+        except wt.ModelError:  # a curve would close the loop
+            continue
+        if not {joint.kind for joint in drawn[0].model.joints.values()} & {"curve", "homokinetic"}:
+            return drawn
+
+
 def lacking(system, q, u, loads, udot):
     """(bodies, 6) rate of momentum about the centre of mass, less all forces; each with the size of what is summed."""
     model, k = system.model, wt.kinematics(system, q, u)
@@ -84,7 +96,7 @@ def lacking(system, q, u, loads, udot):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_body_moves_as_its_loads_say(family, seed):
     """Mass times acceleration of each, in 50 digits, is the sum of what acts on it; for given joint accelerations."""
-    system, q, u, tau = random_loops(np.random.default_rng([seed, 78]), family)
+    system, q, u, tau = with_plain_axes(family, seed, 78)
     udot = wt.forward_dynamics(system, q, u, tau)
     loads = wt.reactions(system, q, u, tau)
     for name, left, size in lacking(system, q, u, loads, udot):
@@ -105,8 +117,7 @@ def test_multipliers_equal_the_reference(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_but_joint_forces_acts_along_dofs(family):
     """Constraint forces do no work: what arrives along a DOF is tau less what its rotor takes."""
-    rng = np.random.default_rng([11, 78])
-    system, q, u, tau = random_loops(rng, family)
+    system, q, u, tau = with_plain_axes(family, 11, 78)
     loads, udot = wt.reactions(system, q, u, tau), wt.forward_dynamics(system, q, u, tau)
     k, size = wt.kinematics(system, q, u), 1 + max(np.abs(x).max() for x in loads.values())
     tied = {getattr(c, key, None) for c in system.model.constraints.values() for key in ("joint", "of")}

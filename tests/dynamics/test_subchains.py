@@ -287,8 +287,8 @@ def test_coordinates_of_cut_joints_are_found_again(name):
     pieces.tree_q += 0.3 * np.isin(np.arange(system.nq), pieces.cut.q_rows, invert=True)  # near, but not there
     again = motion.to_tree(y)
     assert np.abs(again - task.y).max() < 1e-10
-    gap, rate = pieces.gaps()
-    assert np.abs(gap).max() < 1e-10
+    violation, rate = pieces.violations()
+    assert np.abs(violation).max() < 1e-10
     assert np.abs(rate).max() < 1e-10
 
 
@@ -339,8 +339,8 @@ def test_cuts_stay_closed_and_energy_is_kept():
     y[motion.nq + motion.cut.base_u[1:]] += 1e-3
     motion.close(y)
     motion.to_tree(y)
-    gap, rate = motion.pieces.gaps()
-    assert max(np.abs(gap).max(), np.abs(rate).max()) < 1e-11
+    violation, rate = motion.pieces.violations()
+    assert max(np.abs(violation).max(), np.abs(rate).max()) < 1e-11
 
 
 def test_forces_functions_and_events_act_in_a_run():
@@ -468,7 +468,7 @@ def test_shares_of_the_subchains_give_the_same_accelerations(solver):
         own_q, own_u = pieces.from_tree(q, u)
         for _ in range(2):
             pieces.solver.loads[:] = 0.0
-            pieces.sweep(own_q, own_u, tau)
+            pieces.recursion(own_q, own_u, tau)
             solved = pieces.solve()
             pieces.answer_tree(udot)
         mine = [b for s in cut.subchains[comm.first : comm.last] for b in cut.bodies[s.bodies]]

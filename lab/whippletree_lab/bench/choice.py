@@ -46,6 +46,7 @@ BATCHED = 30, 1024  # bodies of chains whose states come in batches
 BATCHES = 2, LANES, 16 * LANES
 # how joints of a row stand, where not about or along z
 AXES: dict[str, dict[str, Any]] = {
+    "curve": {"points": [(0.0, 0.0, 0.0), (0.5, 0.1, 0.0), (1.0, 0.0, 0.2)]},
     "spherical": {}, "free": {}, "universal": {"axis": "x", "axis2": "y"}, "screw": {"axis": "z", "pitch": 0.1},
 }  # fmt: skip
 
