@@ -26,11 +26,13 @@ def kernels() -> Formulas:
 
     @inline
     def place(m, i, q, k, R, o):
-        n, j, sign, before = m.position[i], m.dof[i], m.sign[i], R
+        n, j, sign = m.position[i], m.dof[i], m.sign[i]
         s, c = sincos(0.5 * sign * get(q, n))
         half = turn_x(R, s, c)
-        R = turn_x(turn_y(half, sign * get(k.sin, n + 1), get(k.cos, n + 1)), s, c)  # Q inverted is Q at -q
-        put_turn(k.S, j, sign, sp.scale3(0.5, sp.add3(column(before, 0), column(R, 0))), o)
+        sy, cy = sincos(0.5 * sign * get(q, n + 1))  # (x_A + x_B) / 2 = cos q2/2 (x' cos q2/2 - z' sin q2/2): folded
+        first = sp.axpy3(-sy, column(half, 2), sp.scale3(cy, column(half, 0)))  # back, a sum would be rounding alone
+        R = turn_x(turn_y(half, 2.0 * sy * cy, cy * cy - sy * sy), s, c)  # Q inverted is Q at -q
+        put_turn(k.S, j, sign, sp.scale3(cy, first), o)
         put_turn(k.S, j + 1, sign, column(half, 1), o)
         return R, o
 
