@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...algebra import spatial as sp
+from ...algebra.compare import smaller
 from ...compiler.lanes import get, inline, kernel, put
 from .front import SPARE, F, load_at21, places, put_at21, sub_outer_two
 
@@ -114,12 +115,15 @@ def take_kept(w, at, m, dof):
 
 
 @kernel
-def exchange(w, at, m, maps, swap):
+def exchange(w, at, m, plan, swap):
     """Express a variable in others, the pivots, as far as open rows go: z_p = y_p - m_p z_var, with m the least-squares
     solution of sum_p c_p m_p = c_var over the rows. Rows then have y alone, and z_var may be released.
 
-    Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular.
+    Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular. Returns the least
+    of their sizes against those of the plan, squared.
     """
+    maps, worst = plan.maps, 1.0 + 0.0 * get(w, at)
+    sizes = maps[swap.link + swap.pivots + swap.used]
     var, store, rows, pivots, used = swap.var, swap.store, swap.rows, swap.pivots, swap.used
     width, c, R = 7 + m, store + pivots, store + pivots + (pivots + 1) * used
     B, C, fr, _ = places(at, m)
@@ -131,6 +135,7 @@ def exchange(w, at, m, maps, swap):
         size = 0.0 * get(w, fr + var)
         for r in range(used):
             size = size + get(w, c + n * used + r) * get(w, c + n * used + r)
+        worst = smaller(worst, plan.exchanged[sizes + n] * size)
         for l in range(n + 1, pivots + 1):
             along = 0.0 * size
             for r in range(used):
@@ -158,6 +163,7 @@ def exchange(w, at, m, maps, swap):
                 at_var, at_p = max(r, var), max(r, p)
                 put_less(w, C + at_var * (at_var + 1) // 2 + min(r, var), mn, C + at_p * (at_p + 1) // 2 + min(r, p))
         put(w, square, get(w, square) - mn * (before + get(w, both)))
+    return worst
 
 
 @inline

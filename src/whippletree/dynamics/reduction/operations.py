@@ -92,7 +92,7 @@ class Exchange(NamedTuple):
     var: Any
     store: Any
     rows: Any
-    link: Any  # where in maps the pivots stand, and then the rows used
+    link: Any  # where in maps the pivots stand, then the rows used, then where their sizes are
     pivots: Any
     used: Any
     count: Any  # of open rows

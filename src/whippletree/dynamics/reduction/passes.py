@@ -94,7 +94,7 @@ def inward(m, E, k, plan, x, prescribed, tau, wrench, bias, w):
         elif op == ops.RELEASE:
             variables.release(w, at, rest, ops.solve(plan.steps, s))
         elif op == ops.EXCHANGE:
-            variables.exchange(w, at, rest, plan.maps, ops.exchange(plan.steps, s))
+            worst = smaller(worst, variables.exchange(w, at, rest, plan, ops.exchange(plan.steps, s)))
     return worst
 
 

@@ -216,8 +216,13 @@ class Planner:
         rank = int((sizes > movers.ROUNDING * light[order[: len(sizes)]]).sum())
         for victim in order[rank:] if rank else ():
             name = ("dof", names[victim])
-            elements = [g.element for g in front.groups if name in g.rest]
-            self.program.append((ops.EXCHANGE, i, name[1], [names[p] for p in order[:rank]], elements))
+            pivots = [names[p] for p in order[:rank]]
+            columns_of = {  # in each loop's rows
+                g.element: np.column_stack([_column_of(("dof", p), g) for p in pivots])
+                for g in front.groups
+                if name in g.rest
+            }
+            self.program.append((ops.EXCHANGE, i, name[1], pivots, columns_of))
             for group in front.groups:
                 group.rest.pop(name, None)
 

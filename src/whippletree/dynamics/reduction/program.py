@@ -29,6 +29,7 @@ class Plan(NamedTuple):
     size: int  # numbers of work
     pivots: np.ndarray  # (n)    of dependent DOF, squared, at the pose of the plan; else zero
     poor: np.ndarray  # (n)      whether there was none better, so that a rise is worth a new plan too
+    exchanged: np.ndarray  # pivots of exchanges, squared, one exchange after the other
     dependents: dict[str, list[int]]  # DOF, by the joint or constraint that they close
     kept: list[int]  # DOF between dependents
     keys: list[tuple[int, ...]]  # of each body
@@ -106,6 +107,7 @@ class Layout:
         self.taken_over: set[int] = set()  # bodies whose front the parent takes over
         self.symbols: list[tuple[Any, ...]] = []  # operation, its place, and rows as numbers
         self.maps: list[int] = []
+        self.exchanged: list[float] = []
 
     def used_after(self, element: int, n: int) -> bool:
         return self.last_use.get(element, -1) > n
@@ -138,10 +140,12 @@ class Layout:
             elif op in (ops.FREE, ops.KEPT, ops.RELEASE):
                 self.emit(op, i, place, n, more[0], place.count, *more[1:])
             elif op == ops.EXCHANGE:
-                j, pivots, elements = more
-                rows = [r for e in elements if self.used_after(e, n) for r in _range(*place.open[e])]
-                if rows:  # else they are redundant, and nothing depends on them
-                    self.emit(op, i, place, n, j, pivots, rows, place.count)
+                j, pivots, columns = more
+                used = [e for e in columns if self.used_after(e, n)]
+                if used:  # else they are redundant, and nothing depends on them
+                    rows = [r for e in used for r in _range(*place.open[e])]
+                    left = np.linalg.qr(np.vstack([columns[e] for e in used]), mode="r").diagonal() ** 2
+                    self.emit(op, i, place, n, j, pivots[: len(left)], rows, place.count, left)
             elif op == ops.MODAL:
                 self.emit(op, i, place, n, *more)
             elif op == ops.ROOT:
@@ -224,7 +228,8 @@ class Layout:
             poor.append(more[5] if gives else False)
         keys = [tuple(b for what, b in front.variables if what == "body") for front in self.fronts]
         table, maps = np.array(steps, np.int64).reshape(-1, ops.COLUMNS), np.array(self.maps, np.int64)
-        return Plan(table, maps, size, np.array(pivots), np.array(poor), dependents, kept, keys)
+        sizes = np.array(pivots), np.array(poor), np.array(self.exchanged)
+        return Plan(table, maps, size, *sizes, dependents, kept, keys)
 
     def operands(self, op: int, place: Place, more: list[Any], slices: Any, store: int) -> tuple[Iterable[int], int]:
         """What an operation is done to, and how many numbers it keeps at ``store``."""
@@ -241,8 +246,9 @@ class Layout:
             var = place.slots.get(("dof", j), -1)
             return ops.Solve(j, store, rows, first, group, count, var), 7 + m + max(count, first + group)
         if op == ops.EXCHANGE:
-            j, names, used, count = more
-            link = self.listed([*(place.slots["dof", name] for name in names), *used])
+            j, names, used, count, left = more
+            link = self.listed([*(place.slots["dof", name] for name in names), *used, len(self.exchanged)])
+            self.exchanged += left.tolist()
             own = ops.Exchange(place.slots["dof", j], store, rows, link, len(names), len(used), count)
             return own, exchange_size(len(names), len(used))
         if op == ops.MODAL:
@@ -288,25 +294,27 @@ class Program(NamedTuple):
     maps: Any
     fall: Any  # (count)   times a pivot, squared: how far it has fallen since the plan
     rise: Any  # (count)   over it: how far it has risen, where that matters
+    exchanged: Any  # of exchanges: times a pivot, squared
 
 
 def pack_plan(plan: Plan | None) -> np.ndarray:
     """A plan as numbers, or that there is none."""
     if plan is None:
-        return np.zeros(3, np.int64).view(float)
-    header = np.array([len(plan.steps), plan.maps.size, plan.poor.any()], np.int64)
+        return np.zeros(4, np.int64).view(float)
+    header = np.array([len(plan.steps), plan.maps.size, plan.poor.any(), plan.exchanged.size], np.int64)
     integers = np.concatenate([header, plan.steps.ravel(), plan.maps]).view(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         fall = np.where(plan.pivots > 0.0, 1.0 / plan.pivots, 0.0)
     rise = np.where(plan.poor, plan.pivots, np.inf)
-    return np.concatenate([integers, fall, rise])
+    return np.concatenate([integers, fall, rise, 1.0 / plan.exchanged])
 
 
 @inline
 def unpack_plan(memory, n):
-    counts, n = take_integers(memory, n, 3)
+    counts, n = take_integers(memory, n, 4)
     steps, n = take_integers(memory, n, ops.COLUMNS * counts[0])
     maps, n = take_integers(memory, n, counts[1])
     fall, n = take(memory, n, counts[0])
     rise, n = take(memory, n, counts[0])
-    return Program(counts[0], counts[2], steps, maps, fall, rise), n
+    exchanged, n = take(memory, n, counts[3])
+    return Program(counts[0], counts[2], steps, maps, fall, rise, exchanged), n
