@@ -29,7 +29,7 @@ from .run.accuracy import Accuracy
 from .run.cross_check import CrossCheck
 from .run.events import Event, checked_events
 from .run.output_samples import settle_start
-from .run.passages import starts_singular
+from .run.passages import depends_on_closure, starts_singular
 from .run.task import make_task
 from .run.watch import Watch
 from .stabilize import make_stabilization, require_stable
@@ -127,8 +127,10 @@ def simulate(
     by = registry.ALGORITHMS[name]
     if by.configured and algorithm != registry.AUTO:
         name = algorithm  # with its options
-    if algorithm == registry.AUTO and by.by_plan and starts_singular(system, q_now, u_now):
-        algorithm = name = registry.projecting().name  # a plan of that pose would leave out what holds behind it
+    if algorithm == registry.AUTO and by.by_plan:
+        other = registry.projecting().name  # a plan of this pose may leave out what holds behind it, or in open loops
+        if starts_singular(system, q_now, u_now) or depends_on_closure(system, name, other, q_now, u_now):
+            algorithm = name = other
     times.check_tolerances(rtol, atol, integrator, method.ADAPTIVE)
     h = times.positive(step, "step", until if method.ADAPTIVE else min(DEFAULT_STEP, until / 100))
     least = 0.0 if method.ADAPTIVE else h

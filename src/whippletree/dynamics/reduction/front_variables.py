@@ -119,8 +119,8 @@ def exchange(w, at, m, plan, swap):
     """Express a variable in others, the pivots, as far as open rows go: z_p = y_p - m_p z_var, with m the least-squares
     solution of sum_p c_p m_p = c_var over the rows. Rows then have y alone, and z_var may be released.
 
-    Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular. Returns the least
-    of their sizes against those of the plan, squared.
+    Modified Gram-Schmidt without roots: the columns c_p become orthogonal, R is unit upper triangular. Returns
+    the least of their sizes against those of the plan, squared.
     """
     maps, worst = plan.maps, 1.0 + 0.0 * get(w, at)
     sizes = maps[swap.link + swap.pivots + swap.used]

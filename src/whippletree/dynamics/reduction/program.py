@@ -144,7 +144,7 @@ class Layout:
                 used = [e for e in columns if self.used_after(e, n)]
                 if used:  # else they are redundant, and nothing depends on them
                     rows = [r for e in used for r in _range(*place.open[e])]
-                    left = np.linalg.qr(np.vstack([columns[e] for e in used]), mode="r").diagonal() ** 2
+                    left = np.diag(np.linalg.qr(np.vstack([columns[e] for e in used]), mode="r")) ** 2
                     self.emit(op, i, place, n, j, pivots[: len(left)], rows, place.count, left)
             elif op == ops.MODAL:
                 self.emit(op, i, place, n, *more)

@@ -6,8 +6,13 @@ import math
 
 import numpy as np
 
+from ...dynamics.accuracy.certificate import Problem
+from ...dynamics.accuracy.trust import scale_of
 from ...dynamics.constraints.jacobian import rows_of
+from ...dynamics.functions import solve_again
+from ...dynamics.loads.applied import signals
 from ...dynamics.registry import find
+from ...dynamics.stepping.by_calls import stepper_of
 from ...dynamics.stepping.stabilization import PROJECTION
 from ...model import Speed
 from ...system.system import System
@@ -31,6 +36,8 @@ AWAY = 0.05  # rad, or sizes of the mechanism: from a pose that is to be named t
 LOST = 1e-2  # of what holds there
 START = 1e-3  # of what holds a little later: a run begins in a pose where rank is lost
 CURVED = 4.0 * AWAY**2  # of rows of unit size, over a little move squared: how much faster singular values come to fall
+OPENED = 1e-8  # rad and m, by which loops are opened to see what accelerations make of it
+UNLIKE = 10.0  # relative difference over that: 1e-6 of most mechanisms, 1 of overconstrained ones, else above 20
 STANDS = 1e-9  # rad/s, or sizes of the mechanism per second: what is slower goes nowhere
 HINT = "loosen rtol and atol, take integrator='dopri5', or begin behind that pose"
 
@@ -44,6 +51,24 @@ def starts_singular(system: System, q: np.ndarray, u: np.ndarray) -> bool:
     project(system, ahead, u.copy(), 0.0)
     weak = Weakness(system, 0.0, ahead)
     return weak.rank > 0 and weak.of(0.0, q) < START * weak.first
+
+
+def depends_on_closure(system: System, algorithm: str, other: str, q: np.ndarray, u: np.ndarray) -> bool:
+    """Whether accelerations change with how far loops are open, as stages of steps leave them, much more than by
+    another algorithm: where axes are parallel only while loops are closed, a plan holds only then, and steps are short.
+    """
+    if not 0 < system.constraints.count <= LARGEST:
+        return False
+    force, now, plan_at = np.zeros(system.nu), signals(system, 0.0), stepper_of(system, algorithm).plan_at
+    if plan_at is None or not plan_at(system, q, now).exchanged.size:
+        return False
+    closed, opened = (Problem(system, x, u, force, now) for x in (q, q + OPENED * np.cos(1.0 + np.arange(q.size))))
+    if solve_again(closed, algorithm, algorithm) is None:  # its plan is made here
+        return False
+    found, right = (solve_again(opened, name, name) for name in (algorithm, other))
+    if found is None or right is None:
+        return False
+    return bool(np.abs(found - right).max() > UNLIKE * OPENED * scale_of(system, right))
 
 
 def vary(system: System) -> bool:
