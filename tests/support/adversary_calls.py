@@ -17,7 +17,8 @@ from whippletree.joints import KINDS
 from whippletree.model import Pose
 
 BITS = 512
-H = 1e-4  # s, of a step
+H = 1e-4  # of the time in which velocities or poses change by their own size: a step
+SLOW = 1e-3  # rad/s and m/s: the same of what is at rest
 STILL = 1e-12  # rad/s and m/s: less is what rounding left of velocities that constraints do not allow
 SOUND = 5e-2  # least singular value, relative: with less, motions change within a step
 ORIGIN = (0.0, 0.0, 0.0)
@@ -82,7 +83,7 @@ def coriolis(j):
         return None
     C = wt.coriolis_matrix(j.system, j.q, j.u)
     several = wt.coriolis_matrix(j.system, *j.batch(j.q, j.u))[2]
-    largest = max(float((np.abs(C) @ np.abs(j.u)).max(initial=0.0)), 1e-300)
+    largest = max(float(np.abs(C).max() * np.abs(j.u).max()), 1e-300)  # where what moves meets zeros, C u is rounding
     return max(float(np.abs(X @ j.u - j.rates).max(initial=0.0)) for X in (C, several)) / largest
 
 
@@ -94,10 +95,13 @@ def inverse(j):
     several = j.batch(j.q, j.u, j.udot)
     for found in (wt.inverse_dynamics(j.system, j.q, j.u, j.udot), wt.inverse_dynamics(j.system, *several)[1]):
         left = j.needed - found
+        terms = j.terms
         if j.system.constraints.count:
-            left = left - j.held @ np.linalg.lstsq(j.held, left, rcond=1e-13)[0]
-        worst = max(worst, float(np.abs(left).max(initial=0.0)))
-    return worst / max(j.terms, 1e-300)
+            carried = np.linalg.lstsq(j.held, left, rcond=1e-13)[0]
+            left = left - j.held @ carried
+            terms = max(terms, float((np.abs(j.held) @ np.abs(carried)).max(initial=0.0)))
+        worst = max(worst, float(np.abs(left).max(initial=0.0)) / max(terms, 1e-300))
+    return worst
 
 
 def reactions(j):
@@ -171,7 +175,8 @@ def one_step(j):
     rates, speed = [], max(1.0, float(np.abs(j.u).max()))
     if loops and speed * max(1.0, j.span) > 10.0:
         return None
-    for h in (H / speed, 0.5 * H / speed):
+    pace = max(speed, float(np.abs(j.udot).max()) / max(float(np.abs(j.u).max()), SLOW))  # 1/s, of near singular poses
+    for h in (H / pace, 0.5 * H / pace):
         Q, U, T = j.batch(j.q, j.u, j.tau)
         rates.append((wt.rollout(j.system, Q, U, T, h, 1, "euler", tau_rows="states")[1][2, 1] - j.u) / h)
     found = 2.0 * rates[1] - rates[0] if loops else rates[0]
