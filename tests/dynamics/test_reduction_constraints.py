@@ -103,13 +103,13 @@ def test_prescribed_motions_go_through_gears_and_wheels(name):
 @pytest.mark.parametrize("name", MEETINGS)
 def test_ten_seconds(name):
     system, q, u = MEETINGS[name]()
-    tight = {"rtol": 1e-9, "atol": 1e-11, "output_step": 0.05}
+    # a ladder swings, in chaos, through poses where all its loops lose rank: rounding there is near 1e-9
+    rtol, account, open_by = (1e-7, 1e-7, 1e-9) if name == "geared ladder" else (1e-9, 1e-8, 1e-12)
+    tight = {"rtol": rtol, "atol": 0.01 * rtol, "output_step": 0.05}
     run = wt.simulate(system, 10.0, q=q, u=u, algorithm="reduction", **tight)
-    assert run["closure"].max() < 1e-12
-    # cranks of a ladder swing through the pose where all its loops lose rank: its steps are the coarsest there
-    account = 1e-4 if name == "geared ladder" else 1e-8
+    assert run["closure"].max() < open_by
     assert np.abs(run["energy.balance"]).max() < account * run["energy.kinetic"].max()
-    if name != "geared ladder":  # where multipliers get stuck
+    if name != "geared ladder":
         other = wt.simulate(system, 10.0, q=q, u=u, algorithm="multipliers", **tight)
         assert np.abs(run.q - other.q).max() < 1e-5
 
