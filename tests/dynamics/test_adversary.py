@@ -64,6 +64,11 @@ ONCE_WRONG = {
     10000975: "a plan made where an equation is nearly lost",
     10001132: "homokinetic joints that are nearly folded back",
     602807: "a mass matrix that LAPACK finds singular",
+    20006000: "a homokinetic joint that closes a loop folded back: its row was not a number",
+    20008908: "a plan that was believed with a homokinetic joint near its half turn",
+    20010885: "a coordinate that moves nothing, folded back, by multipliers",
+    20012124: "as 20006000, in a mechanism that is nearly balanced",
+    20013480: "the same, whose bound was 90 %",
 }
 
 

@@ -273,6 +273,14 @@ def less(first, second, k):
     return tuple([i - k * j for i, j in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True))
 
 
+def untwisted(m, x, y, z):
+    """No part of the quaternion along the shaft: times its largest other part, since folded back the scalar is zero."""
+    a, b, c = (tilt(m, e, e)[1][0] for e in (x, y, z))
+    pivots = (a + b + c, x, y, ONE), (a - b - c, z, x, -ONE), (b - a - c, z, y, -ONE)
+    _, g, f, sign = max(pivots, key=lambda row: float(row[0]))
+    return less(tilt(m, g, f), tilt(m, f, g), sign)
+
+
 def closing_rows(joint, m, swapped=False):
     """What a joint of this kind holds of the pose of its frames: rows and derivatives of what must be zero.
 
@@ -297,9 +305,8 @@ def closing_rows(joint, m, swapped=False):
             return [tilt(m, g, f)] + [along(m, x) for x in e]
         case "planar":
             return [tilt(m, a, x) for x in n] + [along(m, a)]
-        case "homokinetic":  # no part of the quaternion along the shaft
-            e1, e2 = in_plane(joint.axis)
-            return [less(tilt(m, e1, e2), tilt(m, e2, e1), ONE)] + [along(m, x) for x in e]
+        case "homokinetic":
+            return [untwisted(m, *in_plane(joint.axis), a)] + [along(m, x) for x in e]
         case "spherical":
             return [along(m, x) for x in e]
     return []

@@ -307,11 +307,17 @@ def joint_rows(joint, E, p):
         case "planar":
             return [*tilt, p.dot(a)]
         case "homokinetic":
-            e1, e2 = in_plane(a)
-            return [(E @ e1).dot(e2) - (E @ e2).dot(e1), *place]
+            return [untwisted(E, *in_plane(a), a), *place]
         case "spherical":
             return place
     return []
+
+
+def untwisted(E, x, y, z):
+    """No part of the quaternion along the shaft: times its largest other part, since folded back the scalar is zero."""
+    a, b, c = ((E @ e).dot(e).x for e in (x, y, z))
+    twisted = (E @ x).dot(y) - (E @ y).dot(x), (E @ z).dot(x) + (E @ x).dot(z), (E @ z).dot(y) + (E @ y).dot(z)
+    return twisted[int(np.argmax([a + b + c, a - b - c, b - a - c]))]
 
 
 def turned_by(E, a):

@@ -14,18 +14,35 @@ from ..compiler.twice import minus, parts, twice_type
 NEGATIVE = -1e30  # times a loss that is negative: beyond all limits
 
 
+def _compared(builder: Any, kind: Any, order: str, a: Any, b: Any) -> Any:
+    """Whether a is in that order to b: one bit, or one for each lane."""
+    if kind is dual_type:
+        return builder.fcmp_ordered(order, value(builder, a), value(builder, b))
+    if kind is not twice_type:
+        return builder.fcmp_ordered(order, a, b)
+    apart = parts(builder, minus(builder, a, b))[0]
+    return builder.fcmp_ordered(order, apart, ir.Constant(apart.type, 0.0))
+
+
 def _chosen(a: Any, name: str, order: str) -> Any:
     """Of two numbers of a type the smaller or the larger."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        if a is dual_type:
-            return builder.select(builder.fcmp_ordered(order, *(value(builder, x) for x in args)), *args)
-        if a is not twice_type:
-            return llvm_call(builder, name, list(args))
-        apart = parts(builder, minus(builder, *args))[0]
-        return builder.select(builder.fcmp_ordered(order, apart, ir.Constant(apart.type, 0.0)), *args)
+        if a in (dual_type, twice_type):
+            return builder.select(_compared(builder, a, order, *args), *args)
+        return llvm_call(builder, name, list(args))
 
     return a(a, a), generate
+
+
+@intrinsic
+def where_larger(typing_context: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """x where a > b, else y, of floats, or of registers lane by lane"""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(_compared(builder, a, ">", *args[:2]), *args[2:])
+
+    return a(a, a, a, a), generate
 
 
 @intrinsic

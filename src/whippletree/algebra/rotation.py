@@ -3,6 +3,7 @@
 import math
 
 from ..compiler.lanes import inline
+from .compare import where_larger
 
 
 @inline
@@ -57,6 +58,28 @@ def turn_z(R, s, c):
 def column(R, j):
     """Axis j of the frame"""
     return (R[j], R[j + 3], R[j + 6])
+
+
+@inline
+def quaternion(R):
+    """A unit quaternion e of a rotation, or its opposite: the row of 4 e e' with the largest pivot, over its root
+
+    No digits are lost at any angle; e is (w, x, y, z), with w > 0 up to 90 degrees.
+    """
+    w, x, y, z = 1.0 + R[0] + R[4] + R[8], 1.0 + R[0] - R[4] - R[8], 1.0 - R[0] + R[4] - R[8], 1.0 - R[0] - R[4] + R[8]
+    wx, wy, wz = R[7] - R[5], R[2] - R[6], R[3] - R[1]
+    yz, xz, xy = R[5] + R[7], R[2] + R[6], R[1] + R[3]
+    largest, e = w, (w, wx, wy, wz)
+    for pivot, row in ((x, (wx, x, xy, xz)), (y, (wy, xy, y, yz)), (z, (wz, xz, yz, z))):
+        e = (
+            where_larger(pivot, largest, row[0], e[0]),
+            where_larger(pivot, largest, row[1], e[1]),
+            where_larger(pivot, largest, row[2], e[2]),
+            where_larger(pivot, largest, row[3], e[3]),
+        )
+        largest = where_larger(pivot, largest, pivot, largest)
+    s = 0.5 / math.sqrt(largest)
+    return (s * e[0], s * e[1], s * e[2], s * e[3])
 
 
 @inline

@@ -7,9 +7,10 @@ from .spherical import QUATERNION_LABELS, TURN_LABELS
 
 
 def kernels() -> Formulas:
+    from ..algebra.rotation import quaternion
     from ..algebra.spatial import matmul, mul33, mul33t, neg3, transpose
     from ..compiler.lanes import get, inline, put
-    from ..kernels.joint_columns import put_quaternion, put_shift, put_turn, quaternion_matrix, shift_origin, turn_of
+    from ..kernels.joint_columns import put_quaternion, put_shift, put_turn, quaternion_matrix, shift_origin
 
     @inline
     def place(m, i, q, k, R, o):
@@ -37,7 +38,7 @@ def kernels() -> Formulas:
         shift = d if m.sign[i] > 0.0 else neg3(mul33t(R, d))
         for a in range(3):
             put(q, n + a, shift[a])
-        put_quaternion(q, n + 3, turn_of(R if m.sign[i] > 0.0 else transpose(R)))
+        put_quaternion(q, n + 3, quaternion(R if m.sign[i] > 0.0 else transpose(R)))
 
     return Formulas(place, None, read)
 

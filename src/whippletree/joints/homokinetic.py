@@ -22,7 +22,7 @@ def kernels() -> Formulas:
     from ..algebra.rotation import column, turn_x, turn_y
     from ..algebra.trig import arctangent, sincos
     from ..compiler.lanes import get, inline, put
-    from ..kernels.joint_columns import nearest_turn, put_turn
+    from ..kernels.joint_columns import nearest_turn, note_length, put_turn
 
     @inline
     def place(m, i, q, k, R, o):
@@ -33,6 +33,7 @@ def kernels() -> Formulas:
         first = sp.axpy3(-sy, column(half, 2), sp.scale3(cy, column(half, 0)))  # back, a sum would be rounding alone
         R = turn_x(turn_y(half, 2.0 * sy * cy, cy * cy - sy * sy), s, c)  # Q inverted is Q at -q
         put_turn(k.S, j, sign, sp.scale3(cy, first), o)
+        note_length(k, cy)
         put_turn(k.S, j + 1, sign, column(half, 1), o)
         return R, o
 

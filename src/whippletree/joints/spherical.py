@@ -9,9 +9,10 @@ TURN_LABELS = tuple((label, "rad/s") for label in ("wx", "wy", "wz"))
 
 
 def kernels() -> Formulas:
+    from ..algebra.rotation import quaternion
     from ..algebra.spatial import matmul, transpose
     from ..compiler.lanes import inline
-    from ..kernels.joint_columns import put_quaternion, put_turn, quaternion_matrix, turn_of
+    from ..kernels.joint_columns import put_quaternion, put_turn, quaternion_matrix
 
     @inline
     def place(m, i, q, k, R, o):
@@ -29,7 +30,7 @@ def kernels() -> Formulas:
 
     @inline
     def read(m, i, R, d, q):
-        put_quaternion(q, m.position[i], turn_of(R if m.sign[i] > 0.0 else transpose(R)))
+        put_quaternion(q, m.position[i], quaternion(R if m.sign[i] > 0.0 else transpose(R)))
 
     return Formulas(place, None, read)
 

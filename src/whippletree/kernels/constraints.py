@@ -12,7 +12,7 @@ import math
 
 from ..algebra import spatial as sp
 from ..algebra.places import place_on, velocity_at
-from ..algebra.rotation import column
+from ..algebra.rotation import column, quaternion
 from ..algebra.trig import sincos
 from ..compiler.function_pointers import ALONG, call_flexible
 from ..compiler.lanes import get, inline, kernel, put, view
@@ -39,16 +39,12 @@ def turn_rows(x, r, c, t, held):
         put_turn_row(x, r, c, t, -f * by, (f * bz - h * by * by, h * by * bx, -f * bx), zero)
         put_turn_row(x, r + 1, c, t, f * bx, (h * bx * by, f * bz - h * bx * bx, -f * by), zero)
     elif held == layout.TURN_ALL:  # g = 2 e of the unit quaternion (w, e); g' = (w - e x) angular velocity
-        half = 0.5 * math.sqrt(1.0 + Q[0] + Q[4] + Q[8] + TINY)
-        s = 0.25 / half
-        ex, ey, ez = s * (Q[7] - Q[5]), s * (Q[2] - Q[6]), s * (Q[3] - Q[1])
+        half, ex, ey, ez = quaternion(Q)
         put_turn_row(x, r, c, t, 2.0 * ex, (half, ez, -ey), zero)
         put_turn_row(x, r + 1, c, t, 2.0 * ey, (-ez, half, ex), zero)
         put_turn_row(x, r + 2, c, t, 2.0 * ez, (ey, -ex, half), zero)
     elif held == layout.TURN_TWIST:  # the last row of TURN_ALL: g = 2 e_z, zero where the frames only bend
-        half = 0.5 * math.sqrt(1.0 + Q[0] + Q[4] + Q[8] + TINY)
-        s = 0.25 / half
-        ex, ey, ez = s * (Q[7] - Q[5]), s * (Q[2] - Q[6]), s * (Q[3] - Q[1])
+        half, ex, ey, ez = quaternion(Q)
         put_turn_row(x, r, c, t, 2.0 * ez, (ey, -ex, half), zero)
     return r + layout.TURN_COUNTS[held]
 

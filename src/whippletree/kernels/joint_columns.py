@@ -7,9 +7,13 @@ child is the tree parent: the relative pose is then inverted and S negated.
 import math
 
 from ..algebra import spatial as sp
+from ..algebra.compare import larger, smaller
 from ..algebra.rotation import matrix
 from ..algebra.trig import arctangent
-from ..compiler.lanes import get, inline, kernel, put
+from ..compiler.lanes import get, inline, put
+
+LOST = 1e30  # a loss that no limit allows
+SHORT = 0.25  # a column of S: a rounding of unit terms is four of its u'
 
 
 @inline
@@ -24,6 +28,14 @@ def put_shift(S, j, sign, axis):
     for n in range(3):
         put(S, 6 * j + n, 0.0)
     sp.store3(S, 2 * j + 1, sp.scale3(sign, axis))
+
+
+@inline
+def note_length(k, length):
+    """LOST among the defects if a column of S is SHORT"""
+    zero = 0.0 * length
+    lost = smaller(zero + LOST, 1e200 * larger(zero, SHORT * SHORT - length * length))
+    put(k.defect, 2, larger(get(k.defect, 2), lost))
 
 
 @inline
@@ -80,24 +92,3 @@ def put_quaternion(q, n, a):
     sign = -1.0 if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0 else 1.0
     for i in range(4):
         put(q, n + i, sign * a[i])
-
-
-@kernel
-def turn_of(R):
-    """The unit quaternion of a rotation, by its largest component"""
-    a, b, c = R[0], R[4], R[8]
-    if a + b + c > 0.0:
-        w = 0.5 * math.sqrt(1.0 + a + b + c)
-        f = 0.25 / w
-        return (w, f * (R[7] - R[5]), f * (R[2] - R[6]), f * (R[3] - R[1]))
-    if a >= b and a >= c:
-        x = 0.5 * math.sqrt(1.0 + a - b - c)
-        f = 0.25 / x
-        return (f * (R[7] - R[5]), x, f * (R[1] + R[3]), f * (R[2] + R[6]))
-    if b >= c:
-        y = 0.5 * math.sqrt(1.0 - a + b - c)
-        f = 0.25 / y
-        return (f * (R[2] - R[6]), f * (R[1] + R[3]), y, f * (R[5] + R[7]))
-    z = 0.5 * math.sqrt(1.0 - a - b + c)
-    f = 0.25 / z
-    return (f * (R[3] - R[1]), f * (R[2] + R[6]), f * (R[5] + R[7]), z)

@@ -25,14 +25,15 @@ class Kinematics(NamedTuple):
     h: Any  # (nb, 3)     mass times centre of mass, from the component's point
     point: Any  # (nc, 3) the component's point in the world
     v: Any  # (nb, 6)     spatial velocity
-    defect: Any  # (2)    sum over quaternions of (length^2 - 1)^2; power of the damping of modes
+    defect: Any  # (3)    sum over quaternions of (length^2 - 1)^2; power of the damping of modes; LOST where
+    #                     a column of S is so short that digits of its u' are lost, else 0
     b: Any  # (nb, 6)     acceleration at u' = 0, less gravity: a = b + (what u' adds)
 
 
 def kinematics_rows(system: Any) -> int:
     """Numbers that one state's Kinematics takes."""
     modal = system.flexible.motion if system.flexible else 0
-    return 2 + 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc + modal
+    return 3 + 2 * system.nq + 33 * system.nb + 6 * system.nu + 3 * system.nc + modal
 
 
 @inline
@@ -47,7 +48,7 @@ def take_kinematics(m, buffer):
     h, n = take(buffer, n, 3 * m.nb)
     point, n = take(buffer, n, 3 * m.nc)
     v, n = take(buffer, n, 6 * m.nb)
-    defect, n = take(buffer, n, 2)
+    defect, n = take(buffer, n, 3)
     b, n = take(buffer, n, 6 * m.nb)
     return Kinematics(sin, cos, R, o, S, J, h, point, v, defect, b), n + m.header[MODAL_MOTION]
 
@@ -70,8 +71,8 @@ def place_ground(m, k):
         put(k.J, n, 0.0)
     for n in range(3 * m.nc):
         put(k.point, n, m.base[n])
-    put(k.defect, 0, 0.0)
-    put(k.defect, 1, 0.0)
+    for n in range(3):
+        put(k.defect, n, 0.0)
 
 
 @inline

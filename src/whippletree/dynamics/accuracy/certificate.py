@@ -273,6 +273,8 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     noise += open_by
     error = 2.0 * np.abs(e) / (1.0 - missed) + noise + LEAST_ROUNDINGS * ROUNDING * largest + TINY
     worst = error.max(initial=0.0)
+    if not np.isfinite(worst):
+        raise _lost(p, algorithm, "a rounding of the model's numbers leaves nothing of them", udot)
     if worst >= largest:  # zero within its error
         largest = max(largest, weight)
     bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)

@@ -28,7 +28,7 @@ from ...layout.constraints import ROW_NUMBERS, Rows
 from ...layout.forces import MOTION
 from ...layout.system import FACTORS, FLEXIBLE
 from ...system.system import System
-from ..accuracy.fast_motion import BEYOND, largest, swift_loss
+from ..accuracy.fast_motion import BEYOND, hidden_loss, largest
 from ..tree import articulated
 from ..tree import workspace as tree_work
 from . import massless
@@ -386,6 +386,6 @@ def accelerations(memory, q, u, forces, signals, udot, start, stop):
             m, F, E, k, blocks.gather(signals, s, s_block), coordinates, velocities, tau, wrench, w, True, out
         )
         blocks.scatter(out, s, udot)
-        worst = max(worst, loss, swift_loss(velocities, out, 0.0))
+        worst = max(worst, loss, hidden_loss(k, velocities, out))
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total + worst

@@ -131,7 +131,7 @@ def shortest(C: np.ndarray, rest: np.ndarray, tolerance: float | np.ndarray) -> 
 
 
 def _swift(u: np.ndarray, udot: np.ndarray) -> float:
-    """As the compiled :func:`swift_loss`, of NumPy arrays."""
+    """Of fast motion, as the compiled :func:`hidden_loss`, of NumPy arrays."""
     speed, rate = float(np.square(u).max(initial=0.0)), float(np.abs(udot).max(initial=0.0))
     return BEYOND if speed > FAST * rate and rate > NOTHING * speed else 0.0
 

@@ -67,6 +67,14 @@ class Plan:
         joins = self.memory[at : at + assembly.JOIN * count].view(np.int64).reshape(-1, assembly.JOIN)
         return float(self.memory[joins[:, assembly.KEEP] + assembly.GROWTH].max(initial=0.0))
 
+    def folded(self) -> bool:
+        """Whether a joint was so nearly folded back that digits were lost, when last solved."""
+        for at, (nb, nq, nu, width) in zip(self.at, self.shapes, strict=True):
+            start = at + layout.places(nb, nq, nu, width)[0]["defect"] + 2 * width
+            if self.memory[start : start + width].any():
+                return True
+        return False
+
     def without_inertia(self) -> int | None:
         """The outermost body whose pivot vanished when last solved, or None."""
         for n in range(len(self.blocks) - 1, -1, -1):

@@ -144,6 +144,8 @@ def block_health(memory, at, width, like):
         total += read_lane(g.own, HEALTH, lane)
         if exceeds(read_lane(g.k.defect, 0, lane), 4.0 * UNIT * UNIT):
             total += np.nan
+        if read_lane(g.k.defect, 2, lane) > 0.0:
+            total += head.LOST
     return total
 
 

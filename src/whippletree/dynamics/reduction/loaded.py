@@ -17,7 +17,7 @@ from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinemati
 from ...kernels.signals import evaluate_signals
 from ...kernels.unpack import unpack, unpack_constraints, unpack_forces
 from ...system.system import System
-from ..accuracy.fast_motion import swift_loss
+from ..accuracy.fast_motion import hidden_loss
 from ..constraints.live_rows import live_rows
 from ..dispatch import of_copies, prepare
 from ..inputs import time_of
@@ -49,7 +49,7 @@ def sweep_loaded(memory, q, u, forces, time, udot, start, stop):
         put(load.total, j, get(tau, j))
     apply_load(m, F, k, q, u, wrench, load.signals, load)
     well = passes.solve(m, F, E, k, plan, load.signals, q, u, load.total, load.wrench, own, udot)
-    loss = lane_most(swift_loss(u, udot, 0.0 * well))
+    loss = lane_most(hidden_loss(k, u, udot))
     return checksum(udot) + unit_check(k) + loss if well > passes.POOR else np.nan
 
 

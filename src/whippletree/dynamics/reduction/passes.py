@@ -34,7 +34,7 @@ from ...kernels.forces import spread_prescribed
 from ...layout.constraints import ROW_NUMBERS
 from ...layout.forces import TINY
 from ...system.system import System
-from ..accuracy.fast_motion import BEYOND, swift_loss
+from ..accuracy.fast_motion import BEYOND, hidden_loss
 from ..constraints.live_rows import live_rows, loop_geometry
 from ..constraints.multipliers import prescribed_rate
 from ..dispatch import prepare
@@ -223,7 +223,7 @@ def recursion(memory, q, u, forces, signals, udot, health, start, stop):
         put(worst, 0, solve(m, F, E, k, plan, now, coordinates, velocities, tau, wrench, own, out))
         blocks.scatter(out, s, udot)
         blocks.scatter(worst, s, health)
-        loss = max(loss, lane_most(swift_loss(velocities, out, 0.0 * get(worst, 0))))
+        loss = max(loss, lane_most(hidden_loss(k, velocities, out)))
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss
 

@@ -298,7 +298,7 @@ class Subchains:
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])
                 if one == 0.0:
-                    loss = BEYOND if pieces.growth() > MOST_GROWTH else loss
+                    loss = BEYOND if pieces.growth() > MOST_GROWTH or pieces.layout.folded() else loss
                     continue
             pieces.recursion_of_tree(Q[s], U[s], F[s])  # step by step, to iterate, or to see what went wrong
             if pieces.cut.rows and not np.isfinite(pieces.solver.psi).all():
@@ -307,6 +307,7 @@ class Subchains:
             pieces.solver.forget()
             pieces.solve()
             pieces.answer_tree(out[s])
+            loss = BEYOND if pieces.layout.folded() else loss
             loss += float((0.0 * out[s]).sum())
         return loss
 

@@ -9,10 +9,10 @@ Differs  a subchain is computed in the axes of its base, about its base's origin
 
 from ...algebra import spatial as sp
 from ...algebra.matrix6 import motion_in
-from ...algebra.rotation import matrix
+from ...algebra.rotation import matrix, quaternion
 from ...algebra.trig import sincos
 from ...compiler.lanes import entry, get, inline, put, scratch
-from ...kernels.joint_columns import load_quaternion, turn_of
+from ...kernels.joint_columns import load_quaternion
 from ...kernels.kinematics import move_body, place_body, take_kinematics
 from ...kernels.unpack import unpack
 from ..two_handle.join import peek3, peek6, peek9, poke
@@ -125,7 +125,7 @@ def compose_bases(memory, table, cuts, tree, centre, origin, q, u, faces, own_q,
         )
         poke(origin, 3 * s, 1, there)
         poke(own_q, table[s * lay.SUBCHAIN + lay.IN_Q], 1, there)
-        poke(own_q, table[s * lay.SUBCHAIN + lay.IN_Q] + 3, 1, turn_of(turn))
+        poke(own_q, table[s * lay.SUBCHAIN + lay.IN_Q] + 3, 1, quaternion(turn))
         poke(own_u, table[s * lay.SUBCHAIN + lay.IN_U], 1, V)
 
 

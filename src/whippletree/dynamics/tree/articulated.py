@@ -20,7 +20,7 @@ from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinemati
 from ...kernels.unpack import unpack
 from ...layout.system import MODES
 from ...system.system import System
-from ..accuracy.fast_motion import swift_loss
+from ..accuracy.fast_motion import hidden_loss
 from .workspace import take_work, work_rows
 
 SUPPORTS = {"trees", "flexible", "lanes"}
@@ -119,7 +119,7 @@ def accelerations(memory, q, u, forces, udot, start, stop):
         tau, wrench = blocks.split_wrench(m, blocks.gather(forces, s, block.x))
         out = blocks.target(udot, block.out)
         own = solve(m, k, tau, wrench, w, out)
-        loss = max(loss, lane_most(own), lane_most(swift_loss(velocities, out, 0.0 * own)))
+        loss = max(loss, lane_most(own), lane_most(hidden_loss(k, velocities, out)))
         blocks.scatter(out, s, udot)
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total + loss

@@ -20,7 +20,7 @@ from ...kernels.signals import evaluate_signals
 from ...layout.forces import MOTION
 from ...layout.system import MODES
 from ...system.system import System
-from ..accuracy.fast_motion import swift_loss
+from ..accuracy.fast_motion import hidden_loss
 from .articulated import solve
 from .newton_euler import balance
 from .workspace import take_work, work_rows
@@ -121,7 +121,7 @@ def accelerations(memory, q, u, forces, time, udot, start, stop):
         for n in range(F.nf if F.ndriven > 0 else 0):
             if F.kind[n] == MOTION:
                 put(out, F.dof[n], get(signals, 3 + 3 * F.signal[3 * n]))
-        loss = max(loss, compare.lane_most(own), compare.lane_most(swift_loss(velocities, out, 0.0 * own)))
+        loss = max(loss, compare.lane_most(own), compare.lane_most(hidden_loss(k, velocities, out)))
         blocks.scatter(out, s, udot)
         total += (
             blocks.checksum(out) + blocks.checksum(coordinates) + blocks.checksum(velocities) + blocks.unit_check(k)

@@ -76,7 +76,7 @@ def constant_rows(nb: int, nu: int) -> dict[str, int]:
 
 def work_rows(nb: int, nq: int, nu: int, width: int) -> dict[str, int]:
     moving = {"q": nq, "u": nu, "tau": nu, "sin": nq, "cos": nq, "R": 9 * nb, "o": 3 * nb, "S": 6 * nu, "J": 6 * nb}
-    moving |= {"h": 3 * nb, "point": 3, "v": 6 * nb, "defect": 1, "b": 6 * nb, "IA": 21 * nb, "pA": 6 * nb}
+    moving |= {"h": 3 * nb, "point": 3, "v": 6 * nb, "defect": 3, "b": 6 * nb, "IA": 21 * nb, "pA": 6 * nb}
     return (
         moving
         | {"U": 6 * nu, "d": nu, "uA": nu, "e": WIDE * nu, "x": 6 * nb, "zero": 21}
@@ -172,7 +172,7 @@ def take_subchains(memory, at, like):
     h, n = rows(memory, n, 3 * nb, like)
     point, n = rows(memory, n, 3, like)
     v, n = rows(memory, n, 6 * nb, like)
-    defect, n = rows(memory, n, 1, like)
+    defect, n = rows(memory, n, 3, like)
     b, n = rows(memory, n, 6 * nb, like)
     IA, n = rows(memory, n, 21 * nb, like)
     pA, n = rows(memory, n, 6 * nb, like)

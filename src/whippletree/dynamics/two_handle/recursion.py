@@ -113,7 +113,7 @@ def place_subchains(memory, at, q, u, tau, like):
     sincos_all(g.q, g.k.sin, g.k.cos)
     for n in range(3):
         put(g.k.point, n, get(g.m.base, n))
-    put(g.k.defect, 0, 0.0)
+        put(g.k.defect, n, 0.0)
     for i in range(1, g.m.nb):
         if g.side[i]:
             sp.store21(g.IA, i, sp.load21(g.zero, 0))
