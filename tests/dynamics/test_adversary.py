@@ -69,6 +69,12 @@ ONCE_WRONG = {
     20010885: "a coordinate that moves nothing, folded back, by multipliers",
     20012124: "as 20006000, in a mechanism that is nearly balanced",
     20013480: "the same, whose bound was 90 %",
+    20007623: "inverse dynamics of a loop 1e-6 rad from its flat pose",
+    20016099: "the same, and a step of a rollout there",
+    20016879: "subchains whose ends lose more than one growth tells",
+    20008090: "Coriolis terms that are zero but for rounding",
+    20013394: "the same of velocities of 1e-72",
+    20008712: "a step of a rollout with lengths from 1e-6 to 1e4",
 }
 
 

@@ -45,6 +45,23 @@ def test_accelerations_are_rates_of_velocities(seed):
         near(k.acceleration(name), (after.velocity(name) - before.velocity(name)) / (2 * STEP), 1e-6)
 
 
+@pytest.mark.parametrize("far", [1e2, 1e3, 1e4, 1e5])
+def test_a_small_wheel_far_from_the_first_joint_keeps_its_inertia(far):
+    """By hand: its hinge passes through its centre of mass. m D^2 is up to 1e14 times its inertia."""
+    inertia, m = 1e-4, Model("a wheel on a long carriage", gravity=(0, 0, 0))
+    m.body("carriage", mass=1.0)
+    m.joint("rail", "prismatic", m.ground, "carriage", axis="x")
+    m.body("wheel", mass=1.0, inertia=(inertia,) * 3)
+    m.joint("hinge", "revolute", "carriage", "wheel", axis="z", at=(0.3 * far, 0.7 * far, 0.1 * far))
+    system, q, u = m.compile(), np.array([0.1, 0.4]), np.array([0.2, 0.3])
+    rounding = 1e2 * np.finfo(float).eps * far / 0.01  # of its place, over its radius
+    for states in (1, 9):  # a batch is solved in lanes
+        Q, U, A = (np.tile(x, (states, 1)) for x in (q, u, np.array([0.0, 1.0])))
+        assert np.abs(wt.inverse_dynamics(system, Q, U, A)[:, 1] / inertia - 1.0).max() < rounding
+        kinetic = wt.energy(system, Q, np.tile([0.0, 1.0], (states, 1))).kinetic
+        assert np.abs(kinetic / (0.5 * inertia) - 1.0).max() < rounding
+
+
 def test_accelerations_need_udot():
     system = ZOO["pendulum"]().compile()
     with pytest.raises(wt.ModelError, match="no accelerations"):

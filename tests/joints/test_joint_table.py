@@ -10,7 +10,7 @@ import pytest
 import whippletree as wt
 from whippletree.files.toml_writer import dumps
 from whippletree.joints import CODES, KINDS, MOVING
-from whippletree.joints.curve import length
+from whippletree.joints.curve import length, table_of
 
 SRC = Path(wt.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -178,6 +178,22 @@ def test_the_roller_coaster_keeps_its_energy():
     energy = run["energy"]
     assert np.ptp(energy) < 1e-5 * np.ptp(run["energy.kinetic"])
     assert run["track.q"][-1] > 100.0
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 9])
+def test_a_closed_curve_of_any_number_of_points_is_smooth(count):
+    """The pieces meet with four equal derivatives, at the seam too."""
+    rng, turns = np.random.default_rng(count), 2.0 * np.pi * np.arange(count) / count
+    points = np.column_stack([np.cos(turns), np.sin(turns), 0.0 * turns]) + 0.1 * rng.normal(size=(count, 3))
+    numbers = table_of(tuple(map(tuple, points)), True, "fixed", None)
+    begin, rows = numbers[3 : 3 + count], numbers[3 + count :].reshape(count, -1)
+    pieces = rows[:, :18].reshape(count, 3, 6)  # coefficients of rising powers
+    lengths = np.append(begin[1:], numbers[1]) - begin
+    for order in range(5):
+        slopes = [[np.polynomial.Polynomial(c).deriv(order) for c in piece] for piece in pieces]
+        ends = np.array([[p(h) for p in piece] for piece, h in zip(slopes, lengths, strict=True)])
+        starts = np.roll([[p(0.0) for p in piece] for piece in slopes], -1, axis=0)
+        assert np.abs(ends - starts).max() < 1e-9 * max(1.0, np.abs(starts).max()), f"derivative {order}"
 
 
 def test_up_that_turns_least_stays_across_and_closes():

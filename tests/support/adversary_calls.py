@@ -20,6 +20,8 @@ BITS = 512
 H = 1e-4  # of the time in which velocities or poses change by their own size: a step
 SLOW = 1e-3  # rad/s and m/s: the same of what is at rest
 STILL = 1e-12  # rad/s and m/s: less is what rounding left of velocities that constraints do not allow
+ROUNDINGS = 1e-6  # of M u^2, that C u is compared with at least: 1e-9 of it is some roundings
+SHARPEST = 1e8  # 1/s: faster ones change within a rounding of the velocities
 SOUND = 5e-2  # least singular value, relative: with less, motions change within a step
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -39,6 +41,7 @@ class Judged:
             self.places = {n: np.array([float(x) for x in parts(m.path[n].T[0])[1]]) for n in self.names}
             M, b = m.equations()
             rates = [x - y for x, y in zip(b, still.equations()[1], strict=True)]
+            self.inertia = max((abs(float(M[i, i])) for i in range(self.system.nu)), default=0.0)
             self.rates = np.array([float(x) for x in rates])
             columns = [[M[i, k] * arb(float(a)) for k, a in enumerate(self.udot)] for i in range(self.system.nu)]
             self.needed = np.array([float(sum(line, x)) for line, x in zip(columns, b, strict=True)])
@@ -48,6 +51,8 @@ class Judged:
                 if rows
                 else np.zeros((0, self.system.nu))
             )
+            lengths = np.linalg.norm(C, axis=1)  # near a singular pose a row is what its terms leave
+            self.sharpness = 1.0 / min(1.0, float(lengths[lengths > 1e-14].min(initial=1.0)))
             self.held = (C / row_sizes(C, 1e-14)[:, None]).T  # what constraints can carry
             terms = [[abs(float(x)) for x in line] for line in columns]
             self.terms = max((sum(line) + abs(float(x)) for line, x in zip(terms, b, strict=True)), default=0.0)
@@ -83,7 +88,8 @@ def coriolis(j):
         return None
     C = wt.coriolis_matrix(j.system, j.q, j.u)
     several = wt.coriolis_matrix(j.system, *j.batch(j.q, j.u))[2]
-    largest = max(float(np.abs(C).max() * np.abs(j.u).max()), 1e-300)  # where what moves meets zeros, C u is rounding
+    largest = float(np.abs(C).max() * np.abs(j.u).max())  # where what moves meets zeros, C u is rounding
+    largest = max(largest, ROUNDINGS * j.inertia * float(np.square(j.u).max()), 1e-300)
     return max(float(np.abs(X @ j.u - j.rates).max(initial=0.0)) for X in (C, several)) / largest
 
 
@@ -175,13 +181,17 @@ def one_step(j):
     rates, speed = [], max(1.0, float(np.abs(j.u).max()))
     if loops and speed * max(1.0, j.span) > 10.0:
         return None
-    pace = max(speed, float(np.abs(j.udot).max()) / max(float(np.abs(j.u).max()), SLOW))  # 1/s, of near singular poses
+    speed_now = max(float(np.abs(j.u).max()), SLOW)
+    pace = max(speed * j.sharpness, float(np.abs(j.udot).max()) / speed_now)  # 1/s, of near singular poses
+    if pace > SHARPEST:
+        return None
     for h in (H / pace, 0.5 * H / pace):
         Q, U, T = j.batch(j.q, j.u, j.tau)
         rates.append((wt.rollout(j.system, Q, U, T, h, 1, "euler", tau_rows="states")[1][2, 1] - j.u) / h)
     found = 2.0 * rates[1] - rates[0] if loops else rates[0]
+    known = wt.forward_dynamics(j.system, j.q, j.u, j.tau, certificate=True)[1].error  # steps are not corrected
     largest = max(float(np.abs(j.udot).max()), 0.1 * float(np.linalg.norm(j.system.gravity)), speed**2, 1e-300)
-    return float(np.abs(found - j.udot).max()) / largest
+    return float(np.maximum(np.abs(found - j.udot) - known, 0.0).max()) / largest
 
 
 CALLS = {

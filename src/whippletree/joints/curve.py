@@ -29,6 +29,7 @@ HEAD, ROW = 3, 36  # count of pieces, period, whether axes follow; then where pi
 FIXED, TANGENT = "fixed", "tangent"
 DEGREE = 5
 MOST, ALIKE = 100, 1e-13  # repetitions until knots are at arc lengths, and how nearly, of the whole length
+WINDING = 1e3  # times the chords: a spline that is so long between its points is none
 PARALLEL = 1e-3  # sine of the angle between up and tangent, below which the frame is not determined
 FEWEST = {False: 2, True: 4}  # points of an open and of a closed curve
 
@@ -199,11 +200,13 @@ def table_of(points: tuple[Any, ...], closed: bool, orientation: str, up: Any) -
     if closed:
         P = np.vstack([P, P[:1]])
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(P, axis=0), axis=1))])
+    chords, apart = s[-1], np.inf
     for _ in range(MOST):  # knots at the arc lengths of the points
-        before, s = s, np.concatenate([[0.0], np.cumsum(_lengths(_spline(s, P, closed), s))])
-        if not np.abs(s - before).max() > ALIKE * s[-1]:
+        if apart <= ALIKE * s[-1] or not s[-1] < WINDING * chords:
             break
-    else:
+        before, s = s, np.concatenate([[0.0], np.cumsum(_lengths(_spline(s, P, closed), s))])
+        apart = np.abs(s - before).max()
+    if not apart <= ALIKE * s[-1]:
         raise ValueError("the arc lengths of the points do not settle")
     c = _spline(s, P, closed)
     if orientation == FIXED:
@@ -224,9 +227,24 @@ def _spline(s: np.ndarray, P: np.ndarray, closed: bool) -> Any:
     from scipy.interpolate import make_interp_spline
 
     if closed:
-        return make_interp_spline(s, P, DEGREE if len(s) > DEGREE + 1 else 3, bc_type="periodic")
+        return _periodic(s, P)
     straight = [(n, np.zeros(3)) for n in (2, 3)]
     return make_interp_spline(s, P, DEGREE, bc_type=(straight, straight))
+
+
+def _periodic(s: np.ndarray, P: np.ndarray) -> Any:
+    """The smooth closed curve of any number of points; SciPy's own solver of it loses all digits of a few points."""
+    from scipy.interpolate import BSpline
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import spsolve
+
+    n = len(s) - 1
+    turns = np.arange(-DEGREE, n + DEGREE + 1)
+    knots = s[turns % n] + s[-1] * (turns // n)
+    basis = coo_array(BSpline.design_matrix(s[:-1], knots, DEGREE))
+    wrapped = coo_array((basis.data, (basis.row, basis.col % n)), shape=(n, n))  # laps share their coefficients
+    c = spsolve(wrapped.tocsc(), P[:-1]).reshape(n, 3)
+    return BSpline(knots, c[np.arange(n + DEGREE) % n], DEGREE)
 
 
 def _lengths(c: Any, s: np.ndarray) -> np.ndarray:

@@ -179,6 +179,20 @@ def place_modes(m, q, u, k, i):
 
 
 @inline
+def place_and_move_frames(m, q, u, k):
+    """Positions and velocities, without inertias of rigid bodies"""
+    sincos_all(q, k.sin, k.cos)
+    place_ground(m, k)
+    rest_ground(m, k)
+    for i in range(1, m.nb):
+        if m.kind[i] >= 0:
+            place_frame(m, q, k, i)
+            move_body(m, q, u, k, i)
+        else:
+            place_modes(m, q, u, k, i)
+
+
+@inline
 def place_and_move(m, q, u, k):
     """Positions and velocities"""
     sincos_all(q, k.sin, k.cos)

@@ -14,11 +14,15 @@ import numpy as np
 
 from ...errors import ModelError
 from ...system.system import System
+from ..accuracy.equations import Equations
+from ..accuracy.limits import DENSE
+from ..loads.applied import tiled_signals
 from .consistency import motions_left, of_the_batch, require_acceleration, require_consistent
 from .jacobian import ConstraintRows
 
 RANK = 1e-9  # of the strongest: a direction of motion that actuators move less than this they do not move
 LEFT = 1e-9  # of the forces needed: less is rounding
+SHARP = 1e-4  # of the terms of a row: with less left of them, directions of motion lose four digits
 
 
 def actuated_rows(system: System, joints: Iterable[str]) -> np.ndarray:
@@ -45,13 +49,22 @@ def joint_forces(
     rows = require_consistent(system, q, u, t, matrix=True)
     require_acceleration(system, rows, udot)
     drive = np.arange(system.nu) if actuated is None else actuated_rows(system, actuated)
+    times = tiled_signals(system, t, q)
     if needed.ndim == 1:
-        return _forces(system, rows, needed, drive, "")
+        return _forces(system, _sharp(system, rows, q, u, times), needed, drive, "")
     out = np.empty_like(needed)
     for s in range(needed.shape[0]):
-        one = ConstraintRows(*(x[s] for x in rows))
+        one = _sharp(system, ConstraintRows(*(x[s] for x in rows)), q[s], u[s], times[s])
         out[s] = _forces(system, one, needed[s], drive, of_the_batch(needed, s))
     return out
+
+
+def _sharp(system: System, rows: ConstraintRows, q: np.ndarray, u: np.ndarray, signals: np.ndarray) -> ConstraintRows:
+    """The same, with C from twice the digits where a row is what its terms leave: near poses where loops lose rank."""
+    own, terms = np.linalg.norm(rows.C, axis=1), np.linalg.norm(rows.wrenches, axis=2).sum(axis=1)
+    if system.flexible or system.constraints.count + system.nu > DENSE or not (own < SHARP * terms).any():
+        return rows
+    return rows._replace(C=Equations(system, q, u, np.zeros(system.nu), signals).matrices()[1])
 
 
 def _forces(system: System, rows: ConstraintRows, needed: np.ndarray, drive: np.ndarray, which: str) -> np.ndarray:

@@ -102,7 +102,7 @@ class Planned:
         if self.plan.subchains and self.plan.inside:
             self.header[head.CLUSTERED] = address_of(clustered, SUBCHAIN_CALL)
         self._loops: np.ndarray | None = None
-        self.graded = bool(self.plan.lent) or partition.mass_grading(system)[0] >= partition.GRADED  # always certified
+        self.graded = bool(self.plan.lent) or partition.is_graded(system)  # always certified
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -174,7 +174,7 @@ class Divided:
         return Planned(system, self.choice)
 
     def accelerations(self, planned, q, u, forces, signals, udot, start, stop):
-        """As the compiled ones. The loss is beyond all limits where digits may be lost."""
+        """As the compiled ones. The loss is beyond all limits where it is not known."""
         Q, U, F, S, out = (np.atleast_2d(a) for a in (q, u, forces, signals, udot))
         loss, closed = 0.0, live_rows(planned.plan.system).count > 0
         for s in range(start, stop):
@@ -185,8 +185,10 @@ class Divided:
             if not np.isfinite(one):
                 _explain_subchain(planned.plan, Q[s], U[s], F[s])
                 return np.nan
-            if planned.graded or one >= head.LOST:
+            if planned.graded or (one >= head.LOST and (closed or planned.plan.folded())):
                 loss = BEYOND
+            elif one >= head.LOST:
+                loss = max(loss, planned.growth() ** 2)
         return loss
 
 
@@ -235,7 +237,7 @@ def planned_run(system: System, algorithm: str) -> Planned:
 
 def waiting_for(system: System, algorithm: str, threads: int | None) -> list[Any] | None:
     """The memory of quick calls; None with constraints, or where masses differ so much that all is certified."""
-    if live_rows(system).count or partition.mass_grading(system)[0] >= partition.GRADED:
+    if live_rows(system).count or partition.is_graded(system):
         return None
     return system.workspaces.ready.setdefault(divided(system, algorithm, threads, True)[0].accelerations, [])
 

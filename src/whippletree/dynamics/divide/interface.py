@@ -13,7 +13,7 @@ from ..algorithm import Algorithm
 from ..auto.rates import IN_LANES, ON_THREADS, Cost, Rates, Use
 from ..auto.timing import Timed, chain, fastest
 from ..auto.tree_operations import Divided, of_divide
-from ..two_handle.partition import GRADED, mass_grading
+from ..two_handle.partition import is_graded
 from ..two_handle.trust import judged
 from . import algorithm as divide
 from .memory import without_mass
@@ -56,7 +56,7 @@ def _seconds(system: System, use: Use, rates: Rates, count: float | None) -> flo
 
 def _is_candidate(system: System, use: Use) -> bool:
     divided = divided_for(system, use)
-    return divided is not None and divided.blunt and mass_grading(system)[0] < GRADED
+    return divided is not None and divided.blunt and not is_graded(system)
 
 
 def _calibrate() -> tuple[float, ...]:

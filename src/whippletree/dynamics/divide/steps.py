@@ -15,7 +15,7 @@ from ..two_handle.layout import CLUSTERS_AT, HEAD, HEALTH, registers, take_subch
 from ..two_handle.responses import press_subchains, ready_subchains
 from . import header as head
 
-MOST_GROWTH = 1e5
+MOST_GROWTH = 300.0  # its square, in roundings, may be lost: 1e-11
 
 
 @inline

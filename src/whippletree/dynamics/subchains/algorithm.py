@@ -43,7 +43,7 @@ from ..divide.memory import Plan
 from ..divide.options import Division
 from ..inputs import require_unit
 from ..tree import articulated
-from ..two_handle.partition import GRADED, Family, blocks, mass_grading
+from ..two_handle.partition import Family, blocks, is_graded
 from . import cut_forces, evaluation, options
 from . import cut_layout as lay
 from . import solver as solvers
@@ -293,7 +293,7 @@ class Subchains:
         Q, U, F, out = (np.atleast_2d(a) for a in (q, u, forces, udot))
         if pieces:
             require_unit(pieces.cut.system, q, UNIT)  # bases are composed from normalized ones
-        loss = BEYOND if pieces and mass_grading(pieces.cut.system)[0] >= GRADED else 0.0
+        loss = BEYOND if pieces and is_graded(pieces.cut.system) else 0.0
         for s in range(start, stop if pieces else start):
             if self.choice.solver == "thomas":
                 one = pieces.evaluate(Q[s], U[s], F[s], out[s])

@@ -3,7 +3,9 @@
 Paper    [luh1980] On-line computational scheme for mechanical manipulators; [jain1992] eqs (44)-(45),
          whose modes are in flexible.py.
 Symbols  f = f_m, a = alpha_m, S = H', tau = T of jain1992.
-Differs  one common frame, so Phi is 1; gravity and the velocity products are the bias acceleration b.
+Differs  one common frame, so Phi is 1; gravity and the velocity products are the bias acceleration b. What a body
+         needs is found about its centre of mass: about the component's point, m c c of a small body far out would drown
+         its own inertia.
 """
 
 from typing import Any
@@ -12,9 +14,15 @@ import numpy as np
 
 from ...algebra import spatial as sp
 from ...compiler.function_pointers import CARRY, NEED, NEED_IN, call_flexible
-from ...compiler.lanes import entry, get, kernel, put, scratch, take
+from ...compiler.lanes import entry, get, inline, kernel, put, scratch, take
 from ...kernels import blocks
-from ...kernels.kinematics import kinematics_rows, place_and_move, take_kinematics
+from ...kernels.kinematics import (
+    kinematics_rows,
+    place_and_move,
+    place_and_move_frames,
+    take_kinematics,
+    turn_inertia,
+)
 from ...kernels.unpack import unpack
 from ...layout.system import MODES
 from ...system.system import System
@@ -25,6 +33,18 @@ SUPPORTS = {"trees", "flexible", "loops", "loops of nodes", "couplings", "lanes"
 def workspace(system: System, lanes: int = 1) -> Any:
     """Memory for :func:`torques`."""
     return blocks.make_memory(system, kinematics_rows(system) + 12 * system.nb + blocks.block_rows(system), lanes)
+
+
+@inline
+def force_needed(m, k, i, a):
+    """I a + v x* I v of one body"""
+    R, v = sp.load9(k.R, i), sp.load6(k.v, i)
+    J, c = turn_inertia(R, sp.load6(m.inertia, i)), sp.add3(sp.load3(k.o, i), sp.mul33(R, sp.load3(m.com, i)))
+    w, e = sp.angular(v), sp.angular(a)
+    moved = sp.add3(sp.linear(a), sp.add3(sp.cross(e, c), sp.cross(w, sp.add3(sp.linear(v), sp.cross(w, c)))))
+    F = sp.scale3(m.mass[i], moved)
+    own = sp.add3(sp.mulsym(J, e), sp.cross(w, sp.mulsym(J, w)))
+    return sp.join(sp.add3(own, sp.cross(c, F)), F)
 
 
 @kernel
@@ -41,8 +61,7 @@ def balance(m, k, udot, wrench, f, x, tau):
         for j in range(m.dof[i], m.dof[i + 1]):
             xi = sp.axpy(get(udot, j), sp.load6(k.S, j), xi)
         sp.store6(x, i, xi)
-        mass, h, J, v = m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), sp.load6(k.v, i)
-        fi = sp.rigid_force(mass, h, J, sp.add(sp.load6(k.b, i), xi), v)
+        fi = force_needed(m, k, i, sp.add(sp.load6(k.b, i), xi))
         if wrench.shape[0] > 0:
             fi = sp.sub(fi, sp.load6(wrench, i))
         sp.store6(f, i, fi)
@@ -72,7 +91,7 @@ def torques(memory, q, u, motion, tau, start, stop):
     block, n = blocks.take_block(m, buffer, n, motion)
     total = 0.0
     for s in range(start, stop, blocks.states_per_block(buffer)):
-        place_and_move(m, blocks.gather(q, s, block.q), blocks.gather(u, s, block.u), k)
+        place_and_move_frames(m, blocks.gather(q, s, block.q), blocks.gather(u, s, block.u), k)
         udot, wrench = blocks.split_wrench(m, blocks.gather(motion, s, block.x))
         out = blocks.target(tau, block.out)
         balance(m, k, udot, wrench, f, x, out)

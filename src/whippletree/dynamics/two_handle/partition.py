@@ -17,12 +17,13 @@ import numpy as np
 from ...errors import ModelError
 from ...joints import CODES, FIRST_CARRIED, KINDS
 from ...system.system import System
+from ..accuracy.unevenness import length_ratio
 from ..constraints.live_rows import live_rows
 from ..divide.options import Division
 
 WITH_NUMBERS = [code for name, code in CODES.items() if KINDS[name].numbers is not None]
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
-GRADED = 1e3  # of mass_grading, from which on accelerations are certified
+GRADED = 1e3  # of mass_grading, and of lengths, from which on accelerations are certified
 LOSSY = 1e6  # the same, from which on no run is begun
 BLUNT = (
     1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a subchain anywhere
@@ -111,6 +112,14 @@ def _mass_grading(system: System) -> tuple[float, int]:
     if ratio[worst] < GRADED and np.isinf(ratio).any():
         return GRADED, int(np.argmax(ratio))
     return float(ratio[worst]), worst
+
+
+def is_graded(system: System) -> bool:
+    """Whether masses or lengths differ so much that all is certified: what subchains lose inside is not measured."""
+    found = system.workspaces.found
+    if "graded" not in found:
+        found["graded"] = mass_grading(system)[0] >= GRADED or length_ratio(system) >= GRADED
+    return bool(found["graded"])
 
 
 def lightness(system: System) -> np.ndarray:
