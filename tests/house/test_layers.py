@@ -163,11 +163,7 @@ CLOSES_A_CYCLE = {
     ("modes.modes", "modes.reference"): METHOD,
     ("modes.structure", "modes.gather"): METHOD,
     ("modes.structure", "modes.make"): METHOD,
-    (
-        "model.check",
-        "model.check_constraints",
-    ): "checks of parts use those of numbers, and are called by them",
-    ("model.check", "model.check_forces"): "the same",
+    ("model.check", "model.check_kinds"): "checks of parts use those of numbers, and are called by them",
     ("model.check", "model.check_temporary"): "the same",
     ("joints.curve", "model.check"): "the same, of parameters that one kind of joint has",
     ("compiler.disk_cache", "compiler.lanes"): "the folder of kernels is named by the number of lanes",

@@ -17,7 +17,7 @@ from ..dynamics.dispatch import explain_failure, spread
 from ..dynamics.inputs import with_wrenches
 from ..dynamics.loads.applied import tiled_signals
 from ..errors import ModelError, SimulationError
-from ..model.forces import Custom
+from ..model.kinds import annotated
 from ..system.callbacks import raised_in
 from ..system.system import System
 from .tangents import WRENCH_NUMBERS, differentiate, workspace
@@ -142,4 +142,4 @@ def require_smooth(system: System) -> None:
 
 def differenced(system: System) -> tuple[str, ...]:
     """Names of the forces that are differentiated by differences: the user's functions."""
-    return tuple(name for name, force in system.forces.elements.items() if isinstance(force, Custom))
+    return tuple(name for name, force in system.forces.elements.items() if annotated(force, "PythonFunction"))

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ..errors import ModelError, nearest
-from ..model import TREES, Limits, Model, Visual, check
+from ..model import FORCE_KINDS, TREES, Limits, Model, Visual, check
 from ..model.check_sense import material
 from ..model.garbage import without_collections
 from ..model.renamed import current
@@ -160,12 +160,13 @@ class _Reader:
         """All that the Model takes as it is written; a ``kind`` may say which keys there are."""
         word, schema, add = PARTS[str(path[0])]
         label = f"{word} '{path[1]}'"
-        if schema is tables.FORCE_TABLES and table.get("kind") == "function":
+        kind = str(table.get("kind"))
+        if schema is tables.FORCE_TABLES and kind in FORCE_KINDS and kind not in schema:
             raise ModelError(
-                f"{label}: kind 'function' cannot stand in a file",
+                f"{label}: kind '{kind}' cannot stand in a file",
                 expected="one of " + ", ".join(tables.FORCE_TABLES),
                 where=self._where((*path, "kind")),
-                hint=f"model files are data; add it in Python: model.force('{path[1]}', 'function', ...)",
+                hint=f"model files are data; add it in Python: model.force('{path[1]}', '{kind}', ...)",
             )
         if isinstance(schema, dict):
             if "kind" not in table:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from ..joints import KINDS
 from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Coupling, Frame, Joint, Limits, Temporary, shapes
+from ..model.kinds import annotated
 from ..model.pose import IDENTITY
 from .toml_flexible import FORMS, arguments_of
 
@@ -80,7 +81,7 @@ JointTable = _table(
 FrameTable = _table("frame", _fields(Frame) | {"body": TEXT})
 CouplingTable = _table("coupling", _fields(Coupling, "joint") | {"of": TEXT})
 SHAPE_TABLES = {name: _table(name, {"shape": TEXT} | _keys(arguments_of(shape))) for name, shape in SHAPES.items()}
-FORCE_TABLES = {kind: _table(kind, KIND | _fields(part)) for kind, part in FORCE_KINDS.items() if kind != "function"}
+FORCE_TABLES = {k: _table(k, KIND | _fields(x)) for k, x in FORCE_KINDS.items() if not annotated(x, "PythonFunction")}
 FLEXIBLE_TABLES = {form: _table(form, _keys(keys) | {form: TEXT}) for form, keys in FORMS.items()}
 TEMPORARY = _table("temporary", _fields(Temporary))
 CONSTRAINT_TABLES = {kind: _table(kind, KIND | _fields(part)) for kind, part in CONSTRAINT_KINDS.items()}

@@ -13,19 +13,8 @@ from typing import Any
 
 from ..errors import ModelWarning
 from ..joints import KINDS
-from ..model import (
-    CONSTRAINT_KINDS,
-    FORCE_KINDS,
-    FUNCTION_KINDS,
-    Body,
-    Custom,
-    Flexible,
-    Force,
-    Joint,
-    Model,
-    Pose,
-    check,
-)
+from ..model import FUNCTION_KINDS, Body, Flexible, Force, Joint, Model, Pose, check, constraint_kind, force_kind
+from ..model.kinds import annotated
 from ..model.pose import IDENTITY
 from .toml_flexible import table_of
 
@@ -46,9 +35,9 @@ def dumps(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
         values = {"of": _text(c.of), "ratio": repr(c.ratio), "offset": repr(c.offset)}
         parts.append(_table_text(f"[couplings.{_key(c.joint)}]", **values))
     parts += [_force_text(force) for force in model.forces.values()]
-    parts += [_of_kind("constraints", constraint, CONSTRAINT_KINDS) for constraint in model.constraints.values()]
+    parts += [_of_kind("constraints", c, constraint_kind(c).name) for c in model.constraints.values()]
     parts += [_table_text(f"[temporary.{_key(t.name)}]", **_changed(t)) for t in model.temporaries.values()]
-    left_out = [f"'{force.name}'" for force in model.forces.values() if isinstance(force, Custom)]
+    left_out = [f"'{force.name}'" for force in model.forces.values() if annotated(force, "PythonFunction")]
     if left_out:
         text = f"{model.name}: a file holds no Python functions; left out: force {', '.join(left_out)}"
         warnings.warn(text, ModelWarning, stacklevel=3)
@@ -112,13 +101,12 @@ def _joint_text(joint: Joint) -> str:
 
 
 def _force_text(force: Force) -> str:
-    if isinstance(force, Custom):
+    if annotated(force, "PythonFunction"):
         return f"# left out: force {_text(force.name)}, a Python function\n"
-    return _of_kind("forces", force, FORCE_KINDS)
+    return _of_kind("forces", force, force_kind(force).name)
 
 
-def _of_kind(section: str, part: Any, kinds: dict[str, Any]) -> str:
-    kind = next(kind for kind, made in kinds.items() if isinstance(part, made))
+def _of_kind(section: str, part: Any, kind: str) -> str:
     return _table_text(f"[{section}.{_key(part.name)}]", kind=_text(kind), **_changed(part))
 
 

@@ -31,7 +31,7 @@ from ..dynamics.loads.applied import prescribed_motion, signals
 from ..dynamics.reduction.weighted import Displacements
 from ..errors import ModelError
 from ..joints import QUATERNIONS
-from ..model.constraints import Relative, Speed
+from ..model.kinds import annotated
 from ..system.system import System, require_system
 from .motion import advance
 from .project import project
@@ -380,7 +380,7 @@ def consistent_start(system: System, q: np.ndarray, u: np.ndarray, completes: bo
 
 def _timed(system: System) -> bool:
     """Whether a constraint is a function of time."""
-    return any(isinstance(x, Relative | Speed) for x in system.held.values())
+    return any(annotated(x, "Function") for x in system.held.values())
 
 
 def locked(system: System, q: np.ndarray) -> str | None:

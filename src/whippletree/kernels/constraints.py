@@ -17,10 +17,12 @@ from ..algebra.trig import sincos
 from ..compiler.function_pointers import ALONG, call_flexible
 from ..compiler.lanes import get, inline, kernel, put, view
 from ..layout import constraints as layout
-from ..layout.forces import TINY
+from ..layout.forces import TINY, code
 from ..layout.system import FLEXIBLE
 from .relative_kinematics import acceleration_at, force_at, meet, put_row, put_shift_row, put_turn_row, turning
 from .rolling import blade_row, roll_rows
+
+DISTANCE, ROLL, BLADE = map(code, ("distance", "roll", "blade"))
 
 
 @inline
@@ -149,11 +151,11 @@ def constrain(m, E, k, signals, q, u, x):
             value, rate, bend = get(signals, s) + zero, get(signals, s + 1) + zero, get(signals, s + 2) + zero
         if E.kind[n] == layout.COUPLE:
             couple_row(E, x, E.row[n], n, q, u, value, rate, bend)
-        elif E.kind[n] == layout.DISTANCE:
+        elif E.kind[n] == DISTANCE:
             distance_row(m, E, k, x, E.row[n], n)
-        elif E.kind[n] == layout.ROLL:
+        elif E.kind[n] == ROLL:
             roll_rows(m, E, k, x, n)
-        elif E.kind[n] == layout.BLADE:
+        elif E.kind[n] == BLADE:
             blade_row(m, E, k, x, n)
         else:
             joint_rows(m, E, k, x, n, value, rate, bend)
@@ -165,14 +167,8 @@ def ends_of_row(E, r):
     n = E.element[r]
     c = layout.NUMBERS * n
     if E.kind[n] == layout.COUPLE:
-        return (
-            E.body[n],
-            E.to[n],
-            E.dof[2 * n],
-            E.numbers[c + layout.FIRST],
-            E.dof[2 * n + 1],
-            E.numbers[c + layout.SECOND],
-        )
+        first, second = E.numbers[c + layout.FIRST], E.numbers[c + layout.SECOND]
+        return E.body[n], E.to[n], E.dof[2 * n], first, E.dof[2 * n + 1], second
     return E.body[n], E.to[n], 0, 0.0, 0, 0.0
 
 

@@ -17,6 +17,8 @@ from .blocks import states_per_block
 from .cut_dof import beyond, meet_dof, push_along
 from .user_force import ask_force
 
+SPRING, BUSHING, WRENCH, DRAG, FUNCTION = map(layout.code, ("spring", "bushing", "wrench", "drag", "function"))
+
 
 @inline
 def signal(F, signals, n, which, derivative, default):
@@ -248,16 +250,16 @@ def apply_forces(m, F, k, signals, q, u, total, wrench, spare, ledger):
             x, p = motor_force(F, n, signals, q, u, zero)
             put(total, j, get(total, j) + x)
             torque = (x, zero, zero)
-        elif kind == layout.SPRING:
+        elif kind == SPRING:
             x, length, e, p = spring_force(m, F, k, n, wrench, zero)
             torque = (x, length, zero)
-        elif kind == layout.BUSHING:
+        elif kind == BUSHING:
             force, torque, e, p = bushing_force(m, F, k, n, wrench)
-        elif kind == layout.WRENCH:
+        elif kind == WRENCH:
             force, torque, p = prescribed_wrench(m, F, k, n, signals, wrench)
-        elif kind == layout.DRAG:
+        elif kind == DRAG:
             force, p = drag_force(m, F, k, n, wrench, zero)
-        elif kind == layout.CUSTOM:
+        elif kind == FUNCTION:
             force, torque, p = custom_force(m, F, k, n, signals, wrench, spare)
         elif kind == layout.BALL:
             e = ball_spring(F, n, q, total)

@@ -78,7 +78,7 @@ def unpack_forces(memory, n):
 @inline
 def unpack_constraints(memory, n):
     """The constraints packed in a memory from n on, as views, and where the rest starts."""
-    counts, n = take_integers(memory, n, 2)
+    counts, n = take_integers(memory, n, 3)
     ne, nr, size, alpha, beta, closes = counts[0], counts[1], memory[n], memory[n + 1], memory[n + 2], memory[n + 3]
     kind, n = take_integers(memory, n + 4, ne)
     turn, n = take_integers(memory, n, ne)
@@ -93,7 +93,7 @@ def unpack_constraints(memory, n):
     element, n = take_integers(memory, n, nr)
     numbers, n = take(memory, n, CONSTRAINT_NUMBERS * ne)
     E = Constraints(
-        ne, nr, size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, dof, coordinate, signal,
+        ne, nr, counts[2], size, alpha, beta, closes, kind, turn, shift, drive, row, body, to, dof, coordinate, signal,
         element, numbers,
     )  # fmt: skip
     return E, n

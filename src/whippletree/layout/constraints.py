@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-JOINT, DISTANCE, COUPLE, ROLL, BLADE = range(5)
+from .forces import code
+
+JOINT, COUPLE = map(code, ("joint", "couple"))  # rows that algorithms look at
 # rotations held: none; x of the parent stays across y of the child; about the two axes across z; all; no twist about z,
 # which keeps the relative angular velocity in the plane that bisects the two z axes
 TURN_NONE, TURN_CROSS, TURN_AXIS, TURN_ALL, TURN_TWIST = 0, 1, 2, 3, 4
@@ -35,6 +37,7 @@ class Constraints(NamedTuple):
 
     ne: Any  # number of elements
     nr: Any  # number of rows
+    nv: Any  # number of elements with equations of velocities alone
     size: Any  # a length of the mechanism (m): gaps are small or large against it
     alpha: Any  # (1/s)  g'' + 2 alpha g' + beta^2 g = 0 is asked for; both zero but where a run is stabilized so
     beta: Any  # (1/s)
@@ -64,13 +67,11 @@ class Rows(NamedTuple):
 
 
 _INTEGERS = ("kind", "turn", "shift", "drive", "row", "body", "to", "dof", "coordinate", "signal", "element")
-
-
-STABILIZED = slice(3, 6)  # where alpha, beta and closes stand in what is packed
+STABILIZED = slice(4, 7)  # where alpha, beta and closes stand in what is packed
 
 
 def pack_constraints(arrays: Mapping[str, np.ndarray], size: float) -> np.ndarray:
     """All arrays of :class:`Constraints` behind a header, integers by their bits."""
-    header = np.array([len(arrays["kind"]), len(arrays["element"])], np.int64).view(float)
+    header = np.array([len(arrays["kind"]), len(arrays["element"]), arrays["slips"].sum()], np.int64).view(float)
     parts = [np.ascontiguousarray(arrays[name], np.int64).ravel().view(float) for name in _INTEGERS]
     return np.concatenate([header, [size, 0.0, 0.0, 1.0], *parts, np.asarray(arrays["numbers"], float).ravel()])

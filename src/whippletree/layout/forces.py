@@ -2,12 +2,20 @@
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
-# BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force of its own;
-# CUT: in a joint that closes a loop
-MOTOR, MOTION, SPRING, BUSHING, WRENCH, DRAG, CUSTOM, BALL, HELD, CUT_MOTOR, CUT_PASSIVE = range(11)
+
+def code(kind: str) -> int:
+    """What kernels know a kind by. It is made of the name: tables and kernels agree without a list that both read."""
+    return crc32(kind.encode()) & 0x7FFFFFFF
+
+
+# kinds that algorithms look at. BALL: the spring of a spherical joint; HELD: a motion that a constraint holds, no force
+# of its own; CUT: in a joint that closes a loop
+MOTOR, MOTION, BALL, HELD = map(code, ("motor", "motion", "ball", "held"))
+CUT_MOTOR, CUT_PASSIVE = code("cut_motor"), code("cut_passive")
 FRAMES, PARAMETERS = 24, 12  # numbers of an element: two rotations and two points, then what its kind needs
 NUMBERS = FRAMES + PARAMETERS
 # DOF of a CUT element: axis 0, 1 or 2 of the frame on the parent or, more by ON_CHILD, on the child;

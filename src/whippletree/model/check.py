@@ -311,8 +311,7 @@ def joins_itself(j: Joint) -> NoReturn:
 
 def whole(model: Model) -> None:
     """What can only be seen when all parts are there: names that refer, and bodies joined to nothing."""
-    from .check_constraints import constraints  # which stand on this file
-    from .check_forces import forces
+    from .check_kinds import constraints, forces  # which stand on this file
     from .check_temporary import temporaries
 
     bodies = body_names(model)

@@ -1,26 +1,20 @@
-"""Every complaint about forces: of joints, on bodies, and as functions of time. The others are in check.py."""
+"""Every complaint about parameters of forces and constraints, functions of time, and forces of joints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, nearest
-from ..joints import KINDS, QUATERNIONS, listed
+from ..joints import KINDS, QUATERNIONS
 from ..modes.check import counted, is_list, moved
 from . import check, functions, parts
-from .check_flexible import body_names, one_place
-from .forces import FORCE_KINDS, Bushing, Force, Motion, Motor, Spring
+from .kinds import Checker
 from .pose import Vector
 from .renamed import current
-
-if TYPE_CHECKING:
-    from .model import Model
-
-Checker = Callable[[Any, str, str | None], Any]  # of a value, what it is, and where it stands
 
 
 def not_negative(value: Any, what: str, where: str | None = None) -> float:
@@ -31,6 +25,19 @@ def positive(value: Any, what: str, where: str | None = None) -> float:
     x = check.number(value, what, where=where)
     if x <= 0.0:
         raise ModelError(f"{what} is too small", expected="a finite number > 0", got=x, where=where)
+    return x
+
+
+def not_zero(value: Any, what: str, where: str | None) -> float:
+    x = check.number(value, what, where=where)
+    if x == 0.0:
+        raise ModelError(
+            f"{what} is zero",
+            expected="a number other than 0",
+            got=x,
+            where=where,
+            hint="a constraint of kind 'relative' without 'of' holds a joint where it is",
+        )
     return x
 
 
@@ -142,9 +149,10 @@ def known_parameters(kind: Any, given: Iterable[str], label: str, hidden: Sequen
 def part(
     name: str, label: str, kind: Any, checkers: Mapping[str, Checker], given: Mapping[str, Any], where: str | None
 ) -> Any:
-    """A part of this class with these parameters, each of them checked."""
+    """A part of this class with these parameters, each checked as its annotation says or, before that, ``checkers``."""
     given = current(given, label, where)
     known_parameters(kind, given, label, ("name", "where"), where)
+    checkers = {f.name: by_annotation(f.type) for f in fields(kind) if f.name in given} | {**checkers}
     return kind(name, **{key: checkers[key](x, f"{label}: {key}", where) for key, x in given.items()}, where=where)
 
 
@@ -160,7 +168,7 @@ def index(value: Any, what: str, where: str | None) -> int:
     return n
 
 
-def _three(value: Any, what: str, where: str | None) -> Vector:
+def three(value: Any, what: str, where: str | None) -> Vector:
     """Three numbers, none negative; a single one stands for all three."""
     if is_list(value):
         x, y, z = (not_negative(x, what, where) for x in check.numbers(value, 3, what, where))
@@ -168,7 +176,7 @@ def _three(value: Any, what: str, where: str | None) -> Vector:
     return (not_negative(value, what, where),) * 3
 
 
-def _callable(value: Any, what: str, where: str | None) -> Any:
+def python_function(value: Any, what: str, where: str | None) -> Any:
     if not callable(value):
         raise ModelError(
             f"{what} cannot be called",
@@ -176,6 +184,12 @@ def _callable(value: Any, what: str, where: str | None) -> Any:
             got=check.shown(value),
             where=where,
         )
+    return value
+
+
+def flag(value: Any, what: str, where: str | None) -> bool:
+    if not isinstance(value, bool):
+        raise ModelError(f"{what} is neither true nor false", expected="true or false", got=value, where=where)
     return value
 
 
@@ -187,58 +201,17 @@ def or_none(checker: Checker) -> Checker:
     return lambda value, what, where: None if value is None else checker(value, what, where)
 
 
-_DRIVE: dict[str, Checker] = {"joint": part_name, "dof": index}
-BODIES: dict[str, Checker] = {"body": part_name, "to": part_name}
-FIELDS: dict[str, dict[str, Checker]] = {
-    "motor": _DRIVE
-    | {"torque": function, "position": or_none(function), "velocity": or_none(function)}
-    | {"kp": not_negative, "kd": not_negative, "limit": or_none(positive)},
-    "motion": _DRIVE | {"position": function},
-    "spring": BODIES
-    | {"at": check.vector, "to_at": check.vector}
-    | {"stiffness": not_negative, "damping": not_negative, "length": not_negative},
-    "bushing": BODIES
-    | {"at": check.pose, "to_at": check.pose}
-    | {"stiffness": _three, "damping": _three, "rotational_stiffness": _three, "rotational_damping": _three},
-    "wrench": {
-        "body": part_name,
-        "at": check.vector,
-        "force": check.vector,
-        "torque": check.vector,
-        "axes": one_of("world", "body"),
-        "factor": function,
-    },
-    "drag": {"body": part_name, "at": check.vector, "linear": not_negative, "quadratic": not_negative},
-    "function": {"body": part_name, "at": check.vector, "function": _callable},
-}
-# of these one must be there, or the force does nothing
-EFFECTS: dict[str, tuple[str, ...]] = {
-    "spring": ("stiffness", "damping"),
-    "bushing": ("stiffness", "damping", "rotational_stiffness", "rotational_damping"),
-    "drag": ("linear", "quadratic"),
+_OF: dict[str, Checker] = {
+    **{"str": part_name, "int": index, "bool": flag, "float": check.number, "Function": function},
+    **{"Vector": check.vector, "Axis": check.axis, "Pose": check.pose, "Stiffnesses": three},
+    **{"NotNegative": not_negative, "Positive": positive, "NotZero": not_zero, "PythonFunction": python_function},
 }
 
 
-def force(name: str, kind: Any, parameters: Mapping[str, Any], where: str | None = None) -> Force:
-    """The force of this kind with these parameters, each of them checked."""
-    label = f"force '{name}'"
-    check.known(kind, FORCE_KINDS, f"{label}: kind", where)
-    made: Force = part(name, label, FORCE_KINDS[kind], FIELDS[kind], parameters, where)
-    if isinstance(made, Motor) and made.kp and made.position is None:
-        raise ModelError(
-            f"{label}: kp needs a position",
-            expected="a position to hold, or a velocity with kd",
-            got=f"kp = {made.kp:g}, no position",
-            where=where,
-        )
-    if isinstance(made, Motion):
-        no_jumps(made.position, label, where)
-    if isinstance(made, Spring | Bushing) and made.body == made.to:
-        raise ModelError(f"{label} acts between '{made.to}' and itself", where=where, hint="body and to are two bodies")
-    keys = EFFECTS.get(kind, ())
-    if keys and not any(np.any(getattr(made, key)) for key in keys):
-        raise ModelError(f"{label} does nothing", expected=" or ".join(keys) + " above 0", got="0", where=where)
-    return made
+def by_annotation(written: Any) -> Checker:
+    """The check of a field whose annotation is written so."""
+    plain = written.removesuffix(" | None")
+    return _OF[plain] if plain == written else or_none(_OF[plain])
 
 
 def no_jumps(f: functions.Function, label: str, where: str | None) -> None:
@@ -254,92 +227,3 @@ def no_jumps(f: functions.Function, label: str, where: str | None) -> None:
     raise ModelError(
         f"{label}: position has a rate that jumps", expected="a smooth motion", got=got, where=where, hint=hint
     )
-
-
-def forces(model: Model) -> None:
-    """What can only be seen when all parts are there: names, bodies, joints and DOF of forces."""
-    taken, places = taken_names(model), carriers(model)
-    driven: dict[tuple[str, int], Motor | Motion] = {}
-    for f in model.forces.values():
-        own_name(f, "force", taken, f"its outputs are named, as '{f.name}.force': give it a name of its own")
-        if isinstance(f, Motor | Motion):
-            _drive(model, f)
-            _alone(f, driven)
-        else:
-            ends(f, "force", places)
-
-
-def taken_names(model: Model) -> dict[str, str]:
-    """Names that have outputs, or stand for a place, and what each is of."""
-    taken = dict.fromkeys(body_names(model), "a body") | {parts.GROUND: "the ground"}
-    return taken | dict.fromkeys(model.joints, "a joint") | dict.fromkeys(model.frames, "a frame")
-
-
-def own_name(x: parts.Part, word: str, taken: Mapping[str, str], hint: str) -> None:
-    if x.name in taken:
-        raise ModelError(f"{word} '{x.name}' has the name of {taken[x.name]}", where=x.where, hint=hint)
-
-
-def carriers(model: Model) -> dict[str, str]:
-    """The bodies and frames, and the body or node that each stands on; an inboard node moves with its body's frame."""
-    places = {name: one_place(model, name) for name in body_names(model)}
-    return places | {x.name: places[x.body] for x in model.frames.values()}
-
-
-def _drive(model: Model, f: Motor | Motion) -> None:
-    label = f"force '{f.name}'"
-    one_of_joint(model, f.joint, f.dof, f"{label}: joint", f"{label}: dof", f.where)
-    if f.position is not None:
-        hint = "a bushing pulls to a pose; velocity and kd hold a speed" if isinstance(f, Motor) else None
-        plain_coordinates(model.joints[f.joint], f"{label}: position", f.where, hint)
-
-
-def one_of_joint(model: Model, joint: str, dof: int, what: str, counted: str, where: str | None) -> None:
-    """A joint that is there and has so many DOF."""
-    check.known(joint, model.joints, what, where)
-    kind = model.joints[joint].kind
-    count = parts.JOINT_KINDS[kind][1]
-    if dof >= count:
-        raise ModelError(
-            f"{counted} {dof} is not one of joint '{joint}' ({kind})",
-            expected=f"0 to {count - 1}" if count > 1 else "0" if count else "a joint that moves",
-            got=dof,
-            where=where,
-        )
-
-
-def plain_coordinates(joint: parts.Joint, what: str, where: str | None, hint: str | None = None) -> None:
-    """A joint with one coordinate for each DOF."""
-    if joint.kind in QUATERNIONS:
-        raise ModelError(
-            f"{what} is not for a {joint.kind} joint, whose coordinates are not angles",
-            expected=listed([name for name, kind in KINDS.items() if kind.nu and not kind.quaternion]),
-            got=f"joint '{joint.name}' ({joint.kind})",
-            where=where,
-            hint=hint or "use joints of one degree of freedom each",
-        )
-
-
-def _alone(f: Motor | Motion, driven: dict[tuple[str, int], Motor | Motion]) -> None:
-    """Motors add up; a motion has its DOF for itself."""
-    other = driven.setdefault((f.joint, f.dof), f)
-    if other is not f and isinstance(f, Motion) | isinstance(other, Motion):
-        raise ModelError(
-            f"force '{f.name}': dof {f.dof} of joint '{f.joint}' is driven by '{other.name}' already",
-            expected="a motion alone, or motors",
-            got=f"a {type(other).__name__.lower()} and a {type(f).__name__.lower()}",
-            where=f.where,
-        )
-
-
-def ends(x: Any, word: str, places: Mapping[str, str]) -> None:
-    """``places`` are the bodies and frames, and the body that each stands on."""
-    named = {key: getattr(x, key) for key in ("body", "to") if hasattr(x, key)}
-    for key, name in named.items():
-        check.known(name, places, f"{word} '{x.name}': {key}", x.where)
-    if len(named) == 2 and places[x.body] == places[x.to]:
-        raise ModelError(
-            f"{word} '{x.name}' acts between '{x.body}' and '{x.to}', which are on one body",
-            where=x.where,
-            hint="body and to are two bodies",
-        )

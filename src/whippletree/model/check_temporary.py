@@ -6,34 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from ..joints import listed
 from .check import known
-from .check_constraints import flag
-from .check_forces import Checker, not_negative, one_of, or_none, part, positive
-from .constraints import Constraint, Distance, Latch, PointOnPlane, Relative, Roll, Speed
+from .check_forces import one_of, part
+from .constraints import TABLE, Constraint, constraint_kind
 from .temporary import Temporary
 
 if TYPE_CHECKING:
     from .model import Model
 
-FIELDS: dict[str, Checker] = {"begins": one_of("open", "active"), "unilateral": flag, "here": flag}
-FIELDS |= {"restitution": not_negative, "activate_at": or_none(not_negative), "release_at": or_none(not_negative)}
-for _key in (
-    "activate_within",
-    "activate_below",
-    "release_after",
-    "release_force",
-    "release_torque",
-    "friction",
-    "static_friction",
-    "slips_at",
-):
-    FIELDS[_key] = or_none(positive)
-
 
 def temporary(name: str, given: Mapping[str, Any], where: str | None = None) -> Temporary:
     """How the constraint of this name is activated and released, each parameter checked."""
     label = f"temporary '{name}'"
-    made: Temporary = part(name, label, Temporary, FIELDS, given, where)
+    made: Temporary = part(name, label, Temporary, {"begins": one_of("open", "active")}, given, where)
     if made.restitution > 1.0:
         raise ModelError(f"{label}: restitution is invalid", expected="0 to 1", got=made.restitution, where=where)
     if made.restitution and not made.unilateral:
@@ -73,18 +59,18 @@ def _rubs(x: Temporary, label: str) -> None:
 
 def _can_slip(c: Constraint, x: Temporary, label: str) -> None:
     """Whether a constraint is of a kind that friction knows."""
-    contact = isinstance(c, PointOnPlane) or (isinstance(c, Roll) and c.slip == "none" and c.pivots)
-    if x.friction is not None and not contact:
+    kind = constraint_kind(c)
+    if x.friction is not None and (kind.sticks is None or kind.sticks(c) is None):
         raise ModelError(
             f"{label}: its constraint cannot stick and slip",
-            expected="a point_on_plane, or a roll with slip = 'none' that pivots",
-            got=f"{type(c).__name__} with slip = '{c.slip}'" if isinstance(c, Roll) else type(c).__name__,
+            expected=", or ".join(row.sticks_if for row in TABLE if row.sticks),
+            got=type(c).__name__ + (f" with slip = '{c.slip}'" if hasattr(c, "slip") else ""),
             where=x.where,
         )
-    if x.slips_at is not None and not isinstance(c, Speed):
+    if x.slips_at is not None and not kind.velocities:
         raise ModelError(
             f"{label}: only what couples velocities slips at a load",
-            expected="a constraint of kind 'speed'",
+            expected="a constraint of kind " + " or ".join(f"'{row.name}'" for row in TABLE if row.velocities),
             got=type(c).__name__,
             where=x.where,
             hint="a contact has friction instead; release_force and release_torque let go of others",
@@ -96,18 +82,19 @@ def temporaries(model: Model) -> None:
     for t in model.temporaries.values():
         label = f"temporary '{t.name}'"
         c = model.constraints[known(t.name, model.constraints, f"{label}: constraint", t.where)]
-        if t.unilateral and not isinstance(c, Distance | PointOnPlane | Roll):
+        kind = constraint_kind(c)
+        if t.unilateral and not kind.opens:
             raise ModelError(
                 f"{label}: its constraint has no two sides",
-                expected="a distance, point_on_plane or roll",
+                expected=listed([row.name for row in TABLE if row.opens]).removesuffix(" joint"),
                 got=type(c).__name__,
                 where=t.where,
             )
         _can_slip(c, t, label)
-        if t.here and not (isinstance(c, Latch) or (isinstance(c, Relative) and c.of is None)):
+        if t.here and (not kind.here or getattr(c, "of", None) is not None):
             raise ModelError(
                 f"{label}: its constraint cannot hold what it finds",
-                expected="a latch, or a relative without 'of', which locks a joint",
+                expected=", or ".join(row.here_if for row in TABLE[::-1] if row.here),
                 got=type(c).__name__,
                 where=t.where,
             )

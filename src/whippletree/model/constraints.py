@@ -9,10 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ModelError
+from ..joints import HINGE, KINDS, SLIDE
+from ..layout import constraints as layout
+from . import check
+from . import check_forces as checks
 from .forces import ORIGIN
-from .functions import Function
-from .parts import GROUND, Part
+from .functions import Function, Step
+from .kinds import PLACE, Axis, ConstraintKind, Element, NotNegative, NotZero, Positive
+from .parts import GROUND, Joint, Part
 from .pose import IDENTITY, Pose, Vector
+
+__all__ = [
+    "CONSTRAINT_KINDS", "Between", "Constraint", "Distance", "Gear", "KnifeEdge", "Latch", "PointOnLine",
+    "PointOnPlane", "Rack", "Relative", "Roll", "Speed", "constraint_kind",
+]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -20,7 +31,7 @@ class Distance(Part):
     """The points ``at`` of ``body`` and ``to_at`` of ``to`` keep the distance ``length`` (m): a rod without mass."""
 
     body: str
-    length: float
+    length: Positive
     to: str = GROUND
     at: Vector = ORIGIN
     to_at: Vector = ORIGIN
@@ -52,7 +63,7 @@ class Gear(Part):
 
     joint: str
     of: str
-    ratio: float
+    ratio: NotZero
     offset: float = 0.0
     dof: int = 0
     of_dof: int = 0
@@ -67,7 +78,7 @@ class Rack(Part):
 
     joint: str
     of: str
-    radius: float
+    radius: NotZero
     offset: float = 0.0
 
 
@@ -93,8 +104,8 @@ class Latch(Part):
     body: str
     to: str = GROUND
     joint: str = "fixed"
-    axis: Vector = (0.0, 0.0, 1.0)
-    axis2: Vector = (0.0, 1.0, 0.0)
+    axis: Axis = (0.0, 0.0, 1.0)
+    axis2: Axis = (0.0, 1.0, 0.0)
     at: Pose = IDENTITY
     to_at: Pose = IDENTITY
 
@@ -111,9 +122,9 @@ class Roll(Part):
     """
 
     body: str
-    radius: float
-    axis: Vector | None = None
-    tyre: float = 0.0
+    radius: NotNegative
+    axis: Axis | None = None
+    tyre: NotNegative = 0.0
     to: str = GROUND
     at: Vector = ORIGIN
     to_at: Pose = IDENTITY
@@ -144,7 +155,7 @@ class Speed(Part):
 
     joint: str
     of: str | None = None
-    ratio: float = 1.0
+    ratio: NotZero = 1.0
     speed: Function = 0.0
     dof: int = 0
     of_dof: int = 0
@@ -153,15 +164,101 @@ class Speed(Part):
 Between = Distance | PointOnLine | PointOnPlane | Latch | Roll | KnifeEdge  # two bodies
 Constraint = Between | Gear | Rack | Relative | Speed
 
-CONSTRAINT_KINDS: dict[str, Any] = {
-    "distance": Distance,
-    "point_on_line": PointOnLine,
-    "point_on_plane": PointOnPlane,
-    "gear": Gear,
-    "rack": Rack,
-    "relative": Relative,
-    "latch": Latch,
-    "roll": Roll,
-    "knife_edge": KnifeEdge,
-    "speed": Speed,
-}
+# ---------------------------------------------------------------- what is known of each
+
+
+def _perpendicular(c: Latch, label: str) -> None:
+    if KINDS[c.joint].axes == 2:
+        check.axes(c.joint, c.axis, c.axis2, label, c.where)
+
+
+def _gentle(c: Speed, label: str) -> None:
+    if isinstance(c.speed, Step) and c.speed.rise == 0.0:
+        raise ModelError(
+            f"{label}: speed jumps",
+            expected="a speed that masses can follow",
+            got="a step without rise",
+            where=c.where,
+            hint="give the step a rise",
+        )
+
+
+def _rolls(c: Roll, label: str) -> None:
+    """What does not go together."""
+    if c.radius == 0.0 and c.axis is not None:
+        raise ModelError(f"{label}: a wheel has a radius", expected="more than 0", got=c.radius, where=c.where)
+    if c.tyre and c.axis is None:
+        raise ModelError(f"{label}: a ball has no tyre", got=c.tyre, where=c.where, hint="axis makes it a wheel")
+    if c.tyre > c.radius:
+        expected = f"at most the radius, {c.radius:g} m"
+        raise ModelError(f"{label}: the tyre is larger than the wheel", expected=expected, got=c.tyre, where=c.where)
+    if c.slip == "side" and (c.axis is None or c.on != "plane"):
+        raise ModelError(
+            f"{label}: slip = 'side' is for wheels on a plane", where=c.where, hint="take slip = 'none' or 'all'"
+        )
+    if (c.on == "sphere") != (c.to_radius != 0.0):
+        expected = "a radius, negative for a bowl" if c.on == "sphere" else "0 where it does not roll on a sphere"
+        raise ModelError(f"{label}: to_radius is invalid", expected=expected, got=c.to_radius, where=c.where)
+    if c.on == "sphere" and c.axis is not None:
+        raise ModelError(f"{label}: only a ball rolls on a sphere", where=c.where, hint="leave axis out")
+    if -c.radius <= c.to_radius < 0.0:
+        expected = f"more than the ball's radius, {c.radius:g} m"
+        raise ModelError(f"{label}: the bowl is too small", expected=expected, got=-c.to_radius, where=c.where)
+
+
+def _held(axes: str, shift: int) -> Element:
+    """Displacements of a point along axes of ``to_at``."""
+    return Element("joint", tuple(f"displacement along {axis}" for axis in axes), shift=shift)
+
+
+def _rolling(c: Roll) -> Element:
+    tyre = c.radius if c.axis is None else c.tyre
+    what = ["displacement along the normal"] + ["displacement along y"] * (c.on == "line")
+    what += ["slip along"] * (c.slip != "all") + ["slip aside"] * (c.slip == "none" and c.on != "line")
+    what += [] if c.pivots else ["turning about the normal"]
+    slips = _SLIPS[c.slip] | (0 if c.pivots else layout.PIVOT_HELD)
+    numbers = c.radius - tyre, tyre, c.to_radius
+    return Element("roll", tuple(what), numbers, _SURFACES[c.on], slips, c.axis, slips=True)
+
+
+_SURFACES = {"plane": layout.PLANE, "line": layout.LINE, "sphere": layout.SPHERE}
+_SLIPS = {"none": layout.SLIP_NONE, "side": layout.SLIP_SIDE, "all": layout.SLIP_ALL}
+_LATCHES = [name for name, kind in KINDS.items() if kind.holds not in (None, (0, 0)) and not kind.parameters]
+TABLE = (
+    ConstraintKind(
+        "distance", Distance, PLACE | {"length": "m"}, opens=-1, line=True,
+        element=lambda c: Element("distance", ("distance",), (0.0, 0.0, c.length)),
+    ),
+    ConstraintKind("point_on_line", PointOnLine, PLACE, element=lambda c: _held("yz", layout.SHIFT_Y | layout.SHIFT_Z)),
+    ConstraintKind(
+        "point_on_plane", PointOnPlane, PLACE, element=lambda c: _held("z", layout.SHIFT_Z), opens=1,
+        sticks=lambda c: Roll(c.name, c.body, 0.0, to=c.to, at=c.at, to_at=c.to_at),  # a ball of no radius
+        sticks_if="a point_on_plane",
+    ),
+    ConstraintKind("gear", Gear),
+    ConstraintKind(
+        "rack", Rack, {"radius": "m", "offset": "m"}, ratio="radius", joints={"joint": SLIDE, "of": HINGE},
+    ),
+    ConstraintKind(
+        "relative", Relative, check=lambda c, label: checks.no_jumps(c.position, label, c.where),
+        here="position", here_if="a relative without 'of', which locks a joint",
+    ),
+    ConstraintKind(
+        "latch", Latch, element=lambda c: Joint(c.name, c.joint, c.to, c.body, c.axis, c.axis2, c.to_at, c.at),
+        checks={"joint": checks.one_of(*_LATCHES)}, check=_perpendicular, here="to_at", here_if="a latch",
+    ),
+    ConstraintKind(
+        "roll", Roll, PLACE | dict.fromkeys(("radius", "tyre", "to_radius"), "m"), element=_rolling, opens=1,
+        checks={"on": checks.one_of(*_SURFACES), "slip": checks.one_of(*_SLIPS)}, check=_rolls,
+        sticks=lambda c: c if c.slip == "none" and c.pivots else None,
+        sticks_if="a roll with slip = 'none' that pivots",
+    ),
+    ConstraintKind("knife_edge", KnifeEdge, PLACE, element=lambda c: Element("blade", ("slip aside",), slips=True)),
+    ConstraintKind("speed", Speed, velocities=True, check=_gentle),
+)  # fmt: skip
+CONSTRAINT_KINDS: dict[str, Any] = {kind.name: kind.part for kind in TABLE}
+_KIND_OF = {kind.part: kind for kind in TABLE}
+
+
+def constraint_kind(c: Constraint) -> ConstraintKind:
+    return _KIND_OF[type(c)]

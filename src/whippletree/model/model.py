@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotCompiled
 from ..modes import Modes
-from . import check, check_constraints, check_flexible, check_forces, check_temporary, parts
+from . import check, check_flexible, check_forces, check_kinds, check_temporary, parts
 from .constraints import Constraint
 from .forces import Force
 from .garbage import without_collections
@@ -194,7 +194,7 @@ class Model:
         return coupling
 
     def force(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Force:
-        """Add a force: "motor", "motion", "spring", "bushing", "wrench", "drag" or "function".
+        """Add a force of a kind of ``whippletree.model.FORCE_KINDS``, as "motor", "spring" or "wrench".
 
         The parameters are the fields of the kind's class, :class:`Motor` to :class:`Custom`. Joints, bodies and frames
         are given by name or as they are, and may be added later.
@@ -203,12 +203,11 @@ class Model:
         >>> strut = m.force("strut", "spring", body="box", at=(0, 0, 0.1), to_at=(0, 0, 1), stiffness=200.0, length=0.8)
         """
         check.new_name(name, "force", self.forces, where)
-        self.forces[name] = made = check_forces.force(name, kind, parameters, where)
+        self.forces[name] = made = check_kinds.force(name, kind, parameters, where)
         return made
 
     def constraint(self, name: str, kind: str, *, where: str | None = None, **parameters: Any) -> Constraint:
-        """Add a constraint: "distance", "point_on_line", "point_on_plane", "gear", "rack", "relative", "latch",
-        "roll", "knife_edge" or "speed".
+        """Add a constraint of a kind of ``whippletree.model.CONSTRAINT_KINDS``, as "distance", "gear" or "roll".
 
         The parameters are the fields of the kind's class, from :class:`Distance` to :class:`Speed`. Joints, bodies and
         frames are given by name or as they are, and may be added later. Joints that close loops need none of these.
@@ -217,7 +216,7 @@ class Model:
         >>> tie = m.constraint("tie", "distance", body="seat", to_at=(0, 0, 2), length=1.5)
         """
         check.new_name(name, "constraint", self.constraints, where)
-        self.constraints[name] = made = check_constraints.constraint(name, kind, parameters, where)
+        self.constraints[name] = made = check_kinds.constraint(name, kind, parameters, where)
         return made
 
     def temporary(self, constraint: Constraint | str, *, where: str | None = None, **parameters: Any) -> Temporary:

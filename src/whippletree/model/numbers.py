@@ -17,8 +17,9 @@ from ..errors import ModelError, nearest
 from ..joints import KINDS
 from . import renamed
 from .check import number
-from .constraints import CONSTRAINT_KINDS
-from .forces import FORCE_KINDS
+from .constraints import constraint_kind
+from .forces import force_kind
+from .kinds import FLOATS
 from .model import Model
 from .parts import JOINT_KINDS, Limits
 from .pose import Pose
@@ -109,11 +110,11 @@ def leaves(part: Any) -> Iterable[tuple[str, ...]]:
 
 def _inside(part: Any, declared: str, value: Any) -> Iterable[tuple[str, ...]]:
     kind = declared.removesuffix(" | None")
-    if kind == "float" or (kind == "Function" and not is_dataclass(value)):
+    if kind in FLOATS or (kind == "Function" and not is_dataclass(value)):
         return [()]
     if kind == "Function":
         return [leaf for leaf in leaves(value) if len(leaf) == 1]
-    if kind in ("Vector", "Pose"):
+    if kind in ("Vector", "Stiffnesses", "Pose"):
         return [(axis,) for axis in XYZ]
     if kind == "tuple[Vector, Vector, Vector]":
         return [(entry,) for entry in TENSOR]
@@ -190,7 +191,6 @@ def _checked(room: str, part: Any) -> Any:
     plain["couplings"] = alone.couple
     if room in plain:
         return plain[room](**given)
-    kinds, make = (FORCE_KINDS, alone.force) if room == "forces" else (CONSTRAINT_KINDS, alone.constraint)
-    kind = next(kind for kind, made in kinds.items() if isinstance(part, made))
+    kind, make = (force_kind, alone.force) if room == "forces" else (constraint_kind, alone.constraint)
     new = {f.name: given[f.name] for f in fields(part) if f.name != "name" and given[f.name] != f.default}
-    return make(part.name, kind, **new | {"where": part.where})
+    return make(part.name, kind(part).name, **new | {"where": part.where})

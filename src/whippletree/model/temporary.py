@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .kinds import NotNegative, Positive
 from .parts import Part
 
 
@@ -26,16 +27,16 @@ class Temporary(Part):
     """
 
     begins: str = "open"
-    activate_at: float | None = None
-    activate_within: float | None = None
-    activate_below: float | None = None
-    release_at: float | None = None
-    release_after: float | None = None
-    release_force: float | None = None
-    release_torque: float | None = None
+    activate_at: NotNegative | None = None
+    activate_within: Positive | None = None
+    activate_below: Positive | None = None
+    release_at: NotNegative | None = None
+    release_after: Positive | None = None
+    release_force: Positive | None = None
+    release_torque: Positive | None = None
     unilateral: bool = False
-    restitution: float = 0.0
+    restitution: NotNegative = 0.0
     here: bool = False
-    friction: float | None = None
-    static_friction: float | None = None
-    slips_at: float | None = None
+    friction: Positive | None = None
+    static_friction: Positive | None = None
+    slips_at: Positive | None = None

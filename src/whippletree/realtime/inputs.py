@@ -14,9 +14,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..layout import forces as layout
-from ..model import Motion, Relative
-from ..model.constraints import Speed
-from ..system.constraints import motions_of_cuts
+from ..model import Motion
+from ..system.constraints import functions_of, motions_of_cuts
 from ..system.forces import Pieces
 from ..system.system import System
 
@@ -106,7 +105,7 @@ class Inputs:
         for key in ("to", "dof", "coordinate", "address"):
             found[key] = np.concatenate([arrays[key], blank])
         found["body"] = np.concatenate([arrays["body"], body])
-        found["kind"] = np.concatenate([arrays["kind"], blank + layout.WRENCH])
+        found["kind"] = np.concatenate([arrays["kind"], blank + layout.code("wrench")])
         last = len(arrays["wave"])
         found["signal"] = np.concatenate([arrays["signal"].ravel(), np.tile([last, -1, -1], self.slots)])
         return found
@@ -117,7 +116,7 @@ def has_part(system: System, name: str, part: str) -> bool:
     force = system.forces.elements[name]
     if isinstance(force, Motion):
         return part == "position"
-    gain = {"torque": True, "position": force.kp != 0.0, "velocity": force.kd != 0.0}  # type: ignore[union-attr]
+    gain = {"torque": True, "position": force.kp != 0.0, "velocity": force.kd != 0.0}
     return getattr(force, part) is not None and gain[part]
 
 
@@ -126,8 +125,8 @@ def _signal(system: System, name: str, part: str) -> int:
     names = list(system.forces.elements)
     force, row = system.forces.elements[name], names.index(name)
     cuts = motions_of_cuts(system)
-    if isinstance(force, Motion) and force in cuts:
-        return sum(isinstance(c, Relative | Speed) for c in system.held.values()) + cuts.index(force)
+    if isinstance(force, Motion) and force in cuts:  # theirs are the last of the functions in the rows
+        return len(functions_of(system)) - len(cuts) + cuts.index(force)
     which = 0 if isinstance(force, Motion) else PARTS[part]
     return int(system.forces.arrays["signal"].reshape(-1, 3)[row, which])
 

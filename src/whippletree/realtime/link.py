@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import ModelError, SimulationError
-from ..model import Custom
+from ..model.kinds import annotated
 from ..sweeps.python import environment, python
 from ..system.system import System
 from .memory import Memory
@@ -96,8 +96,8 @@ class Front:
 def _without_functions(system: System) -> System:
     """Those who only look need no functions of the user, which may not be there in another process."""
     model = system.model
-    if not any(isinstance(f, Custom) for f in model.forces.values()):
+    if not any(annotated(f, "PythonFunction") for f in model.forces.values()):
         return system
     plain = copy.copy(model)
-    plain.forces = {name: f for name, f in model.forces.items() if not isinstance(f, Custom)}
+    plain.forces = {name: f for name, f in model.forces.items() if not annotated(f, "PythonFunction")}
     return plain.compile()

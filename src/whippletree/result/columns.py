@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints import KINDS
-from ..model.forces import Bushing, Force, Motion, Motor, Spring
+from ..model import Drive, Force, force_kind
+from ..model.kinds import LOAD
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -59,34 +60,16 @@ CLOSURE = {"closure": _number("m or rad", "largest violation of constraints; of 
 
 JOINT_LETTERS = ("q", "u", "udot")
 CUT_LETTERS = ("q", "u")  # of a joint that closes a loop
-_POWER = _number("W", "power")
-_LOAD = Quantity(
-    ("Tx", "Ty", "Tz", "Fx", "Fy", "Fz"), ("N m",) * 3 + ("N",) * 3, f"torque and force on the body, {_WORLD}"
-)
-REACTION = Quantity(
-    _LOAD.labels,
-    _LOAD.units,
-    f"torque and force that hold the second body, at the origin of the joint's frame on it, {_WORLD}",
-)
-# where each output of a force stands in its row of the ledger
-LEDGER: dict[str, int] = {"force": 0, "length": 1, "energy": 6, "power": 7}
-WRENCH_LEDGER: dict[str, slice | int] = {"force": slice(0, 6), "energy": 6, "power": 7}
+_HOLD = f"torque and force that hold the second body, at the origin of the joint's frame on it, {_WORLD}"
+REACTION = Quantity(LOAD["force"].labels, LOAD["force"].units, _HOLD)
 
 
 def force_quantities(force: Force, model: Model) -> dict[str, Quantity]:
     """The outputs of a force of the model."""
-    energy = _number("J", "stored energy")
-    match force:
-        case Motor() | Motion():
-            turns = KINDS[model.joints[force.joint].kind].rates[force.dof][1] == "rad/s"
-            reported = "torque about the axis" if turns else "force along the axis"
-            return {"force": _number("N m" if turns else "N", reported), "power": _POWER}
-        case Spring():
-            along = {"force": _number("N", "tension"), "length": _number("m", "length")}
-            return along | {"energy": energy, "power": _POWER}
-        case Bushing():
-            return {"force": _LOAD, "energy": energy, "power": _POWER}
-    return {"force": _LOAD, "power": _POWER}
+    found = {name: Quantity(*output[1:]) for name, output in force_kind(force).outputs.items()}
+    if isinstance(force, Drive) and KINDS[model.joints[force.joint].kind].rates[force.dof][1] != "rad/s":
+        found["force"] = _number("N", "force along the axis")
+    return found
 
 
 def joint_quantity(system: System, joint: str, letter: str) -> Quantity:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import Constraint, Latch, Model, Pose, Relative, check, renamed
+from ..model import Constraint, Model, Pose, check, constraint_kind, renamed
 from ..model.pose import Vector
 
 UNKNOWN = np.zeros(0)
@@ -94,14 +94,16 @@ def _time(t: Any) -> float:
 
 
 def _found(here: Constraint | None) -> Any:
-    if isinstance(here, Latch):
-        return [list(here.to_at.position), list(here.to_at.quaternion)]
-    return here.position if isinstance(here, Relative) else None
+    found = getattr(here, constraint_kind(here).here, None) if here else None
+    return [list(found.position), list(found.quaternion)] if isinstance(found, Pose) else found
 
 
-def _placed(c: Constraint, found: Any) -> Constraint | None:
-    if isinstance(c, Latch) and found is not None:
+def _placed(c: Any, found: Any) -> Constraint | None:
+    key, value = constraint_kind(c).here, found
+    if not key or found is None:
+        return None
+    if isinstance(getattr(c, key), Pose):
         position, quaternion = found
         check.pose({"position": position, "quaternion": quaternion}, f"latch '{c.name}': to_at")
-        return replace(c, to_at=Pose(tuple(position), tuple(quaternion)))  # to the bit, so not the normalized one
-    return replace(c, position=float(found)) if isinstance(c, Relative) and found is not None else None
+        value = Pose(tuple(position), tuple(quaternion))  # to the bit, so not the normalized one
+    return replace(c, **{key: value if isinstance(value, Pose) else float(value)})

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..joints import WELD
+from ..model import Force, Motion, force_kind
 from ..model.check import shown
-from ..model.forces import Force, Motion, Motor, Spring
 from ..model.renamed import RESULT, attribute
 from . import columns, records, spans
 
@@ -230,9 +230,7 @@ class Result:
         n, force = list(self._forces).index(name), self._forces[name]
         if isinstance(force, Motion):
             return spans.motion_along(self, force, what == "power")
-        return self._loads[
-            :, n, columns.LEDGER[what] if isinstance(force, Motor | Spring) else columns.WRENCH_LEDGER[what]
-        ]
+        return self._loads[:, n, force_kind(force).outputs[what].place]
 
     @cached_property
     def spans(self) -> list[spans.Span]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..joints import KINDS
-from ..model import Model
+from ..model import Model, constraints, forces
 from ..model.functions import Ramp, Sine, Step, Table
 from ..result.columns import joint_quantity
 from ..system.system import System
 
-_PLACE = {"at": "m", "child_at": "m", "to_at": "m"}
 ROTATIONAL = {
     "stiffness": "N m/rad", "damping": "N m s/rad", "friction": "N m", "rest": "rad", "friction_speed": "rad/s",
     "armature": "kg m^2", "limits.lower": "rad", "limits.upper": "rad", "limits.velocity": "rad/s",
@@ -24,22 +23,10 @@ SLIDING = {
 }
 PARTS: dict[str, dict[str, str]] = {
     "Body": {"mass": "kg", "com": "m", "inertia": "kg m^2"},
-    "Joint": _PLACE | {"pitch": "m/rad"},
-    "Frame": _PLACE,
-    "Spring": _PLACE | {"stiffness": "N/m", "damping": "N s/m", "length": "m"},
-    "Bushing": _PLACE | {
-        "stiffness": "N/m", "damping": "N s/m", "rotational_stiffness": "N m/rad", "rotational_damping": "N m s/rad",
-    },
-    "Wrench": _PLACE | {"force": "N", "torque": "N m", "factor": "1"},
-    "Drag": _PLACE | {"linear": "N s/m", "quadratic": "N s^2/m^2"},
-    "Custom": _PLACE,
-    "Distance": _PLACE | {"length": "m"},
-    "PointOnLine": _PLACE,
-    "PointOnPlane": _PLACE,
-    "Roll": _PLACE | {"radius": "m", "tyre": "m", "to_radius": "m"},
-    "KnifeEdge": _PLACE,
-    "Rack": {"radius": "m", "offset": "m"},
-}  # fmt: skip
+    "Joint": {"at": "m", "child_at": "m", "pitch": "m/rad"},
+    "Frame": {"at": "m"},
+}
+PARTS |= {kind.part.__name__: dict(kind.units) for kind in (*forces.TABLE, *constraints.TABLE)}
 OF_FUNCTIONS = {"start": "s", "end": "s", "rise": "s", "frequency": "Hz", "phase": "rad"}
 SETTINGS = {"step": "s", "alpha": "1/s", "beta": "1/s", "rtol": "1"}
 

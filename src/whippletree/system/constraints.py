@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,22 +12,10 @@ from ..joints import KINDS
 from ..joints.kind import ALL
 from ..layout import constraints as kernels
 from ..layout import constraints as layout
-from ..model import Joint
-from ..model.constraints import (
-    Constraint,
-    Distance,
-    Gear,
-    KnifeEdge,
-    Latch,
-    PointOnLine,
-    PointOnPlane,
-    Rack,
-    Relative,
-    Roll,
-    Speed,
-)
-from ..model.forces import Motion
+from ..layout.forces import code
+from ..model import Constraint, Joint, Motion, Pose, constraint_kind
 from ..model.functions import Function
+from ..model.kinds import Element, annotated
 from .joint_frames import in_plane_axes, put_end, put_joint_ends
 
 if TYPE_CHECKING:
@@ -41,9 +30,7 @@ TURNS = {
 }
 SPEED_WORDS = ("speed of", "slip", "turning about", "friction")  # what rows that bound velocities alone hold
 ANOTHER_CUT = "write this joint before the others of its loop, so that another one is cut"
-SURFACES = {"plane": kernels.PLANE, "line": kernels.LINE, "sphere": kernels.SPHERE}
-SLIPS = {"none": kernels.SLIP_NONE, "side": kernels.SLIP_SIDE, "all": kernels.SLIP_ALL}
-INTEGERS = ("kind", "turn", "shift", "drive", "body", "to", "signal")
+INTEGERS = ("kind", "turn", "shift", "drive", "body", "to", "signal", "slips")
 
 
 class SystemConstraints:
@@ -70,8 +57,7 @@ class SystemConstraints:
         self._functions = {id(f): n for n, f in enumerate(functions_of(system))}
         driven = {f.joint: f for f in motions_of_cuts(system)}
         table = [self._cut(system, joint, driven.get(joint.name)) for joint in system.topology.cuts]
-        for c in system.model.couplings.values():
-            table.append(self._couple(system, c.joint, (c.joint, 0), (c.of, 0), c.ratio, c.offset))
+        table += [self._tie(system, c, c.joint) for c in system.model.couplings.values()]
         for name, held in system.held.items():
             row = self._element(system, held)
             table.append(self._slide(system, held, row) if name in system.sliding else row)
@@ -104,7 +90,7 @@ class SystemConstraints:
         turn, shift = kind.holds
         if "pitch" in kind.parameters and pitch == 0.0:
             shift = ALL  # as a revolute one
-        row = _blank(kernels.JOINT) | {"turn": turn, "numbers": np.zeros(kernels.NUMBERS)}
+        row = _blank(kernels.JOINT) | {"turn": turn}
         row |= put_joint_ends(system, joint, row["numbers"])
         row["numbers"][kernels.LENGTH] = pitch
         if motion:
@@ -121,86 +107,44 @@ class SystemConstraints:
             self.driven[motion.name] = (len(self.owner) - (2 if pitch else 1), pitch or 1.0)
         return row | {"shift": shift, "count": count}
 
-    def _couple(
-        self,
-        system: System,
-        name: str,
-        first: tuple[str, int],
-        second: tuple[str, int] | None,
-        ratio: float,
-        offset: float,
-    ) -> dict[str, Any]:
-        """q(first) - ratio q(second) = offset"""
-        row = _blank(kernels.COUPLE) | {"numbers": np.zeros(kernels.NUMBERS)}
-        row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = 1.0, -ratio if second else 0.0, offset
-        ends = [_dof(system, name, *end) for end in (first, second or first)]
+    def _element(self, system: System, c: Any) -> dict[str, Any]:
+        kind = constraint_kind(c)
+        if has_friction(system, c.name) and kind.sticks:
+            c = kind.sticks(c)
+            c = replace(c, slip="all") if c.name in system.sliding else c
+            kind = constraint_kind(c)
+        if kind.element is None:
+            return self._tie(system, c, c.name, kind.ratio, kind.velocities)
+        found = kind.element(c)
+        return self._cut(system, found, None) if isinstance(found, Joint) else self._between(system, c, found)
+
+    def _tie(self, system: System, c: Any, name: str, ratio: str = "ratio", velocities: bool = False) -> dict[str, Any]:
+        """q(joint) - ratio q(of) = offset, less a function of time; or of their velocities alone."""
+        row, against = _blank(kernels.COUPLE), f"'{c.of}'" if c.of else "time"
+        factors = 1.0, -getattr(c, ratio, 1.0) if c.of else 0.0, getattr(c, "offset", 0.0)
+        row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = factors
+        first, second = (c.joint, getattr(c, "dof", 0)), (c.of, getattr(c, "of_dof", 0))
+        ends = [_dof(system, name, *end) for end in (first, second if c.of else first)]
         row["body"], row["to"] = ends[0][0], ends[1][0]
         row["dof"], row["coordinate"] = [e[1] for e in ends], [e[2] for e in ends]
-        reported = f"'{first[0]}' against '{second[0]}'" if second else f"'{first[0]}' against time"
-        return row | {"count": self._named(name, reported)}
+        for key in annotated(c, "Function"):
+            row["signal"] = self._functions[id(getattr(c, key))]
+        if velocities:
+            row |= {"turn": kernels.VELOCITIES, "slips": 1}
+        return row | {"count": self._named(name, "speed of " * velocities + f"'{c.joint}' against {against}")}
 
-    def _element(self, system: System, c: Constraint) -> dict[str, Any]:
-        match c:
-            case Gear():
-                ends = (c.joint, c.dof), (c.of, c.of_dof)
-                return self._couple(system, c.name, *ends, c.ratio, c.offset)
-            case Rack():
-                return self._couple(system, c.name, (c.joint, 0), (c.of, 0), c.radius, c.offset)
-            case Relative():
-                of = (c.of, c.of_dof) if c.of else None
-                row = self._couple(system, c.name, (c.joint, c.dof), of, 1.0, 0.0)
-                return row | {"signal": self._functions[id(c.position)]}
-            case Speed():
-                of = (c.of, c.of_dof) if c.of else None
-                row = self._couple(system, c.name, (c.joint, c.dof), of, c.ratio, 0.0)
-                self.what[-1] = "speed of " + self.what[-1]
-                return row | {"signal": self._functions[id(c.speed)], "turn": kernels.VELOCITIES}
-            case Latch():
-                like = Joint(c.name, c.joint, c.to, c.body, c.axis, c.axis2, c.to_at, c.at)
-                return self._cut(system, like, None)
-            case Roll():
-                return self._roll(system, c)
-            case KnifeEdge():
-                row = _blank(kernels.BLADE) | {"numbers": np.zeros(kernels.NUMBERS)}
-                row["body"] = put_end(system, c.to, (0.0, 0.0, 0.0), np.eye(3), row["numbers"], 0)
-                row["to"] = put_end(system, c.body, c.at.position, c.at.rotation(), row["numbers"], 1)
-                return row | {"count": self._named(c.name, "slip aside")}
-            case Distance():
-                row = _blank(kernels.DISTANCE) | {"numbers": np.zeros(kernels.NUMBERS)}
-                row["body"] = put_end(system, c.to, c.to_at, np.eye(3), row["numbers"], 0)
-                row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
-                row["numbers"][kernels.LENGTH] = c.length
-                return row | {"count": self._named(c.name, "distance")}
-            case PointOnPlane() if has_friction(system, c.name):  # a ball of no radius that may slip
-                return self._roll(system, Roll(c.name, c.body, 0.0, to=c.to, at=c.at, to_at=c.to_at))
-            case PointOnLine() | PointOnPlane():
-                row = _blank(kernels.JOINT) | {"numbers": np.zeros(kernels.NUMBERS)}
-                row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
-                row["to"] = put_end(system, c.body, c.at, np.eye(3), row["numbers"], 1)
-                line = isinstance(c, PointOnLine)
-                row["shift"] = layout.SHIFT_Y | layout.SHIFT_Z if line else layout.SHIFT_Z
-                return row | {
-                    "count": self._named(c.name, *(f"displacement along {axis}" for axis in ("yz" if line else "z")))
-                }
-
-    def _roll(self, system: System, c: Roll) -> dict[str, Any]:
-        row = _blank(kernels.ROLL) | {"numbers": np.zeros(kernels.NUMBERS)}
-        axle = np.eye(3) if c.axis is None else in_plane_axes(c.axis)
-        row["body"] = put_end(system, c.to, c.to_at.position, c.to_at.rotation(), row["numbers"], 0)
-        row["to"] = put_end(system, c.body, c.at, axle, row["numbers"], 1)
-        tyre = c.radius if c.axis is None else c.tyre
-        row["numbers"][kernels.FIRST : kernels.LENGTH + 1] = c.radius - tyre, tyre, c.to_radius
-        slip = "all" if c.name in system.sliding else c.slip
-        row["shift"], row["turn"] = SURFACES[c.on], SLIPS[slip] | (0 if c.pivots else kernels.PIVOT_HELD)
-        what = ["displacement along the normal"] + ["displacement along y"] * (c.on == "line")
-        what += ["slip along"] * (slip != "all") + ["slip aside"] * (slip == "none" and c.on != "line")
-        what += [] if c.pivots else ["turning about the normal"]
-        return row | {"count": self._named(c.name, *what)}
+    def _between(self, system: System, c: Any, x: Element) -> dict[str, Any]:
+        """What holds a frame on the second body to one on the first."""
+        row, axle = _blank(code(x.formula)), None if x.axle is None else in_plane_axes(x.axle)
+        row["body"] = put_end(system, c.to, getattr(c, "to_at", Pose()), row["numbers"], 0)
+        row["to"] = put_end(system, c.body, c.at, row["numbers"], 1, axle)
+        row["numbers"][kernels.FIRST : kernels.FIRST + len(x.numbers)] = x.numbers
+        return row | {"shift": x.shift, "turn": x.turn, "slips": x.slips, "count": self._named(c.name, *x.what)}
 
     def _slide(self, system: System, c: Constraint, row: dict[str, Any]) -> dict[str, Any]:
         """The last row becomes friction, toward where it slides; what couples velocities has no other row."""
         x, toward, numbers = system.model.temporaries[c.name], system.sliding[c.name], row["numbers"]
-        if isinstance(c, Speed):
+        if constraint_kind(c).velocities:
             numbers[kernels.FRICTION] = -toward[0] * (x.slips_at or 0.0)
             self.what[-1] = "friction"
         else:
@@ -217,8 +161,7 @@ def has_friction(system: System, name: str) -> bool:
 
 def functions_of(system: System) -> list[Function]:
     """Functions of time in the rows: the first of all signals."""
-    given = (c for c in system.held.values() if isinstance(c, Relative | Speed))
-    rows = [c.position if isinstance(c, Relative) else c.speed for c in given]
+    rows = [getattr(c, key) for c in system.held.values() for key in annotated(c, "Function")]
     return rows + [f.position for f in motions_of_cuts(system)]
 
 
@@ -228,7 +171,8 @@ def motions_of_cuts(system: System) -> list[Motion]:
 
 
 def _blank(kind: int) -> dict[str, Any]:
-    return dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "dof": [0, 0], "coordinate": [0, 0]}
+    blank = dict.fromkeys(INTEGERS, 0) | {"kind": kind, "signal": -1, "dof": [0, 0], "coordinate": [0, 0]}
+    return blank | {"numbers": np.zeros(kernels.NUMBERS)}
 
 
 def _dof(system: System, name: str, joint: str, dof: int) -> tuple[int, int, int]:

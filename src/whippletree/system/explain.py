@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model import CONSTRAINT_KINDS, FORCE_KINDS, Model
+from ..model import Model, constraint_kind, force_kind
 
 if TYPE_CHECKING:
     from .system import System
@@ -41,7 +40,7 @@ def explain(system: System, measure: bool = False) -> str:
     for coupling in system.model.couplings.values():
         lines.append(f"coupling   {coupling.joint} = {coupling.ratio:g} {coupling.of} + {coupling.offset:g}")
     if system.model.constraints:
-        kinds_of = _kinds(system.model.constraints, CONSTRAINT_KINDS)
+        kinds_of = {name: constraint_kind(c).name for name, c in system.model.constraints.items()}
         held = [f"{name} ({kind}{_comes_and_goes(system, name)})" for name, kind in kinds_of.items()]
         lines.append("also holds " + ", ".join(held[:MOST]) + (f" and {len(held) - MOST} more" * (len(held) > MOST)))
     return "\n".join(lines + left + _forces(system.model) + _passive(system.model) + solved)
@@ -98,23 +97,17 @@ def as_dict(system: System, measure: bool = False) -> dict[str, Any]:
         "tree": tree,
         "flexible": flexible,
         "cut_joints": list(system.cut_joints),
-        "forces": _kinds(model.forces, FORCE_KINDS),
-        "constraints": _kinds(model.constraints, CONSTRAINT_KINDS),
+        "forces": {name: force_kind(f).name for name, f in model.forces.items()},
+        "constraints": {name: constraint_kind(c).name for name, c in model.constraints.items()},
         "mobility": loop_words.as_dict(system),
         "passive": model.passive,
         **algorithm_words.as_dict(system, measure),
     }
 
 
-def _kinds(parts: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of every force or constraint, by name."""
-    return {name: kind for name, part in parts.items() for kind, made in kinds.items() if isinstance(part, made)}
-
-
 def _forces(model: Model) -> list[str]:
-    kinds = Counter(_kinds(model.forces, FORCE_KINDS).values())
-    plural = {"wrench": "wrenches"}
-    named = [f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in kinds.items()]
+    kinds = Counter(force_kind(f).name for f in model.forces.values())
+    named = [f"{n} {kind}" + ("es" if kind.endswith("ch") else "s") * (n > 1) for kind, n in kinds.items()]
     return ["forces     " + ", ".join(named)] if named else []
 
 

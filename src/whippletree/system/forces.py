@@ -8,8 +8,9 @@ import numpy as np
 
 from ..joints import KINDS, QUATERNIONS
 from ..layout import forces as kernels
+from ..model import Drive, Motor, force_kind
 from ..model import functions as curves
-from ..model.forces import Bushing, Custom, Drag, Force, Motion, Motor, Spring, Wrench
+from ..model.kinds import annotated
 from .constraints import functions_of, motions_of_cuts
 from .joint_dofs import cut_ball, cut_dof, cut_passive, of_dof, passive_numbers
 from .joint_frames import put_end
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
     from .system import System
 
 Pieces = list[tuple[float, list[float]]]  # where each begins (s), and its polynomial in the time since then
-FORCE_CODES = {
-    Motor: kernels.MOTOR,
-    Motion: kernels.MOTION,
-    Spring: kernels.SPRING,
-    Bushing: kernels.BUSHING,
-    Wrench: kernels.WRENCH,
-    Drag: kernels.DRAG,
-    Custom: kernels.CUSTOM,
-}
 
 
 class SystemForces:
@@ -47,7 +39,7 @@ class SystemForces:
     """
 
     def __init__(self, system: System) -> None:
-        self.elements: dict[str, Force] = dict(system.model.forces)
+        self.elements: dict[str, Any] = dict(system.model.forces)
         self.callbacks: dict[str, Callback] = {}
         self._functions: list[curves.Function] = functions_of(system)
         self._held = motions_of_cuts(system)
@@ -65,7 +57,7 @@ class SystemForces:
         self.motions: dict[int, int] = dict(driven)
         self.rows, self.signals = len(table), len(self._functions)
         self.any = bool(table or passive)
-        on_bodies = sum(row["kind"] in ON_BODIES for row in table)
+        on_bodies = sum(row["kind"] not in IN_JOINTS for row in table)
         arrays: dict[str, np.ndarray] = {name: np.array([row[name] for row in table], int).ravel() for name in INTEGERS}
         arrays["numbers"] = np.array([row["numbers"] for row in table], float).reshape(len(table), kernels.NUMBERS)
         arrays["passive_dof"] = np.array([row[0] for row in passive], int)
@@ -80,64 +72,40 @@ class SystemForces:
         self._functions.append(function)
         return len(self._functions) - 1
 
-    def _element(self, system: System, force: Force) -> dict[str, Any]:
-        row, numbers = _blank(FORCE_CODES[type(force)]), np.zeros(kernels.NUMBERS)
-        frames, parameters = numbers[: kernels.FRAMES], numbers[kernels.FRAMES :]
-        frames[:18] = np.concatenate([np.eye(3).ravel()] * 2)
+    def _element(self, system: System, force: Any) -> dict[str, Any]:
+        kind, numbers = force_kind(force), np.zeros(kernels.NUMBERS)
+        row, numbers[:18] = _blank(kernels.code(kind.name)), np.concatenate([np.eye(3).ravel()] * 2)
         if force in self._held:
             return row | {"kind": kernels.HELD, "numbers": numbers}
         if isinstance(force, Motor) and force.joint in system.cut_joints:
             row |= cut_dof(system, system.model.joints[force.joint], force.dof, numbers)
             row["kind"] = kernels.CUT_MOTOR
-        elif isinstance(force, Motor | Motion):
+        elif isinstance(force, Drive):
             row |= _dof(system, force.joint, force.dof)
         else:
-            row["body"] = _end(system, force.body, force.at, frames, 0)
-        match force:
-            case Motor():
-                row["signal"] = [self._signal(f) for f in (force.torque, force.position, force.velocity)]
-                parameters[:3] = force.kp, force.kd, np.inf if force.limit is None else force.limit
-            case Motion():
-                row["signal"][0] = self._signal(force.position)
-            case Spring():
-                row["to"] = _end(system, force.to, force.to_at, frames, 1)
-                parameters[:3] = force.stiffness, force.damping, force.length
-            case Bushing():
-                row["to"] = _end(system, force.to, force.to_at, frames, 1)
-                parameters[:] = [
-                    *force.stiffness,
-                    *force.damping,
-                    *force.rotational_stiffness,
-                    *force.rotational_damping,
-                ]
-            case Wrench():
-                row["signal"][0] = self._signal(force.factor)
-                parameters[:7] = [*force.force, *force.torque, force.axes == "body"]
-            case Drag():
-                parameters[:2] = force.linear, force.quadratic
-            case Custom():
-                from .callbacks import body_force  # which needs the compiler
+            row["body"] = put_end(system, force.body, force.at, numbers, 0)
+            if hasattr(force, "to"):
+                row["to"] = put_end(system, force.to, force.to_at, numbers, 1)
+        for n, key in enumerate(annotated(force, "Function")):
+            row["signal"][n] = self._signal(getattr(force, key))
+        own = kind.numbers(force)
+        numbers[kernels.FRAMES : kernels.FRAMES + len(own)] = own
+        for key in annotated(force, "PythonFunction"):
+            from .callbacks import body_force  # which needs the compiler
 
-                self.callbacks[force.name] = body_force(force.function, force.name)
-                row["address"] = self.callbacks[force.name].address
+            self.callbacks[force.name] = body_force(getattr(force, key), force.name)
+            row["address"] = self.callbacks[force.name].address
         return row | {"numbers": numbers}
 
 
 INTEGERS = ("kind", "body", "to", "dof", "coordinate", "signal", "address")
-ON_BODIES = {kernels.SPRING, kernels.BUSHING, kernels.WRENCH, kernels.DRAG, kernels.CUSTOM}
-ON_BODIES |= {kernels.CUT_MOTOR, kernels.CUT_PASSIVE}
+IN_JOINTS = {kernels.MOTOR, kernels.MOTION, kernels.BALL, kernels.HELD}
 
 
 def _dof(system: System, joint: str, dof: int) -> dict[str, int]:
     """Body, and rows of u and q, of one DOF of a joint."""
     q, u = system.q_index(joint), system.u_index(joint)
     return {"body": system.joint_body(joint), "dof": u.start + dof, "coordinate": q.start + dof}
-
-
-def _end(system: System, name: str, at: Any, frames: np.ndarray, which: int) -> int:
-    """The system body of one end; its pose there goes into the frames."""
-    point, turn = (at, np.eye(3)) if isinstance(at, tuple) else (at.position, at.rotation())
-    return put_end(system, name, point, turn, frames, which)
 
 
 def _passive(system: System) -> tuple[list[tuple[int, int, list[float]]], list[dict[str, Any]]]:
@@ -169,7 +137,7 @@ def _passive_cuts(system: System) -> list[tuple[str, int, dict[str, Any]]]:
             if row:
                 made.append((joint.name, n, _blank(kernels.CUT_PASSIVE) | row))
         if joint.stiffness and KINDS[joint.kind].spring == "whole":
-            made.append((joint.name, -1, _blank(kernels.BUSHING) | cut_ball(system, joint)))
+            made.append((joint.name, -1, _blank(kernels.code("bushing")) | cut_ball(system, joint)))
     return made
 
 

@@ -65,4 +65,4 @@ def cut_ball(system: System, joint: Joint) -> dict[str, Any]:
     ends = put_joint_ends(system, joint, numbers)
     numbers[:18], numbers[18:24] = np.roll(numbers[:18], 9), np.roll(numbers[18:24], 3)
     numbers[kernels.FRAMES + 6 : kernels.FRAMES + 9] = of_dof(joint.stiffness, 0)
-    return {"kind": kernels.BUSHING, "numbers": numbers, "body": ends["to"], "to": ends["body"]}
+    return {"kind": kernels.code("bushing"), "numbers": numbers, "body": ends["to"], "to": ends["body"]}

@@ -52,10 +52,13 @@ def joint_frame(joint: Joint, turned: bool) -> np.ndarray:
     return frame
 
 
-def put_end(system: System, name: str, point: Any, turn: np.ndarray, numbers: np.ndarray, which: int) -> int:
-    """The system body of one end; its frame there goes into the numbers of an element."""
+def put_end(
+    system: System, name: str, at: Any, numbers: np.ndarray, which: int, frame: np.ndarray | None = None
+) -> int:
+    """The system body of one end; its frame at a point or pose there goes into the numbers of an element."""
     body, R, p = system.place(name)
-    numbers[9 * which : 9 * which + 9] = (R @ turn).ravel()
+    point, turn = (at, np.eye(3)) if isinstance(at, tuple) else (at.position, at.rotation())
+    numbers[9 * which : 9 * which + 9] = (R @ (turn if frame is None else turn @ frame)).ravel()
     numbers[18 + 3 * which : 21 + 3 * which] = R @ np.array(point) + p
     return body
 
@@ -64,7 +67,4 @@ def put_joint_ends(system: System, joint: Joint, numbers: np.ndarray) -> dict[st
     """The system bodies of a joint's parent and child; its frames there go into the numbers of an element."""
     frame = joint_frame(joint, False)
     ends = ("body", joint.parent, joint.at), ("to", joint.child, joint.child_at)
-    return {
-        key: put_end(system, name, pose.position, pose.rotation() @ frame, numbers, which)
-        for which, (key, name, pose) in enumerate(ends)
-    }
+    return {key: put_end(system, name, pose, numbers, which, frame) for which, (key, name, pose) in enumerate(ends)}

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..model import Motion, Motor, Pose, Spring
+from ..model import Drive, Pose, force_kind
 from ..result.result import Result
 from .poses import Poses
 
@@ -35,11 +35,11 @@ class RunLoads:
         """Where each force of the model acts on its body, and the force there, (T, 3) N; drives turn joints."""
         system, found = self.run.system, {}
         for name, force in system.forces.elements.items():
-            if isinstance(force, Motor | Motion):
+            if isinstance(force, Drive):
                 continue
             at = force.at if isinstance(force.at, Pose) else Pose(force.at)
             here = Poses(system, [(force.body, at)])
-            if isinstance(force, Spring):
+            if force_kind(force).line:
                 away = Poses(system, [(force.to, Pose(force.to_at))])(self.run.q)[1] - here(self.run.q)[1]
                 along = away[:, 0] / np.maximum(np.linalg.norm(away[:, 0], axis=1), 1e-300)[:, None]
                 found[name] = here, self.run[f"{name}.force"][:, None] * along

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model import Distance, Pose, Spring
+from ..model import Pose, constraint_kind, force_kind
 from ..system.system import System
 from .poses import Poses
 from .standing import Standing
@@ -22,8 +22,8 @@ class Ties:
     """Springs and rods without mass, each between two points."""
 
     def __init__(self, scene: viser.SceneApi, system: System, length: float) -> None:
-        forces = [f for f in system.model.forces.values() if isinstance(f, Spring)]
-        rods = [c for c in system.held.values() if isinstance(c, Distance)]
+        forces = [f for f in system.model.forces.values() if force_kind(f).line]
+        rods = [c for c in system.held.values() if constraint_kind(c).line]
         both: list[Any] = [*forces, *rods]
         self._ends = Poses(system, [(t.body, Pose(t.at)) for t in both] + [(t.to, Pose(t.to_at)) for t in both])
         self._springs, self._radius = len(forces), 0.05 * length

@@ -14,9 +14,7 @@ import numpy as np
 
 from ...joints import KINDS
 from ...layout.forces import SHIFT
-from ...model import Joint
-from ...model.constraints import Between, Distance, KnifeEdge
-from ...model.forces import Bushing, Motion, Motor, Spring
+from ...model import Between, Drive, Joint, Pose, force_kind
 from ...system.system import System
 from ..constraints.cut_joints import dof_axes, ends_of
 from ..constraints.forces import Held
@@ -180,15 +178,15 @@ def shift(wrench: np.ndarray, lever: np.ndarray) -> np.ndarray:
 def _named_forces(system: System, k: Kinematics, ledger: np.ndarray, bodies: Bodies) -> None:
     """Forces of the model that act on bodies."""
     for n, force in enumerate(system.forces.elements.values()):
-        if isinstance(force, Motor | Motion):
+        if isinstance(force, Drive):
             continue
         at = _place(k, force.body, force.at)
         torque, push = ledger[..., n, :3], ledger[..., n, 3:6]
-        if isinstance(force, Spring):
+        if force_kind(force).line:
             d = at - _place(k, force.to, force.to_at)
             push, torque = -torque[..., :1] * d / np.linalg.norm(d, axis=-1, keepdims=True), 0.0 * d
         bodies.act(force.body, at, torque, push)
-        if isinstance(force, Spring | Bushing):
+        if hasattr(force, "to"):
             bodies.act(force.to, at, -torque, -push)
 
 
@@ -219,9 +217,9 @@ def _links(bodies: Bodies, wrenches: np.ndarray, lam: np.ndarray) -> dict[str, L
             wrench = np.einsum("...rc,...rw->...cw", lam[..., first:last, :], wrenches[..., first:last, 1, :])
             wrench = bodies.about(element.body, at, wrench)
             bodies.between(element.to, element.body, at, wrench)
-            axes = k.rotation(element.body if isinstance(element, Distance | KnifeEdge) else element.to)
-            if not isinstance(element, Distance):
-                axes = axes @ (element.at if isinstance(element, KnifeEdge) else element.to_at).rotation()
+            there = getattr(element, "to_at", None)  # axes are those of a pose, the second body's before the first's
+            frame, pose = (element.to, there) if isinstance(there, Pose) else (element.body, element.at)
+            axes = k.rotation(frame) @ pose.rotation() if isinstance(pose, Pose) else k.rotation(frame)
             found[name] = Link(wrench, at, axes)
         else:
             joint, dof = model.joints[element.joint], getattr(element, "dof", 0)

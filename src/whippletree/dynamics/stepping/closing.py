@@ -12,7 +12,6 @@ from ...compiler.function_pointers import numbers_at, rows_at
 from ...compiler.lanes import LANES, get, inline, kernel, put, view
 from ...kernels.constraints import constrain, ends_of_row
 from ...kernels.kinematics import place_and_move
-from ...layout.constraints import BLADE, COUPLE, ROLL, VELOCITIES
 from .mechanism import Mechanism, accelerate_here
 
 CLOSED = 1e-13  # against the size of the mechanism: about what rounding leaves
@@ -22,23 +21,15 @@ LOST = 1e-6  # the same, and against velocities: constraints that stay violated 
 MOST = 8
 
 
-@inline
-def binds_velocities(E, n):
-    """Whether an element has equations of velocities alone"""
-    return E.kind[n] == ROLL or E.kind[n] == BLADE or (E.kind[n] == COUPLE and E.turn[n] == VELOCITIES)
-
-
 @kernel
 def velocity_violation(m, E, p, q, u, x):
     """Where there are equations of velocities alone: how far each lane is from meeting all, against its velocities.
 
     Without those a contradiction in velocity opens loops in the next step.
     """
-    some, zero = False, 0.0 * get(p.k.v, 0)
-    for n in range(E.ne):
-        some = some or binds_velocities(E, n)
+    zero = 0.0 * get(p.k.v, 0)
     worst, scale = zero, 1.0 + zero
-    if some:
+    if E.nv > 0:
         place_and_move(m, q, u, p.k)
         constrain(m, E, p.k, p.signals, q, u, x)
         most = zero

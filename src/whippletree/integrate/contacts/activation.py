@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -21,7 +21,7 @@ from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.kinematics import kinematics
 from ...dynamics.loads.joints import wrenches_of
 from ...errors import ModelWarning
-from ...model import Constraint, Latch, Pose, Relative
+from ...model import Constraint, Pose, constraint_kind
 from ...model.pose import Vector, quaternion_from_matrix
 from ...result.records import Change
 from ...system.system import System
@@ -318,14 +318,14 @@ def _yields(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u
 
 def _placed(b: ConstraintState, name: str, q: np.ndarray, u: np.ndarray) -> Constraint:
     """The constraint, holding what it finds where it is meant to."""
-    c = b.whole.model.constraints[name]
+    c: Any = b.whole.model.constraints[name]
     if not b.temporaries[name].here:
         return c
-    if isinstance(c, Relative):
-        return replace(c, position=float(q[b.whole.q_index(c.joint).start + c.dof]))
-    assert isinstance(c, Latch)
+    key = constraint_kind(c).here
+    if not hasattr(c, "body"):
+        return replace(c, **{key: float(q[b.whole.q_index(c.joint).start + getattr(c, "dof", 0)])})
     k = kinematics(b.whole, q, u)
     R, p = k.rotation(c.to).T, k.position(c.to)
     turn = R @ k.rotation(c.body) @ c.at.rotation()
     place = R @ (k.position(c.body) + k.rotation(c.body) @ np.array(c.at.position) - p)
-    return replace(c, to_at=Pose(tuple(place.tolist()), quaternion_from_matrix(turn)))
+    return replace(c, **{key: Pose(tuple(place.tolist()), quaternion_from_matrix(turn))})

@@ -20,7 +20,7 @@ from ...dynamics.functions import forward_dynamics
 from ...dynamics.kinematics import energy
 from ...dynamics.loads.joints import wrenches_of
 from ...errors import SimulationError
-from ...model import Constraint, Distance, Speed, Temporary
+from ...model import Constraint, Temporary, constraint_kind
 from ...model.pose import Vector
 from ...result.records import Change
 from ...system.system import System
@@ -118,7 +118,7 @@ class ConstraintState:
                     found.append((Act(name, action, what), timed))
             if made and name in self.friction.names:
                 other, word, output, direction = self.friction.condition(name)
-                of_poses = other != "turn" or not isinstance(self.whole.model.constraints[name], Speed)
+                of_poses = other != "turn" or not constraint_kind(self.whole.model.constraints[name]).velocities
                 found.append((Act(name, other), Condition(f"{name} {word}", output, direction, of_poses=of_poses)))
         return found
 
@@ -244,7 +244,7 @@ class ConstraintState:
 
     def sign(self, name: str) -> float:
         """A contact is open where its residual is positive, a rope where it is negative."""
-        return -1.0 if isinstance(self.whole.model.constraints[name], Distance) else 1.0
+        return float(constraint_kind(self.whole.model.constraints[name]).opens or 1)
 
     def reactions(self, t: Any, q: np.ndarray, u: np.ndarray) -> Reactions:
         """Multipliers of the constraints that hold, and the wrenches of rows."""

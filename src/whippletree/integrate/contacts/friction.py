@@ -16,7 +16,7 @@ from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.functions import forward_dynamics
 from ...dynamics.kinematics import kinematics
 from ...errors import SimulationError
-from ...model import Speed
+from ...model import constraint_kind
 from ...model.pose import Vector
 from ...result.records import Change
 from ...system.system import System
@@ -52,9 +52,7 @@ class Friction:
     def turning(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Falls through zero where a slip ends, or has turned."""
         slip, toward = self.slip(name, t, q, u), np.array(self.constraint_state.system.sliding[name])
-        if isinstance(
-            self.constraint_state.whole.model.constraints[name], Speed
-        ):  # it has two ways: no kink where it ends
+        if constraint_kind(self.constraint_state.whole.model.constraints[name]).velocities:  # no kink where it ends
             return np.asarray(slip @ toward + ROUNDING)
         return np.asarray(slip @ toward - TURNED * np.linalg.norm(slip, axis=-1) + ROUNDING)
 
@@ -104,7 +102,7 @@ class Friction:
         """(..., 3) Sum over the rows that sticking takes, each along its direction."""
         rows, c = self.constraint_state.rows_in(system, name), self.constraint_state.whole.model.constraints[name]
         held = [r for r in range(rows.start, rows.stop) if system.constraints.what[r].startswith(("slip", "speed"))]
-        if isinstance(c, Speed):
+        if constraint_kind(c).velocities:
             return np.stack([size[..., held[0]], *[np.zeros(size.shape[:-1])] * 2], axis=-1)
         whole = np.einsum("...r,...rx->...x", size[..., held], wrenches[..., held, 1, 3:])
         axes = kinematics(self.constraint_state.whole, q, u).rotation(c.to) @ c.to_at.rotation()  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from ... import __version__
 from ...dynamics.inputs import body_of
 from ...dynamics.stepping.samples import LOSS
 from ...errors import ModelError, WhippletreeError
-from ...model.forces import Custom
+from ...model.kinds import annotated
 from ...result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
 from ...result.records import Change
 from ...result.result import Result
@@ -38,8 +38,9 @@ def settings_of(task: Task, tau: Any, events: Iterable[Event]) -> dict[str, Any]
     system = task.system
     functions = [f"tau: {_name(tau)}"] if callable(tau) else []
     for force in system.forces.elements.values():
-        if isinstance(force, Custom):
-            functions.append(f"force '{force.name}' on '{force.body}' at {tuple(force.at)}: {_name(force.function)}")
+        for key in annotated(force, "PythonFunction"):
+            name = _name(getattr(force, key))
+            functions.append(f"force '{force.name}' on '{force.body}' at {tuple(force.at)}: {name}")
     return {
         "until": float(task.t[-1]),
         "output_step": float(task.t[1]),

@@ -14,7 +14,7 @@ from ...dynamics.loads.applied import signals
 from ...dynamics.registry import find
 from ...dynamics.stepping.by_calls import stepper_of
 from ...dynamics.stepping.stabilization import PROJECTION
-from ...model import Speed
+from ...model import constraint_kind
 from ...system.system import System
 from ..motion import advance
 from ..project import project
@@ -73,8 +73,8 @@ def depends_on_closure(system: System, algorithm: str, other: str, q: np.ndarray
 
 def vary(system: System) -> bool:
     """Whether rows depend on poses: those of velocities of joints alone keep their rank."""
-    kept = system.model.constraints
-    return any(not isinstance(kept.get(name), Speed) for name in set(system.constraints.owner))
+    kept = [c.name for c in system.model.constraints.values() if constraint_kind(c).velocities]
+    return not set(system.constraints.owner) <= set(kept)
 
 
 class Passages:

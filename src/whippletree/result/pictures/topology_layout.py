@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from unicodedata import east_asian_width
 
 from ...joints import KINDS
-from ...model import CONSTRAINT_KINDS
-from ...model.constraints import Between
-from ...model.forces import Bushing, Force, Motion, Motor, Spring
+from ...model import Between, Drive, Force, constraint_kind
 from ...system.system import System
 
 WIDTH = 11.0  # inches that a page shows without making the text too small to read
@@ -187,9 +185,9 @@ def shortened(text: str, most: int) -> str:
 
 def force_ends(system: System, force: Force) -> list[int]:
     """System bodies that a force acts on: one, or the two that it connects; none if it acts in a joint."""
-    if isinstance(force, Motor | Motion):
+    if isinstance(force, Drive):
         return []
-    ends = [force.body, force.to] if isinstance(force, Spring | Bushing) else [force.body]
+    ends = [force.body, force.to] if hasattr(force, "to") else [force.body]
     return [system.place(end)[0] for end in ends]
 
 
@@ -199,18 +197,17 @@ def held_ends(system: System) -> list[tuple[int, int, str]]:
     couplings = system.model.couplings.values()
     ends = [(carried[c.of], carried[c.joint], f"{c.joint} = {c.ratio:g} {c.of}") for c in couplings]
     for c in system.held.values():
-        kind = next(kind for kind, made in CONSTRAINT_KINDS.items() if isinstance(c, made))
         if isinstance(c, Between):
             a, b = system.place(c.to)[0], system.place(c.body)[0]
         else:
             a, b = carried[c.of] if c.of else carried[c.joint], carried[c.joint]
-        ends.append((a, b, f"{c.name} ({kind})"))
+        ends.append((a, b, f"{c.name} ({constraint_kind(c).name})"))
     return ends
 
 
 def joint_words(system: System, i: int) -> list[tuple[str, str]]:
     """What stands at the joint that carries a body: its name, its kind, and the forces in it."""
     joint, longest = system.topology.edges[i - 1].joint, NAMED.longest
-    inside = [f.name for f in system.model.forces.values() if isinstance(f, Motor | Motion) and f.joint == joint.name]
+    inside = [f.name for f in system.model.forces.values() if isinstance(f, Drive) and f.joint == joint.name]
     words = [(shortened(joint.name, longest), INK), (joint.kind, KIND_COLORS[joint.kind])]
     return words + [(shortened(name, longest), FORCE) for name in inside]
