@@ -1,13 +1,14 @@
 """Certificates: the bound of the error, its repair, and answers that earlier calls must not spoil."""
 
 import contextlib
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import whippletree as wt
-from loop_zoo import MECHANISMS
+from loop_zoo import FAMILIES, MECHANISMS, random_loops
 from whippletree.analysis.random_states import random_states
 from whippletree.dynamics.accuracy import certificate, trust
 from whippletree.dynamics.accuracy.certificate import Problem, certify
@@ -430,3 +431,34 @@ def test_a_quaternion_that_is_not_unit_is_refused(algorithm, length):
     for state in (q, q[None]):
         with pytest.raises(wt.ModelError, match="not unit"):
             wt.forward_dynamics(m.compile(), state, np.ones((*state.shape[:-1], 9)), algorithm=algorithm)
+
+
+# ---- poses where motions branch
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "reduction", "nullspace", "divide"])
+@pytest.mark.parametrize("speed", [0.0, 3.0])
+def test_a_pose_where_motions_branch_is_reported(algorithm, speed):
+    """With its bars in line: motions of the parallelogram and the antiparallelogram meet there."""
+    system, u = parallelogram(), speed * np.array([1.0, -1.0, 1.0])
+    for angle, branches in ((0.0, True), (1e-5, False), (0.7, False)):
+        q = np.array([angle, -angle, np.pi + angle])
+        system.workspaces.found.pop("warned of branches", None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            wt.forward_dynamics(system, q, u, algorithm=algorithm)
+        assert any("motions branch" in str(w.message) for w in caught) == branches, angle
+        assert wt.forward_dynamics(system, q, u, algorithm=algorithm, certificate=True)[1].branches == branches
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_redundant_loops_do_not_branch(name):
+    system, q, u, *_ = MECHANISMS[name]()
+    assert not wt.forward_dynamics(system, q, u, certificate=True)[1].branches
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_loops_do_not_branch(family):
+    for seed in range(5):
+        system, q, u = random_loops(np.random.default_rng([seed, 3]), family)[:3]
+        assert not wt.forward_dynamics(system, q, u, certificate=True)[1].branches, seed

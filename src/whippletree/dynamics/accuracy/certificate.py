@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from ...errors import SimulationError
 from ...system.system import System
-from ..constraints.consistency import pulled_motions
+from ..constraints.consistency import START, pulled_motions
 from ..constraints.forces import shortest_multipliers
 from ..constraints.jacobian import rows_at
 from ..constraints.multipliers import PER_VIOLATION
@@ -50,6 +50,9 @@ LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
 TINY = 1e-30  # the same: less is nothing
 CONTRADICT = 1e-8  # of the terms of a constraint equation: what no acceleration can meet
+BRANCH = 1e-5  # of the terms of dC[a] a: what is left of them where motions can go on
+FAINT = 1e-6  # of a a: what they are taken as at least, as translations do not change C
+PER_OPEN = 100.0  # times the closure error is added to that
 SINGULAR = "the mass matrix, or what constraints leave of it, is lost to rounding"
 TAKES_PART = 1e-3  # of the largest of those: a prescribed motion that is pulled at by more is one of them
 
@@ -70,6 +73,7 @@ class Certificate(NamedTuple):
     error: np.ndarray  # (nu,) or (B, nu)  of each acceleration, in its unit
     residual: Any  # of the equations of motion and constraints, relative to their terms, before any correction
     refinements: Any  # how often u' was corrected
+    branches: Any  # whether loops lose rank in this pose: the equations have an answer, which no motion has
 
 
 class Problem(NamedTuple):
@@ -84,8 +88,9 @@ class Problem(NamedTuple):
 
 # ---------------------------------------------------------------- solvers of the error equation
 # solve(r, s) gives e and mu for the columns of r (nu, k) and s (nr, k); missed() is the share of a known error that it
-# does not find, left(s) what of constraint equations no acceleration can meet, and open_by(s) how far that leaves the
-# accelerations open: redundant equations that disagree by a rounding of the velocities are met in part each.
+# does not find, left(s) what of constraint equations no acceleration can meet, open_by(s) how far that leaves the
+# accelerations open: redundant equations that disagree by a rounding of the velocities are met in part each; and
+# branches() whether equations are lost in this pose.
 
 
 class _Tree:
@@ -110,6 +115,9 @@ class _Tree:
     def open_by(self, s: np.ndarray) -> np.ndarray:
         return np.zeros(self.p.system.nu)
 
+    def branches(self) -> bool:
+        return False
+
 
 class _Dense:
     """In the null space of the constraints, by singular values."""
@@ -124,6 +132,7 @@ class _Dense:
         U, d, Vt = np.linalg.svd(C / self.size)
         rank = int((d > rank_tolerance(system, self.rows)).sum())
         self.U, self.d, self.Y, self.Z = U[:, :rank], d[:rank, None], Vt[:rank].T, Vt[rank:].T
+        self.U_left = U[:, rank:]
         inner = self.Z.T @ self._inner() @ self.Z
         self.root = 1.0 / np.sqrt(np.where(np.diag(inner) > 0.0, np.diag(inner), 1.0))[:, None]
         self.inner = inner * self.root * self.root.T  # of unit diagonal
@@ -160,6 +169,21 @@ class _Dense:
         open_by[self.free] = CHOICES * (np.abs((self.Y / self.d.T) @ self.U.T) @ left)
         return open_by
 
+    def branches(self) -> bool:
+        """Whether rows lose rank in this pose alone: with L' C = 0, motions a that C allows go on if L' dC[a] a = 0."""
+        p, L = self.p, self.U_left
+        violation = float(np.abs(self.rows.g).max(initial=0.0)) * max(1.0, 1.0 / p.system.constraints.size)
+        if not L.shape[1] or not self.Z.shape[1] or violation > START:
+            return False  # open states are no poses of the mechanism
+        a = np.zeros((2, p.system.nu))
+        a[:, self.free] = np.cos(1.0 + np.arange(2)[:, None] + 2.0 * np.arange(self.Z.shape[1])) @ self.Z.T
+        U = np.concatenate([a, -a, np.zeros((1, p.system.nu))])  # motions that are nothing special
+        Q, S = (np.tile(x, (5, 1)) for x in (p.q, p.signals))
+        gamma = rows_at(p.system, Q, U, S, matrix=False).gamma[:, self.held] / self.size[:, 0]
+        change = 0.5 * (gamma[:2] + gamma[2:4]) - gamma[4]  # - dC[a] a
+        terms = np.abs(change).max(axis=1) + FAINT * np.square(a).max(axis=1)
+        return bool((np.abs(change @ L) > (BRANCH + PER_OPEN * violation) * terms[:, None]).any())
+
     def left(self, s: np.ndarray) -> np.ndarray:
         s, left = s[self.held] / self.size[:, 0], np.zeros(len(self.held))
         left[self.held] = (s - self.U @ (self.U.T @ s)) * self.size[:, 0]
@@ -194,6 +218,9 @@ class _Large:
 
     def open_by(self, s: np.ndarray) -> np.ndarray:
         return np.zeros(self.p.system.nu)
+
+    def branches(self) -> bool:
+        return False  # not looked for
 
 
 def _differences(equations: Equations, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -278,7 +305,7 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     if worst >= largest:  # zero within its error
         largest = max(largest, weight)
     bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)
-    return udot, Certificate(algorithm, bound, error, residual, refined)
+    return udot, Certificate(algorithm, bound, error, residual, refined, solver.branches())
 
 
 def refine(p: Problem, udot: np.ndarray) -> np.ndarray | None:

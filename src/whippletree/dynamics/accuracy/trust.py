@@ -81,7 +81,7 @@ def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
         return found[0]
     if not found:
         none = np.zeros(0)
-        return solved.udot, Certificate(solved.algorithm, none, solved.udot.copy(), none, none)
+        return solved.udot, Certificate(solved.algorithm, none, solved.udot.copy(), none, none, none.astype(bool))
     names = ", ".join(dict.fromkeys(c.algorithm for _, c in found))
     columns = (np.array(column) for column in zip(*(c[1:] for _, c in found), strict=True))
     return np.array([udot for udot, _ in found]), Certificate(names, *columns)
@@ -266,7 +266,15 @@ def _part(solved: Solved, rows: Any) -> Solved:
 
 
 def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
-    """Once for a System: accelerations that are known to a few digits only."""
+    """Once for a System each: a pose where motions branch, and accelerations that are known to a few digits only."""
+    if np.any(proof.branches) and not system.workspaces.found.get("warned of branches"):
+        system.workspaces.found["warned of branches"] = True
+        warnings.warn(
+            f"the loops of '{system.name}' lose rank in this pose, where its motions branch: accelerations solve the "
+            "equations, and are those of no motion; take a pose beside it, or simulate",
+            ModelWarning,
+            stacklevel=4,
+        )
     bound = _bound(system, proof, udot)
     if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
         system.workspaces.found["warned of digits"] = True
