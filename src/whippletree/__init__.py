@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from .dynamics.kinematics import centroid, coriolis_matrix, energy, jacobian, kinematics, momentum
     from .dynamics.registry import ALGORITHMS
-    from .errors import ModelError, SimulationError, WhippletreeError
+    from .errors import ModelError, ModelWarning, SimulationError, WhippletreeError
     from .files import load, save
     from .integrate.assemble import assemble
     from .integrate.methods.registry import INTEGRATORS
@@ -77,7 +77,7 @@ _HOME = {
         "mass_factors", "mass_matrix", "mass_matrix_inverse", "solve_mass",
     ),
     "dynamics.kinematics": ("centroid", "coriolis_matrix", "energy", "jacobian", "kinematics", "momentum"),
-    "errors": ("ModelError", "SimulationError", "WhippletreeError"),
+    "errors": ("ModelError", "ModelWarning", "SimulationError", "WhippletreeError"),
     "files": ("load", "save"),
     "integrate.assemble": ("assemble",),
     "integrate.motion": ("advance", "coordinate_rates"),
@@ -109,6 +109,7 @@ __all__ = [
     "Limits",
     "Model",
     "ModelError",
+    "ModelWarning",
     "Modes",
     "Ramp",
     "Result",

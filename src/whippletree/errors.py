@@ -95,7 +95,10 @@ class MissingExtra(ModelError, ImportError):
 
 
 class ModelWarning(UserWarning):
-    """Something in a model file that was read another way than it is written, or is not used."""
+    """What a caller has to know of an answer that is returned: digits that are lost, a file that is read in part.
+
+    To make it an error: ``warnings.simplefilter("error", whippletree.ModelWarning)``.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))

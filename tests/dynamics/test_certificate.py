@@ -198,7 +198,6 @@ def test_mechanisms_of_the_benchmarks_are_certified_once(monkeypatch, name, size
     for call in calls:  # one state, and a batch
         wt.forward_dynamics(system, *call)
     monkeypatch.setattr(trust, "certify", lambda *_: pytest.fail("a certificate"))
-    monkeypatch.setattr(trust, "refine", lambda *_: pytest.fail("a correction"))
     for call in calls:
         wt.forward_dynamics(system, *call)
 
@@ -220,15 +219,16 @@ def test_plain_calls_of_every_model_are_seldom_certified(monkeypatch, path):
     assert sum(calls[4:]) <= 0.5 * len(calls)
 
 
-def test_a_tower_that_loses_digits_has_one_certificate_and_is_corrected_in_every_call(monkeypatch):
-    """700 loops on top of each other: reduction alone is off by 3e-9, and what bounds have shown is not shown again."""
+def test_a_tower_that_loses_digits_is_warned_of_once_and_stays_fast(monkeypatch):
+    """700 loops on top of each other: reduction is off by 3e-9, and a correction takes 25 times as long."""
     system, q, u, tau = family("tower", 700)
     right, proof = wt.forward_dynamics(system, q, u, tau, certificate=True)
     assert proof.bound < 1e-12
-    wt.forward_dynamics(system, q, u, tau)
+    with pytest.warns(wt.ModelWarning, match="are exact to .*e-0[89] of the largest only; certificate=True corrects"):
+        first = wt.forward_dynamics(system, q, u, tau)
     monkeypatch.setattr(trust, "certify", lambda *_: pytest.fail("a certificate"))
-    for udot in (wt.forward_dynamics(system, q, u, tau), wt.forward_dynamics(system, [q, q], [u, u], [tau, tau])[1]):
-        assert np.abs(udot - right).max() < 1e-13 * np.abs(right).max()
+    assert np.array_equal(wt.forward_dynamics(system, q, u, tau), first)
+    assert 1e-9 < np.abs(first - right).max() / np.abs(right).max() < trust.fine_for(system)
 
 
 @pytest.mark.parametrize("name", ["articulated", "multipliers", "composite"])

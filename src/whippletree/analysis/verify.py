@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dynamics import functions as dynamics
 from ..dynamics.accuracy.conditioning import DENSE, conditioning, singular
-from ..dynamics.accuracy.trust import promised
+from ..dynamics.accuracy.trust import fine_for, promised
 from ..dynamics.constraints.forces import multipliers_of
 from ..dynamics.constraints.jacobian import rows_of
 from ..dynamics.constraints.nullspace import scaled_rows
@@ -227,7 +227,7 @@ def _apart(
         right, proof = dynamics.forward_dynamics(system, q, u, tau, algorithm=name, certificate=True)
     except SimulationError:
         return np.full(system.nu, np.inf), 0.0
-    corrected = min(float(np.abs(plain - right).max()) / scale, promised(system))
+    corrected = min(float(np.abs(plain - right).max()) / scale, max(promised(system), fine_for(system)))
     return np.abs(plain - first) / scale, corrected + float(proof.error.max()) / scale
 
 

@@ -44,7 +44,6 @@ LEAST_ROUNDINGS = 256.0  # of the largest acceleration, that any may be off by: 
 FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
 SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
 MOST = 12  # refinements
-FEW = 3  # the same, without a bound
 CHOICES = 10.0  # times what disagreeing equations do in the mean: another solver may meet some and leave others
 LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
 LEAST = 1e-12  # m/s^2 or rad/s^2, where nothing moves and nothing acts
@@ -196,16 +195,10 @@ class _Large:
     def __init__(self, p: Problem, equations: Equations) -> None:
         self.p, self.equations = p, equations
 
-    def carried(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Multipliers for the part of r (nu) that constraints carry, and the rest of it."""
-        p, by = self.p, cast(Any, with_corrections(self.p.system))
-        lam, left, _ = by.reactions(p.system, p.q, p.u, -r, p.signals)
-        return lam, -left
-
     def solve(self, r: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p, by = self.p, cast(Any, with_corrections(self.p.system))
-        lam, left = self.carried(r[:, 0])  # first: it would drown the rest in rounding
-        rest = np.column_stack([left, r[:, 1:]])
+        lam, left, _ = by.reactions(p.system, p.q, p.u, -r[:, 0], p.signals)  # first: it would drown the rest
+        rest = np.column_stack([-left, r[:, 1:]])
         return by.corrections(p.system, p.q, p.u, rest, s, p.signals), lam[:, None]
 
     def missed(self) -> float:
@@ -306,23 +299,6 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
         largest = max(largest, weight)
     bound = float(worst / largest) if largest > 0.0 else (np.inf if worst > TINY else 0.0)
     return udot, Certificate(algorithm, bound, error, residual, refined, solver.branches())
-
-
-def refine(p: Problem, udot: np.ndarray) -> np.ndarray | None:
-    """u' of a large mechanism, corrected to its last digits without a bound; None if its error is not small enough to
-    trust that."""
-    equations = Equations(*p)
-    solver = _Large(p, equations)
-    rough = equations.rough(udot)  # doubles are enough for multipliers: the next residual has twice the digits
-    rough[list(p.system.forces.motions)] = 0.0
-    lam = solver.carried(rough)[0]
-    for _ in range(FEW):
-        step, mu = solver.solve(*_residual(p, equations, udot, lam))
-        udot, lam, largest = udot + step[:, 0], lam + mu[:, 0], np.abs(udot).max(initial=0.0)
-        off = np.abs(step).max(initial=0.0) / max(largest, LEAST)
-        if off * off <= FINEST:  # the solver of the error equation is as exact as the algorithm was
-            return udot
-    return None
 
 
 def _noise(p: Problem, equations: Equations, solver: Any, udot: np.ndarray, lam: np.ndarray) -> np.ndarray:

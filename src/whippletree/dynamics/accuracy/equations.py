@@ -64,10 +64,6 @@ class Equations:
         """At accelerations and multipliers."""
         return self._split(self._residual(None if self.system.flexible else self.memory, udot, lam))
 
-    def rough(self, udot: np.ndarray) -> np.ndarray:
-        """(nu) Of the equations of motion without constraints, in doubles."""
-        return self.state[2][: self.system.nu] - self._needed(udot)
-
     def roundings(self, udot: np.ndarray, lam: np.ndarray, count: int) -> Residual:
         """(nu, count) and (nr, count): how residuals change if numbers of the System are off by one rounding."""
         rng = np.random.default_rng(count)

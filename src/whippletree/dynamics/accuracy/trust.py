@@ -21,7 +21,7 @@ from ..constraints.jacobian import rows_at
 from ..constraints.multipliers import RANK
 from ..constraints.nullspace import rank_tolerance, split_space
 from ..registry import ALGORITHMS, with_corrections
-from .certificate import Certificate, Problem, Unreliable, certify, is_large, refine
+from .certificate import Certificate, Problem, Unreliable, certify, is_large
 from .fast_motion import BEYOND
 from .limits import DENSE, LIMIT
 from .unevenness import UNEVEN, first_limit
@@ -68,10 +68,16 @@ def promised(system: System) -> float:
 
 
 def fine_for(system: System) -> float:
-    """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them."""
-    longest = system.nu if first_limit(system) == LIMIT and (is_large(system) or not system.constraints.count) else 0
-    levers = min(FINE * longest**2 / LONG, PROMISED / RISE)  # a loss RISE times as large is believed too
-    return min(PROMISED, max(FINE * max(FEW, system.nu), levers))
+    """The error with which a solve is believed: roundings add up along a chain, and a chain makes levers of them.
+
+    In large mechanisms they add up to more than is promised, and a correction takes 25 times as long as the solve: the
+    caller is warned, and may ask for a certificate.
+    """
+    large = is_large(system)
+    longest = system.nu if first_limit(system) == LIMIT and (large or not system.constraints.count) else 0
+    grown = ((system.nu + system.constraints.count) / DENSE) ** 2 if large else 1.0
+    levers = min(FINE * longest**2 / LONG, PROMISED / RISE * grown)  # a loss RISE times as large is believed too
+    return max(min(PROMISED, FINE * max(FEW, system.nu)), levers)
 
 
 def certified(solved: Solved, auto: bool) -> tuple[np.ndarray, Certificate]:
@@ -130,9 +136,9 @@ def trusted(solved: Solved, loss: float, auto: bool) -> np.ndarray:
     most = MOST if first_limit(system) == UNEVEN else BEYOND
     if loss < most and _fine(doubted, udot, proof) and _fine_elsewhere(_part(doubted, 0)):
         system.workspaces.found["loss", solved.way] = RISE * loss
-        _warn(system, proof, udot)
+        _warn(doubted, udot, proof)
         return solved.udot  # to the bit what later calls return
-    _warn(system, proof, udot)
+    _warn(doubted._replace(udot=udot), udot, proof)
     solved.udot[rows] = udot
     return solved.udot
 
@@ -159,41 +165,27 @@ def _by_trusted_plan(solved: Solved, auto: bool) -> np.ndarray:
     for planned in waiting:
         if planned.plan is planned.trusted:
             continue
-        if system.workspaces.found.get(("refined", solved.way)):
-            return _refined(solved, auto)
         made_at = np.concatenate([np.atleast_2d(solved.q), np.atleast_2d(solved.signals)], axis=1)
         rows = np.flatnonzero((made_at == planned.pose).all(axis=1))
         state = _part(solved, int(rows[0]) if rows.size else 0)
         udot, proof = certified(state, auto)
         if rows.size and _fine(state, udot, proof) and _fine_elsewhere(state):
             planned.trusted = planned.plan
-            _warn(system, proof, udot)
+            _warn(state, udot, proof)
             continue
-        _warn(system, proof, udot)
-        bounded = _bound(system, proof, udot) < promised(system)
-        system.workspaces.found["refined", solved.way] = bounded and is_large(system) and first_limit(system) == LIMIT
+        _warn(state._replace(udot=udot), udot, proof)
         if one and not rows.size:
             planned.plan = None  # the next state has a plan of its own, which may be believed
         return udot if one else certified(solved, auto)[0]
     return solved.udot
 
 
-def _refined(solved: Solved, auto: bool) -> np.ndarray:
-    """Of a large mechanism whose plan is never exact enough and whose bounds are known: corrected without a bound."""
-    found = []
-    for n, (problem, udot) in enumerate(solved.states()):
-        right = refine(problem, udot)
-        found.append(certified(_part(solved, n), auto)[0] if right is None else right)
-    return found[0] if solved.q.ndim == 1 else np.array(found)
-
-
 def _fine(solved: Solved, right: np.ndarray, proof: Certificate) -> bool:
     """Whether the accelerations needed no correction."""
-    system = solved.system
-    apart = np.abs(solved.udot - right).max(axis=-1, initial=0.0) / scale_of(system, right)
-    if not system.flexible and _bound(system, proof, right) >= promised(system):
+    system, fine = solved.system, fine_for(solved.system)
+    if not system.flexible and _relative(system, proof.error, right) >= max(promised(system), fine):
         return False  # bounds of flexible bodies are far above their errors, and no correction is below them
-    return float(np.max(apart, initial=0.0)) < fine_for(system)
+    return _relative(system, solved.udot - right, right) < fine
 
 
 def _fine_elsewhere(solved: Solved) -> bool:
@@ -255,9 +247,9 @@ def scale_of(system: System, udot: np.ndarray) -> Any:
     return np.where(size > 0.0, size, 1.0)
 
 
-def _bound(system: System, proof: Certificate, udot: np.ndarray) -> float:
-    """The largest bound of an error, relative to the largest acceleration of its state."""
-    return float(np.max(np.abs(proof.error).max(axis=-1, initial=0.0) / scale_of(system, udot), initial=0.0))
+def _relative(system: System, error: np.ndarray, udot: np.ndarray) -> float:
+    """The largest error, relative to the largest acceleration of its state."""
+    return float(np.max(np.abs(error).max(axis=-1, initial=0.0) / scale_of(system, udot), initial=0.0))
 
 
 def _part(solved: Solved, rows: Any) -> Solved:
@@ -265,8 +257,9 @@ def _part(solved: Solved, rows: Any) -> Solved:
     return solved._replace(**{name: np.atleast_2d(getattr(solved, name))[rows] for name in Solved._fields[2:7]})
 
 
-def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
+def _warn(solved: Solved, right: np.ndarray, proof: Certificate) -> None:
     """Once for a System each: a pose where motions branch, and accelerations that are known to a few digits only."""
+    system = solved.system
     if np.any(proof.branches) and not system.workspaces.found.get("warned of branches"):
         system.workspaces.found["warned of branches"] = True
         warnings.warn(
@@ -275,10 +268,12 @@ def _warn(system: System, proof: Certificate, udot: np.ndarray) -> None:
             ModelWarning,
             stacklevel=4,
         )
-    bound = _bound(system, proof, udot)
+    bound = _relative(system, np.abs(solved.udot - right) + np.abs(proof.error), right)
     if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
         system.workspaces.found["warned of digits"] = True
-        reported = (
-            f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only"
+        warnings.warn(
+            f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only; "
+            "certificate=True corrects what can be corrected, and returns the bound of each state",
+            ModelWarning,
+            stacklevel=4,
         )
-        warnings.warn(f"{reported}; certificate=True returns the bound of each state", ModelWarning, stacklevel=4)
