@@ -204,7 +204,9 @@ def _solve(p: Problem, name: str, way: str, threads: int | None, losses: list[fl
         for row, function in motions.items():
             given[..., row] = p.signals[..., 3 + 3 * function]
         forces = forces.copy()
-        forces[..., : system.nu] += _needed(system, p.q, p.u, np.zeros_like(p.u)) - _needed(system, p.q, p.u, given)
+        forces[..., : system.nu] += needed_forces(system, p.q, p.u, np.zeros_like(p.u)) - needed_forces(
+            system, p.q, p.u, given
+        )
     inputs, names = [p.q, p.u, forces], ["q", "u", "tau"]
     if algorithm.handles_loops:
         inputs, names = [*inputs, p.signals], [*names, "time"]
@@ -243,7 +245,7 @@ def accuracy_of(
     """
     name = choose(system, algorithm)
     found = np.full(len(q), np.inf)
-    forces = None if udot is None else _needed(system, q, u, udot)
+    forces = None if udot is None else needed_forces(system, q, u, udot)
     for n, p in enumerate(problems(system, q, u, t, forces)):
         raw = _solve(p, name, name if algorithm == AUTO else algorithm, None, [])
         with suppress(SimulationError):
@@ -331,7 +333,7 @@ def tree_forces(
         return found
     Q, U, A = states(system, ("q", q, system.nq), ("u", u, system.nu), ("udot", udot, system.nu))
     if not system.forces.any:
-        return _needed(system, Q, U, A, wrenches, threads)
+        return needed_forces(system, Q, U, A, wrenches, threads)
     require_finite(system, (Q, U, A), ("q", "u", "udot"))
     if Q.ndim == 1 and plain:
         prepare(_loaded_torques, 4, 1)
@@ -339,7 +341,7 @@ def tree_forces(
         found = _quick_forces(system, Q, U, A, t)
         if found is not None:
             return found
-    return _needed(system, Q, U, A, wrenches, threads) - loads(system, Q, U, t, threads).tau
+    return needed_forces(system, Q, U, A, wrenches, threads) - loads(system, Q, U, t, threads).tau
 
 
 def _quick_forces(system: System, q: Any, u: Any, udot: Any, t: Any) -> np.ndarray | None:
@@ -361,7 +363,7 @@ def _quick_forces(system: System, q: Any, u: Any, udot: Any, t: Any) -> np.ndarr
     return tau if total == 0.0 else None
 
 
-def _needed(
+def needed_forces(
     system: System, Q: np.ndarray, U: np.ndarray, A: np.ndarray, wrenches: Any = None, threads: int | None = None
 ) -> np.ndarray:
     """Joint forces of all kinds together that the accelerations take."""

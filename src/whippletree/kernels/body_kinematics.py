@@ -150,6 +150,15 @@ def jacobians(memory, q, at, out, start, stop):
     return total
 
 
+@inline
+def rigid_vis_viva(m, k, i, v):
+    """v . I v, about the centre of mass: far from it m c c would drown the rest"""
+    R, w = sp.load9(k.R, i), sp.angular(v)
+    moved = sp.add3(sp.linear(v), sp.cross(w, sp.add3(sp.load3(k.o, i), sp.mul33(R, sp.load3(m.com, i)))))
+    own = sp.dot3(w, sp.mulsym(turn_inertia(R, sp.load6(m.inertia, i)), w))
+    return m.mass[i] * sp.dot3(moved, moved) + own
+
+
 @entry
 def sums(memory, q, u, out, start, stop):
     """Momentum about the world origin (6), kinetic, potential and modal energy, mass times centre of mass (3) and mass
@@ -175,10 +184,7 @@ def sums(memory, q, u, out, start, stop):
         for i in range(1, m.nb):
             origin, h, v = sp.load3(k.point, m.component[i]), sp.load3(k.h, i), sp.load6(k.v, i)
             Iv = sp.mul_rigid(m.mass[i], h, sp.load6(k.J, i), v)
-            R, w = sp.load9(k.R, i), sp.angular(v)
-            moved = sp.add3(sp.linear(v), sp.cross(w, sp.add3(sp.load3(k.o, i), sp.mul33(R, sp.load3(m.com, i)))))
-            own = sp.dot3(w, sp.mulsym(turn_inertia(R, sp.load6(m.inertia, i)), w))
-            kinetic = kinetic + 0.5 * (m.mass[i] * sp.dot3(moved, moved) + own)
+            kinetic = kinetic + 0.5 * (rigid_vis_viva(m, k, i, v) if m.kind[i] >= 0 else sp.dot(v, Iv))
             moment, mass = sp.add3(moment, sp.add3(h, sp.scale3(m.mass[i], origin))), mass + m.mass[i]
             p = sp.add(p, sp.join(sp.add3(sp.angular(Iv), sp.cross(origin, sp.linear(Iv))), sp.linear(Iv)))
         for j in range(m.nu):
