@@ -238,6 +238,8 @@ def rotational(system: System) -> np.ndarray:
     """Places in y = (q, u, work) of the velocities at which joints turn."""
     found: list[int] = []
     for edge in system.topology.edges:
+        if edge.flexible:  # modes have no joint
+            continue
         first = system.nq + system.u_index(edge.joint.name).start
         found += [first + n for n, (_, unit) in enumerate(KINDS[edge.joint.kind].rates) if unit == "rad/s"]
     return np.array(found, int)
