@@ -10,6 +10,7 @@ import whippletree as wt
 from loop_reference import accelerations
 from loop_zoo import four_bar_angles, start
 from scissors import cranks, posed, scissor
+from whippletree.dynamics.accuracy.unevenness import GRADED, mass_grading
 from whippletree.dynamics.auto.choose import decide
 from whippletree.dynamics.divide.algorithm import Planned
 from whippletree.dynamics.divide.options import division
@@ -17,7 +18,7 @@ from whippletree.dynamics.functions import tree_forces
 from whippletree.dynamics.subchains.algorithm import Pieces
 from whippletree.dynamics.subchains.cut import cut_of
 from whippletree.dynamics.subchains.options import Cutting
-from whippletree.dynamics.two_handle.partition import GRADED, mass_grading, partition
+from whippletree.dynamics.two_handle.partition import partition
 from whippletree.errors import ModelError
 from whippletree.model import Model, Pose
 from whippletree_lab.bench import families

@@ -56,7 +56,7 @@ def rolling_zoo(seed):
     at = tuple(rng.uniform(-0.2, 0.2, 3))
     axis = rng.normal(size=3)
     m.constraint(
-        "wheel_on", "roll", body="wheel", at=at, radius=0.3, tyre=float(rng.choice([0.0, 0.1])), axis=tuple(axis),
+        "wheel_on", "roll", body="wheel", at=at, radius=0.3, tyre=float(rng.choice([0.0, 0.1, 0.3])), axis=tuple(axis),
         on="line" if seed % 4 == 2 else "plane", slip=["none", "side", "none", "all"][seed % 4], pivots=seed % 5 != 0,
         **table,
     )  # fmt: skip

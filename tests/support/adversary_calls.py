@@ -22,6 +22,7 @@ SLOW = 1e-3  # rad/s and m/s: the same of what is at rest
 STILL = 1e-12  # rad/s and m/s: less is what rounding left of velocities that constraints do not allow
 ROUNDINGS = 1e-6  # of M u^2, that C u is compared with at least: 1e-9 of it is some roundings
 SHARPEST = 1e8  # 1/s: faster ones change within a rounding of the velocities
+QUIET = 1e-5  # of the accelerations: more jitter hides what a step shows
 SOUND = 5e-2  # least singular value, relative: with less, motions change within a step
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -174,7 +175,7 @@ def frame(k, name, at):
 
 
 def one_step(j):
-    """Accelerations of a rollout's first step, from two lengths of it; of loops the second, for the first one also takes
+    """Accelerations of a rollout's first step, from two lengths of it; of loops of the second: the first one also takes
     off what rounding left of velocities that constraints do not allow."""
     loops = j.system.constraints.count > 0
     if j.drawn.wrenches or j.system.forces.any or (loops and j.least < SOUND) or j.system.q0.size != j.system.nu:
@@ -184,7 +185,9 @@ def one_step(j):
         return None
     speed_now = max(float(np.abs(j.u).max()), SLOW)
     pace = max(speed * j.sharpness, float(np.abs(j.udot).max()) / speed_now)  # 1/s, of near singular poses
-    if pace > SHARPEST:
+    largest = max(float(np.abs(j.udot).max()), 0.1 * float(np.linalg.norm(j.system.gravity)), speed**2, 1e-300)
+    jitter = np.finfo(float).eps * speed_now * j.sharpness * pace / H  # of velocities that are projected, over a step
+    if pace > SHARPEST or (loops and jitter > QUIET * largest):
         return None
     for h in (H / pace, 0.5 * H / pace):
         Q, U, T = j.batch(j.q, j.u, j.tau)
@@ -192,7 +195,6 @@ def one_step(j):
         rates.append((speeds[-1] - speeds[-2]) / h)
     found = 2.0 * rates[1] - rates[0] if loops else rates[0]
     known = wt.forward_dynamics(j.system, j.q, j.u, j.tau, certificate=True)[1].error  # steps are not corrected
-    largest = max(float(np.abs(j.udot).max()), 0.1 * float(np.linalg.norm(j.system.gravity)), speed**2, 1e-300)
     return float(np.maximum(np.abs(found - j.udot) - known, 0.0).max()) / largest
 
 

@@ -345,7 +345,8 @@ def add_roll(s, name):
     centre = s.seen(a, b, at)
     lowest = centre - radius * up
     if s.rng.random() < 0.5:
-        axis, tyre = unit(s.rng.normal(size=3)), radius * s.rng.uniform(0.0, 0.5)
+        axis, share = unit(s.rng.normal(size=3)), s.rng.uniform(0.0, 0.5)
+        tyre = radius * (share if share < 0.45 else 1.0)  # a ball with an axle
         axle = unit(s.seen(a, b, at + axis) - centre)
         lowest = centre - (radius - tyre) * unit(up - (up @ axle) * axle) - tyre * up
         wheel = {"axis": axis, "tyre": tyre}

@@ -161,7 +161,7 @@ def joint_slopes(m, F, q, u, signals, s):
             if F.numbers[c] != 0.0:
                 lag = signal(F, signals, n, 1, 0, zero) - get(q, F.coordinate[n])
             force = motor_law(F, n, signals, lag, get(u, j), zero)
-            most = F.numbers[c + 2]
+            most = min(F.numbers[c + 2], 1e200)  # inf times zero is no slope
             on = beyond_zero(most - force) * beyond_zero(most + force)
             put(s.force, j, get(s.force, j) + force)
             put(s.kq, j, get(s.kq, j) - on * F.numbers[c])

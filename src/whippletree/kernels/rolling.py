@@ -74,7 +74,6 @@ def roll_rows(m, E, k, x, n):
     rho_rate = sp.sub3(sp.scale3(-radius, across(lean_rate, lean)), sp.scale3(tyre, up_rate))
     s = sp.add3(c.rate, sp.cross(t.w, rho))
     bend = sp.add3(sp.add3(c.bend, sp.cross(t.rate, rho)), sp.cross(t.w, rho_rate))
-    ball = radius == 0.0
     g = sp.dot3(up, sp.add3(c.d, rho)) - (to_radius if on == layout.SPHERE else 0.0)
     put_contact_row(x, r, c, rho, up, g, sp.dot3(up, s), sp.dot3(up, bend) + sp.dot3(up_rate, s))
     r += 1
@@ -86,13 +85,13 @@ def roll_rows(m, E, k, x, n):
     along, along_rate = (zero + 1.0, zero, zero), (zero, zero, zero)
     if on == layout.SPHERE:
         along = tangent(up)  # nothing slips on a sphere, so that its rate is not needed
-    elif on == layout.PLANE and not ball:
+    elif on == layout.PLANE and slip & layout.AXLE:
         heading, heading_rate = sp.cross(a, up), sp.cross(a_rate, up)
         along, along_rate = unit(heading), across(heading_rate, heading)
     if (slip & layout.SLIP_ALL) == 0:
         put_contact_row(x, r, c, rho, along, zero, sp.dot3(along, s), sp.dot3(along, bend) + sp.dot3(along_rate, s))
         r += 1
-        if (slip & ~layout.PIVOT_HELD) == layout.SLIP_NONE and on != layout.LINE:
+        if (slip & layout.SLIP_SIDE) == 0 and on != layout.LINE:
             side, side_rate = sp.cross(up, along), sp.cross(up, along_rate)
             put_contact_row(x, r, c, rho, side, zero, sp.dot3(side, s), sp.dot3(side, bend) + sp.dot3(side_rate, s))
             r += 1

@@ -20,9 +20,9 @@ SHIFT_X, SHIFT_Y, SHIFT_Z = 1, 2, 4
 DRIVE_NONE, DRIVE_TURN, DRIVE_SHIFT = range(3)  # the motion along the axis is a function of time
 SLIDES = 3  # the same of what rolls, or couples velocities: its last row is friction
 VELOCITIES = 1  # of what couples DOF: their velocities alone
-# of what rolls: where, and what may slip; its pivoting may be held besides
+# of what rolls: where, and what may slip; its pivoting may be held besides, and wheels have an axle
 PLANE, LINE, SPHERE = range(3)
-SLIP_NONE, SLIP_SIDE, SLIP_ALL, PIVOT_HELD = 0, 1, 2, 4
+SLIP_NONE, SLIP_SIDE, SLIP_ALL, PIVOT_HELD, AXLE = 0, 1, 2, 4, 8
 # numbers of an element: rotation of the frame on the first and second body, its point on each, and what its kind needs
 FRAMES, PARAMETERS = 24, 12
 NUMBERS = FRAMES + PARAMETERS

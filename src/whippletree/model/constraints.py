@@ -216,7 +216,7 @@ def _rolling(c: Roll) -> Element:
     what = ["displacement along the normal"] + ["displacement along y"] * (c.on == "line")
     what += ["slip along"] * (c.slip != "all") + ["slip aside"] * (c.slip == "none" and c.on != "line")
     what += [] if c.pivots else ["turning about the normal"]
-    slips = _SLIPS[c.slip] | (0 if c.pivots else layout.PIVOT_HELD)
+    slips = _SLIPS[c.slip] | (0 if c.pivots else layout.PIVOT_HELD) | (0 if c.axis is None else layout.AXLE)
     numbers = c.radius - tyre, tyre, c.to_radius
     return Element("roll", tuple(what), numbers, _SURFACES[c.on], slips, c.axis, slips=True)
 

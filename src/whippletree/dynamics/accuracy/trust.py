@@ -24,7 +24,7 @@ from ..registry import ALGORITHMS, with_corrections
 from .certificate import Certificate, Problem, Unreliable, certify, is_large
 from .fast_motion import BEYOND
 from .limits import DENSE, LIMIT
-from .unevenness import UNEVEN, first_limit
+from .unevenness import UNEVEN, first_limit, is_graded
 
 FINE = 1e-13  # error for each degree of freedom, with which a larger loss is believed from then on
 FEW = 10  # degrees of freedom at least: other states may lose a thousand times as much
@@ -199,12 +199,13 @@ def _fine_elsewhere(solved: Solved) -> bool:
     pushed = solved._replace(forces=np.concatenate([tau, solved.forces[solved.system.nu :]]))
     if not (_solves(fast) and _solves(pushed)):
         return False
-    return ALGORITHMS[solved.algorithm].measures_loss or _solves(_moved_alike(solved, u), 1.0)
+    measured = ALGORITHMS[solved.algorithm].measures_loss and not is_graded(solved.system)
+    return measured or _solves(_moved_alike(solved, u), 1.0)
 
 
 def _moved_alike(solved: Solved, u: np.ndarray) -> Solved:
     """At rest, under forces that accelerate all parts alike. Any forces move the lightest parts most, which hides what
-    is lost elsewhere: subchains that cancel each other lose more than their pivots show."""
+    is lost elsewhere: light links under heavy ones, and subchains that cancel each other."""
     from ..functions import needed_forces
 
     system, still = solved.system, 0.0 * u

@@ -231,6 +231,6 @@ def _mass(system: System, q: np.ndarray) -> np.ndarray:
     if system.flexible and system.nu <= MOST_WEIGHED:
         prepare(mass_matrices, 1, 1)
         M = np.zeros(system.nu * system.nu)
-        mass_matrices(workspace(system), np.ascontiguousarray(q), M, 0, 1)
+        mass_matrices(workspace(system), np.array(q), M, 0, 1)  # it may be read-only
         mass = np.abs(M[:: system.nu + 1])
     return np.where(mass > 0.0, mass, 1.0)

@@ -27,6 +27,7 @@ from ...kernels import blocks, kinematics
 from ...kernels import unpack as packing
 from ...layout.system import DIVISION
 from ...system.system import System
+from ..accuracy import unevenness
 from ..accuracy.fast_motion import BEYOND
 from ..constraints.live_rows import live_rows
 from ..dispatch import evaluate, thread_count
@@ -102,7 +103,7 @@ class Planned:
         if self.plan.subchains and self.plan.inside:
             self.header[head.CLUSTERED] = address_of(clustered, SUBCHAIN_CALL)
         self._loops: np.ndarray | None = None
-        self.graded = bool(self.plan.lent) or partition.is_graded(system)  # always certified
+        self.graded = bool(self.plan.lent) or unevenness.is_graded(system)  # always certified
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -223,7 +224,7 @@ def divided(system: System, algorithm: str, threads: int | None, one_state: bool
 def planned_run(system: System, algorithm: str) -> Planned:
     """A division for a run, with threads as its name says. Steps are not refined: what would lose digits is refused."""
     planned = divided(system, algorithm, None, True)[0].workspace(system)
-    ratio, body = partition.mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
+    ratio, body = unevenness.mass_grading(system) if system.constraints.count else planned.plan.tip_grading()
     if ratio >= partition.LOSSY:
         raise ModelError(
             f"a run of '{system.name}' by '{algorithm}' would lose digits: a light body carries a heavy one",
@@ -237,7 +238,7 @@ def planned_run(system: System, algorithm: str) -> Planned:
 
 def waiting_for(system: System, algorithm: str, threads: int | None) -> list[Any] | None:
     """The memory of quick calls; None with constraints, or where masses differ so much that all is certified."""
-    if live_rows(system).count or partition.is_graded(system):
+    if live_rows(system).count or unevenness.is_graded(system):
         return None
     return system.workspaces.ready.setdefault(divided(system, algorithm, threads, True)[0].accelerations, [])
 

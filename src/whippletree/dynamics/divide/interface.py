@@ -9,11 +9,11 @@ import numpy as np
 from ...compiler.lanes import LANES
 from ...system.system import System
 from ..accuracy.limits import BEGUN
+from ..accuracy.unevenness import is_graded
 from ..algorithm import Algorithm
 from ..auto.rates import IN_LANES, ON_THREADS, Cost, Rates, Use
 from ..auto.timing import Timed, chain, fastest
 from ..auto.tree_operations import Divided, of_divide
-from ..two_handle.partition import is_graded
 from ..two_handle.trust import judged
 from . import algorithm as divide
 from .memory import without_mass

@@ -10,11 +10,12 @@ import numpy as np
 from ...compiler.lanes import LANES, LINE, aligned
 from ...compiler.thread_pool import MOST_STEPS, MOST_TASKS
 from ...system.system import System
+from ..accuracy.unevenness import carried_over_own
 from ..constraints.massless import BODY_SHARE
 from ..inputs import body_of
 from ..two_handle import join as assembly
 from ..two_handle import layout
-from ..two_handle.partition import Subchain, blocks, carried_over_own, partition
+from ..two_handle.partition import Subchain, blocks, partition
 from . import header as head
 from .loop_clusters import lay_out, tie_loops
 from .options import Division

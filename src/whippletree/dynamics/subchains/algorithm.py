@@ -38,12 +38,13 @@ from ...kernels.kinematics import kinematics_rows
 from ...layout.system import UNIT
 from ...system.system import System
 from ..accuracy.fast_motion import BEYOND
+from ..accuracy.unevenness import is_graded
 from ..dispatch import evaluate
 from ..divide.memory import Plan
 from ..divide.options import Division
 from ..inputs import require_unit
 from ..tree import articulated
-from ..two_handle.partition import Family, blocks, is_graded
+from ..two_handle.partition import Family, blocks
 from . import cut_forces, evaluation, options
 from . import cut_layout as lay
 from . import solver as solvers

@@ -17,14 +17,13 @@ import numpy as np
 from ...errors import ModelError
 from ...joints import CODES, FIRST_CARRIED, KINDS
 from ...system.system import System
-from ..accuracy.unevenness import length_ratio
+from ..accuracy.unevenness import carried_over_own
 from ..constraints.live_rows import live_rows
 from ..divide.options import Division
 
 WITH_NUMBERS = [code for name, code in CODES.items() if KINDS[name].numbers is not None]
 TERMINAL = 0.5  # share of the O(n) subsystem of DCAt
-GRADED = 1e3  # of mass_grading, and of lengths, from which on accelerations are certified
-LOSSY = 1e6  # the same, from which on no run is begun
+LOSSY = 1e6  # of mass_grading, from which on no run is begun
 BLUNT = (
     1e-6  # a body's least moment of inertia over its largest, from which on it may be the tip of a subchain anywhere
 )
@@ -75,51 +74,6 @@ def tips(system: System) -> np.ndarray:
     moments = np.linalg.eigvalsh(np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3))
     solid = moments[:, 0] > BLUNT * moments[:, 2]
     return np.where(a["mass"] > 0.0, np.where(solid, 2, 1), 0)
-
-
-def carried_over_own(system: System) -> np.ndarray:
-    """For every body the heaviest one that it carries, however far out, over its own mass; infinite if it has none."""
-    mass, parent = system.arrays["mass"], system.arrays["parent"]
-    carried = np.zeros(system.nb)
-    for i in range(system.nb - 1, 0, -1):
-        p = parent[i]
-        carried[p] = max(carried[p], carried[i], mass[i])
-    carried[0] = 0.0  # ground holds anything
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(carried > 0.0, carried / mass, 0.0)
-
-
-def mass_grading(system: System) -> tuple[float, int]:
-    """The largest mass that a body carries over its own mass, and which body it is; found once for a System.
-
-    With loops and constraints any body may carry any other: the heaviest one counts. A massless body that carries
-    others counts as GRADED: whether its motions have inertia is a matter of the pose.
-    """
-    known = system.workspaces.found.get("mass grading")
-    if known is None:
-        known = system.workspaces.found["mass grading"] = _mass_grading(system)
-    return known
-
-
-def _mass_grading(system: System) -> tuple[float, int]:
-    if system.nb == 1:
-        return 1.0, 0
-    mass, ratio = system.arrays["mass"], carried_over_own(system)
-    if system.constraints.count:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio[1:] = mass.max() / mass[1:]
-    worst = int(np.argmax(np.where(mass > 0.0, ratio, 0.0)))
-    if ratio[worst] < GRADED and np.isinf(ratio).any():
-        return GRADED, int(np.argmax(ratio))
-    return float(ratio[worst]), worst
-
-
-def is_graded(system: System) -> bool:
-    """Whether masses or lengths differ so much that all is certified: what subchains lose inside is not measured."""
-    found = system.workspaces.found
-    if "graded" not in found:
-        found["graded"] = mass_grading(system)[0] >= GRADED or length_ratio(system) >= GRADED
-    return bool(found["graded"])
 
 
 def lightness(system: System) -> np.ndarray:

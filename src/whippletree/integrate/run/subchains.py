@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.two_handle.partition import LOSSY, mass_grading
+from ...dynamics.accuracy.unevenness import mass_grading
+from ...dynamics.two_handle.partition import LOSSY
 from ...errors import ModelError
 from .. import motion
 from ..methods import dopri5
