@@ -33,6 +33,7 @@ class SystemForces:
     at_cuts : for joints that close loops, rows of the ledger and the DOF each acts in (-1: the spring of a ball).
     rows : number of rows of the ledger.
     signals : number of functions of time.
+    marks : moments (s) at which one of them begins another piece, in order.
     motions : rows of u whose motion is prescribed, and the function of each.
     any : whether anything acts at all.
     callbacks : of the user's functions, held while compiled code may call them.
@@ -65,6 +66,8 @@ class SystemForces:
         arrays["passive"] = np.array([row[2] for row in passive], float).reshape(len(passive), 9)
         self.arrays = arrays | _signals(self._functions)
         self.packed = kernels.pack_forces(self.arrays, len(driven), on_bodies)
+        later = np.setdiff1d(np.arange(self.arrays["time"].size), self.arrays["first"])
+        self.marks = np.unique(self.arrays["time"][later])
 
     def _signal(self, function: curves.Function | None) -> int:
         if function is None:

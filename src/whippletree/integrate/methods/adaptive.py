@@ -41,15 +41,18 @@ MOST_STEPS = 2_000_000  # from one output to the next
 # the time that two hundred such steps would take, however many there are
 SHORT, FORGET = 0.25, 0.005
 LOOPS = 100.0  # margin more: velocities that follow from others carry their errors, and a ladder turns for minutes
+ROUNDED = 2.0**-53
+SOON = 0.01  # of a step: a stop that is nearer is at its beginning
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 
 # the state of a march: the record of control, these numbers, y, y', the stages of the last step, the rows of its
 # interpolant, of which the first is y where it began, and whether the others are prepared; the length of steps that are
 # not short; whether y' is of a plan that did not serve; whether short steps are looked at; whether the last step is
 # part of a passage through a pose where rank is lost, whose polynomial is behind the plan's pose, and when that ends;
-# when such a pose is looked at again from nearer, with what half length, 0 if it is not, and the error from here
+# when such a pose is looked at again from nearer, with what half length, 0 if it is not, and the error from here; and
+# the next of the moments at which a function of time bends
 ROW, FROM, LENGTH, EVALUATIONS, SINCE, WORST, BROKEN, PREPARED, CALM, STALE = range(6, 16)
-LOOKS, PASSED, END, AGAIN, HALF, LEAST = range(16, 22)
+LOOKS, PASSED, END, AGAIN, HALF, LEAST, MARK = range(16, 23)
 HEAD = 3 * LINE
 GOING, TOO_SMALL, NOT_FINITE, TOO_MANY, PLAN, VIOLATED, SHORTENED = range(7)
 
@@ -101,16 +104,60 @@ def write_row(m, y, row, Q, U, W):
     W[row] = y[m.nq + m.nu]
 
 
+@kernel
+def over_stop(F, nq, h, y, new, atol):
+    """The share of a step at which a joint is stopped, or is farthest beyond, if no stage saw anything of that; else 1.
+
+    A coordinate goes along the cubic of its values and velocities at both ends, which are within its limits.
+    """
+    least = 1.0
+    for n in range(F.nj):
+        c, i, j = 9 * n, F.passive_coordinate[n], nq + F.passive_dof[n]
+        if i < 0 or F.passive[c + 7] == 0.0:
+            continue
+        a, b, v, w = get(y, i), get(new, i), h * get(y, j), h * get(new, j)
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            room, left = sign * (F.passive[c + 6 - side] - a), sign * (F.passive[c + 6 - side] - b)
+            if not (room >= 0.0 and left >= 0.0 and sign * v > 0.0 and sign * w < 0.0):
+                continue
+            if room + left > sign * (v - w):  # no farther than straight lines from both ends
+                continue
+            low, high = 0.0, 1.0  # where it turns
+            for _ in range(40):
+                s = 0.5 * (low + high)
+                rate = v + 2.0 * s * (3.0 * (b - a) - 2.0 * v - w) + 3.0 * s * s * (v + w - 2.0 * (b - a))
+                low, high = (s, high) if sign * rate > 0.0 else (low, s)
+            if sign * along_cubic(a, b, v, w, high) <= room + atol:
+                continue
+            turn, low = high, 0.0
+            for _ in range(40):
+                s = 0.5 * (low + high)
+                low, high = (low, s) if sign * along_cubic(a, b, v, w, s) > room else (s, high)
+            least = min(least, high if high > SOON else turn)
+    return least
+
+
+@inline
+def along_cubic(a, b, v, w, s):
+    """How far a cubic has come from a at a share of its way to b, with slopes v and w"""
+    return s * (v + s * (3.0 * (b - a) - 2.0 * v - w + s * (v + w - 2.0 * (b - a))))
+
+
 @entry
 def march(
-    memory, state, tau, call, times, rtol, atol, largest, most, algorithm, method, Q, U, W, samples, stop, steps, ask
-):
+    memory, state, tau, call, times, marks, rtol, atol, largest, most, algorithm, method, Q, U, W, samples, stop, steps,
+    ask,
+):  # fmt: skip
     """On from ``state`` until rows of Q, U, W are filled up to ``stop``, or for so many steps tried; returns a status.
+
+    ``marks``: moments at which functions of time begin another piece: steps end there, or would pass over a pulse.
 
     ``samples``: of each row the end of a step since the row before that lost most digits.
     ``ask``: prepare the interpolant of the last step even where no row needs it.
     """
     m, buffer = mechanism.open_scratch(memory, state)
+    _, F, _, _ = mechanism.open_all(memory)
     ny = m.nq + m.nu + 1
     width = padded(ny)
     new, n = take(buffer, 0, width)
@@ -159,7 +206,7 @@ def march(
         c[ROW] = row
         if row == stop or done == steps:
             return GOING
-        accepted, h, last, there, aside = False, 0.0, False, False, 0.0
+        accepted, h, ends, end, mark, aside = False, 0.0, False, until, math.inf, 0.0
         for j in range(ny):
             put(K, j, get(f, j))
         while not accepted:
@@ -172,11 +219,15 @@ def march(
             ):
                 return SHORTENED
             left = 0.0
-            h = min(c[step_size.STEP], largest)
-            last = c[step_size.TIME] + 1.01 * h >= until
-            there = c[HALF] > 0.0 and c[step_size.TIME] + 1.01 * h >= c[AGAIN]
-            if last or there:
-                h = min(until, c[AGAIN] if there else until) - c[step_size.TIME]
+            while c[MARK] < marks.shape[0] and marks[int(c[MARK])] <= c[step_size.TIME]:
+                c[MARK] += 1.0
+            h, end = min(c[step_size.STEP], largest), min(until, c[AGAIN] if c[HALF] > 0.0 else until)
+            mark = marks[int(c[MARK])] if c[MARK] < marks.shape[0] else math.inf
+            end = min(end, mark)
+            ends = c[step_size.TIME] + 1.01 * h >= end
+            if ends:
+                h = end - c[step_size.TIME]
+            before = mark * (1.0 - 2.0 * ROUNDED)  # a function that jumps at the mark has not yet done so
             for s in range(1, method.stages):
                 stages.stage(method, s, h, y, K, new)
                 if s == last_stage:
@@ -186,26 +237,34 @@ def march(
                     left = project.close(x, c[step_size.TIME] + h, view(new, 0, m.nq), view(new, m.nq, m.nu))
                     aside = stages.distance(ny, error, new, rtol, atol)
                     sample_next(sample)
-                mechanism.rates(m, x, c[step_size.TIME] + method.C[s] * h, new, view(K, s * width, width))
+                t = min(c[step_size.TIME] + method.C[s] * h, before)
+                mechanism.rates(m, x, t, new, view(K, s * width, width))
             size, c[WORST], c[BROKEN] = stages.error_of_step(method, ny, h, y, new, K, error, rtol, atol)
             size = max(size, aside)  # constraints that move it farther than it may err have it on another branch
             if left > LOST:
                 size, c[BROKEN] = math.inf, VIOLATED
             c[EVALUATIONS] += last_stage
             c[SINCE] += 1.0
-            accepted = step_size.control(method.control, c, h, size)
+            share = over_stop(F, m.nq, h, y, new, atol) if size <= 1.0 else 1.0
+            if share < 1.0:
+                step_size.cut(c, share * h)
+            else:
+                accepted = step_size.control(method.control, c, h, size)
         for j in range(ny):
             put(dense, j, get(y, j))
             put(y, j, get(new, j))
             put(f, j, get(K, last_stage * width + j))
         c[FROM], c[LENGTH], c[PREPARED], c[PASSED] = c[step_size.TIME], h, 0.0, 0.0
         c[CALM] = max(h, c[CALM] - FORGET * h)
-        c[step_size.TIME] = min(until, c[AGAIN]) if there else until if last else c[step_size.TIME] + h
+        c[step_size.TIME] = end if ends else c[step_size.TIME] + h
         keep_sample(sample, samples, row)
         while row + 1 < times.shape[0] and times[row] < c[step_size.TIME]:  # rows that share the step
             row += 1
             keep_sample(sample, samples, row)
         done += 1
+        if ends and end == mark:
+            mechanism.rates(m, x, mark, y, f)
+            c[EVALUATIONS] += 1.0
         if not mechanism.served(x):
             c[STALE] = 1.0
             return PLAN
@@ -304,8 +363,9 @@ class Run:
             some = 0 if self.state[END] > self.time else max(0, steps - int(self.state[step_size.ACCEPTED] - before))
             with self.plans.at_work():
                 status = march(
-                    self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.rtol, task.atol, task.step,
-                    MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W, task.samples, stop, some, ask,
+                    self.plans.memory(tail), self.state, task.tau, task.call, task.t, task.system.forces.marks,
+                    task.rtol, task.atol, task.step, MOST_STEPS, self.plans.code, self.method, task.Q, task.U, task.W,
+                    task.samples, stop, some, ask,
                 )  # fmt: skip
             steps -= int(self.state[step_size.ACCEPTED] - before)
             if status == PLAN:

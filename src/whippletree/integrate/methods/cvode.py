@@ -8,6 +8,8 @@ Differs  it is driven step by step, so that a run can be watched and what it has
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ...errors import MissingExtra
@@ -19,13 +21,13 @@ RESUMES = False
 
 
 class Solver:
-    def __init__(self, task: Task, rates: Rates, t: float, y: np.ndarray) -> None:
+    def __init__(self, task: Task, rates: Rates, t: float, y: np.ndarray, until: float) -> None:
         import sksundae
 
         def write_rates(t: float, y: np.ndarray, out: np.ndarray) -> None:
             out[:] = rates(t, y)
 
-        self.time, self.until = t, float(task.t[-1])
+        self.time, self.until = t, until
         options = {"rtol": task.rtol, "atol": task.atol, "max_step": task.step}
         self.inner = sksundae.cvode.CVODE(write_rates, method="BDF", **options)
         self.inner.init_step(t, y)
@@ -52,4 +54,4 @@ def begin(task: Task) -> Run:
         import sksundae  # noqa: F401
     except ImportError:
         raise MissingExtra("scikit-sundae", "sundae", "integrator 'cvode'") from None
-    return Run(task, lambda rates, t, y: Solver(task, rates, t, y))
+    return Run(task, partial(Solver, task))

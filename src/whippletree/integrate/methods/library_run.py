@@ -28,12 +28,13 @@ Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Run:
-    """A solver under way; ``make(rates, t, y)`` starts one."""
+    """A solver under way; ``make(rates, t, y, until)`` starts one, which may take no step beyond ``until``: the end, or
+    where a function of time begins another piece."""
 
     state = None  # the library keeps its own
     interpolates = True
 
-    def __init__(self, task: Task, make: Callable[[Rates, float, np.ndarray], Any]) -> None:
+    def __init__(self, task: Task, make: Callable[[Rates, float, np.ndarray, float], Any]) -> None:
         self.task, self.make = task, make
         self.accepted, self.blamed = 0, task.system.nq
         self.evaluations = 0
@@ -49,6 +50,7 @@ class Run:
         self.time = self.since = t
         self.row, self.begin = row, y.copy()
         self.solver: Any = None
+        self.until = t
         self.ranks.restart(t, y)
         self.plans.begin(self.tail, t, y[: self.task.system.nq])
 
@@ -68,10 +70,14 @@ class Run:
         task = self.task
         hint = f"integrator='dopri5' says more; '{task.integrator}' is for comparison"
         try:
-            self.solver = self.solver or self.make(self.rates, self.time, self.begin)
             for _ in range(steps):
                 if self.row == task.t.size:
                     break
+                if self.solver is None or self.time >= self.until:
+                    self.begin = self.at(self.time)
+                    marks = task.system.forces.marks
+                    self.until = min([float(task.t[-1]), *marks[marks > self.time]])
+                    self.solver = self.make(self.rates, self.time, self.begin, self.until)
                 wrong = self.solver.step()
                 if wrong:
                     named = contradiction_beyond(task, self.time, self.at(self.time), surely=False)

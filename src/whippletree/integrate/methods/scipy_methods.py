@@ -8,6 +8,8 @@ Differs  the solvers that solve_ivp drives are driven here directly, so that a r
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..run.task import Task
@@ -19,11 +21,11 @@ NAMES = ("scipy-RK45", "scipy-DOP853", "scipy-Radau", "scipy-LSODA")
 
 
 class Solver:
-    def __init__(self, task: Task, rates: Rates, t: float, y: np.ndarray) -> None:
+    def __init__(self, task: Task, rates: Rates, t: float, y: np.ndarray, until: float) -> None:
         import scipy.integrate
 
         method = getattr(scipy.integrate, task.integrator.removeprefix("scipy-"))
-        self.inner = method(rates, t, y, task.t[-1], rtol=task.rtol, atol=task.atol, max_step=task.step)
+        self.inner = method(rates, t, y, until, rtol=task.rtol, atol=task.atol, max_step=task.step)
 
     @property
     def time(self) -> float:
@@ -38,4 +40,4 @@ class Solver:
 
 
 def begin(task: Task) -> Run:
-    return Run(task, lambda rates, t, y: Solver(task, rates, t, y))
+    return Run(task, partial(Solver, task))

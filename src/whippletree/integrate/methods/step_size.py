@@ -61,6 +61,13 @@ def first_step(m, x, t, y, f, spare, f_spare, rtol, atol, order):
     return min(100.0 * h, better)
 
 
+@inline
+def cut(c, h):
+    """Try a shorter step, whatever the error was"""
+    c[STEP], c[REJECTED] = h, 1.0
+    c[REJECTIONS] += 1
+
+
 @kernel
 def control(k, c, h, error):
     """Whether the step is accepted; the next one by Hairer's PI controller"""

@@ -26,6 +26,7 @@ from .task import Failure, Task
 # whether one was rejected, counts of both kinds; of fixed steps those since the last row, and how many to the next
 ROW, TIME, FROM, LENGTH, STEP, PAST, REJECTED, ACCEPTED, REJECTIONS, DONE, EVERY, AT_ROW = range(12)
 HEAD = 12
+ROUNDED = 2.0**-53
 ROUNDING = 2.3e-15  # steps that are no longer than this share of the time do not move it
 METHODS = ("rk4", "dopri5")
 
@@ -220,7 +221,7 @@ class AdaptiveRun(Run):
         return False
 
     def proceed(self, steps: int) -> Failure | None:
-        head, task, until = self.head, self.task, float(self.task.t[-1])
+        head, task, until, marks = self.head, self.task, float(self.task.t[-1]), self.task.system.forces.marks
         if head[STEP] == 0.0:
             self.motion.rates(self.time, self.y, self.f)
             if not self.motion.finite(self.f):
@@ -233,20 +234,27 @@ class AdaptiveRun(Run):
             while not accepted:
                 if head[STEP] <= max(ROUNDING * head[TIME], 1e-18 * until):
                     return self.failed(f"needs steps below {head[STEP]:.1g} s", self.y)
-                h = float(min(head[STEP], task.step))
-                last = head[TIME] + 1.01 * h >= until
-                h = until - float(head[TIME]) if last else h
-                new = self._try(h)
+                h, end, mark = float(min(head[STEP], task.step)), until, np.inf
+                later = np.searchsorted(marks, head[TIME], side="right")
+                if later < marks.size:  # adaptive.py says why steps end there
+                    mark = float(marks[later])
+                    end = min(until, mark)
+                last = head[TIME] + 1.01 * h >= end
+                h = end - float(head[TIME]) if last else h
+                new = self._try(h, mark * (1.0 - 2.0 * ROUNDED))
                 error = self._error(h, new)
                 accepted = self._control(h, error)
             self.begun[:], self.y[:], self.f[:] = self.y, new, self.K[-1]
             head[FROM], head[LENGTH] = head[TIME], h
-            head[TIME] = until if last else head[TIME] + h
+            head[TIME] = end if last else head[TIME] + h
+            if last and end == mark:
+                self.motion.rates(mark, self.y, self.f)
             self._write_rows()
         return None
 
-    def _try(self, h: float) -> np.ndarray:
-        """The stages of a step, and y at its end, which is on the cuts and where the last stage is taken."""
+    def _try(self, h: float, before: float) -> np.ndarray:
+        """The stages of a step, none behind ``before``, and y at its end, which is on the cuts, where the last stage is
+        taken."""
         m, K, stages = self.motion, self.K, self.method.stages
         K[0] = self.f
         new = self.y
@@ -255,7 +263,7 @@ class AdaptiveRun(Run):
             if s == stages - 1:
                 m.unit(new)
                 m.close(new)
-            m.rates(float(self.head[TIME]) + self.method.C[s] * h, new, K[s])
+            m.rates(min(float(self.head[TIME]) + self.method.C[s] * h, before), new, K[s])
         return new
 
     def _error(self, h: float, new: np.ndarray) -> float:
