@@ -15,7 +15,7 @@ from ..dynamics.inputs import body_of
 from ..errors import SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, result_path
-from ..result.records import Occurrence
+from ..result.records import Change, Occurrence
 from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from ..system.system import System
@@ -119,6 +119,8 @@ class Ahead:
     def _attrs(self, complete: bool) -> dict[str, Any]:
         task, run = self.task, self.run
         method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+        if (changes := getattr(run, "changes", None)) is not None:
+            method["changes"] = Change.text(changes)
         if task.system.constraints.count:
             method["stabilization"] = task.stabilization.name
         settings = json.dumps(settings_of(task, self.tau, getattr(run, "events", ())), allow_nan=False)

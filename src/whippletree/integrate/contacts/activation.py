@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -298,7 +299,7 @@ def _strike(
 def _yields(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
     """Let one that cannot take its share go, or slip; the impulse is then another."""
     least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
-    now = {c.name for c in b.changes if c.t == t and c.what == "activated"}
+    now = {c.name for c in takewhile(lambda c: c.t == t, reversed(b.changes)) if c.what == "activated"}
     for other in b.system.held:
         x = b.temporaries.get(other)
         if x is None or other in names:

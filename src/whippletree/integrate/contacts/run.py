@@ -114,8 +114,8 @@ class Switching:
         self.solved_by = [str(name) for name in memo["solved_by"]]
 
     def attrs(self) -> dict[str, Any]:
-        names = {"algorithm": ", ".join(self.solved_by), "changes": Change.text(self.changes)}
-        return self.watch.attrs() | self._counted() | names
+        """Without the changes, whose text is long: these are asked for at every report of progress."""
+        return self.watch.attrs() | self._counted() | {"algorithm": ", ".join(self.solved_by)}
 
     def _counted(self) -> dict[str, int]:
         now = self.watch.attrs()
