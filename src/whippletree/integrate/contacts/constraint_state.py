@@ -27,13 +27,16 @@ from ...system.system import System
 from ..project import project
 from ..run.events import Condition
 from ..run.watch import MOST_AT_ONCE, SAME, SET
-from .activation import CLOSED, PULLS, REST, activate_together, refuse, strike
+from .activation import CLOSED, PULLS, REST, activate_together, make, refuse, strike
 from .friction import STILL, Friction
 from .hold_or_open import Standstill, opening, release_if_it_opens
+from .impulse import impulse
 
 HOP = 1e-12  # m: lower ones are not told from rounding
 SEEN = 4.0  # times HOP: lower hops end at a time that is computed
 LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
+HELD = 1e-9  # of how far a contact would be moved by its own impulse: less is rounding
+SAME_PULL = 1e-6  # of the largest pull: contacts that pull alike are released together
 OPEN = 1e-14  # m: what is open by less when it is activated is left so
 BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
 Reactions = tuple[np.ndarray, np.ndarray]
@@ -69,6 +72,7 @@ class ConstraintState:
         self.sides, self.first_side = np.concatenate(sides), np.cumsum([0, *map(len, sides)])[:-1]
         self.friction = Friction(self)
         self.standstill = Standstill(system.name)
+        self.in_sequence = False  # whether a run has warned of contacts that are struck one after the other
         self.activated: dict[str, float] = {}  # when each was activated last
         self._seen: dict[str, tuple[np.ndarray, Any]] = {}
 
@@ -369,25 +373,49 @@ class ConstraintState:
         """Whatever follows at the same moment: what is reached, or pulls."""
         q, u = self.split(y)
         self.now = y
-        before = len(self.changes)
+        before, tried = len(self.changes), list[str]()
         for _ in range(MOST_AT_ONCE):
-            if not self._next(t, y, q, u):
+            if self._next(t, y, q, u):
+                continue
+            more = [name for name in self._redundant(t, q, u) if name not in tried]
+            if not more:
                 self._close(self.changes[before:], t, y)
                 return
+            tried += more
+            for name in more:
+                make(self, name, t, y)
         names = ", ".join(f"'{name}'" for name in dict.fromkeys(c.name for c in self.changes[before:]))
         raise SimulationError(
             f"constraints of '{self.whole.name}' are activated and released without end at t = {t:.6g} s: {names}",
             hint="restitution of 1 between bodies that rest on each other never comes to rest",
         )
 
-    def _close(self, changes: Sequence[Change], t: float, y: np.ndarray) -> None:
-        """Put the pose onto contacts and ropes that were activated while they were open by rounding, or by CLOSED:
-        steps go back onto them, and take what that moves for an error of their own.
+    def _redundant(self, t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
+        """Open contacts and ropes that touch and can neither open nor close while others hold: a fourth foot, which
+        takes its share of friction in whatever order feet come down.
         """
-        made = {c.name for c in changes if c.what == "activated"} & set(self.system.held)
+        sided = [name for name, x in self.temporaries.items() if x.unilateral]
+        touch = [n for n in sided if n not in {*self.system.held, *self.refused} and self.touches(n, t, q, u)]
+        if not touch or not any(name in self.system.held for name in sided):
+            return []
+        rows, still = rows_of(self.everything, q, u, t), rows_of(self.system, q, u, t, matrix=False).rate
+        found = []
+        for name in touch:
+            c = rows.C[self.rows_in(self.everything, name).start]
+            free = c @ (impulse(self.whole.holding({}), q, u, t, 0.0, c).u - u)
+            if free > 0.0 and c @ (impulse(self.system, q, u, t, still, c).u - u) <= HELD * free:
+                found.append(name)
+        return found
+
+    def _close(self, changes: Sequence[Change], t: float, y: np.ndarray) -> None:
+        """Put the state onto contacts and ropes, where changes left it off by what counts as none: steps go back onto
+        them, and take what that moves for an error of their own.
+        """
         q, u = (x.copy() for x in self.split(y))
-        made = {name for name in made if self.temporaries[name].unilateral}
-        if all(abs(float(self.approach(name, t, q, u)[0])) <= OPEN for name in made):
+        self.forget()
+        held = [name for name in self.system.held if name in self.temporaries and self.temporaries[name].unilateral]
+        off = np.array([self.approach(name, t, q, u) for name in held]).reshape(-1, 2)
+        if not changes or (np.abs(off) <= (OPEN, OPEN * max(1.0, float(np.abs(u).max(initial=0.0))))).all():
             return
         project(self.system, q, u, t)
         self.take(y, q, u)
@@ -436,9 +464,12 @@ class ConstraintState:
         self.friction.require_free(t, q, u)
         if made:
             lam = self.reactions(t, q, u)[0]
-            worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
-            if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -self.no_pull(worst, lam):
-                release_if_it_opens(self, worst, t, y)
+            push = {name: self.sign(name) * float(lam[self.rows_in(self.system, name).start]) for name in made}
+            worst = min(push, key=push.__getitem__)
+            if push[worst] < -self.no_pull(worst, lam):
+                for name in [n for n in made if push[n] <= (1.0 - SAME_PULL) * push[worst]]:
+                    if name in self.system.held:
+                        release_if_it_opens(self, name, t, y)
                 return True
         return self.friction.next(t, y)
 
