@@ -9,6 +9,7 @@ import pytest
 import whippletree as wt
 from whippletree.errors import SimulationError
 from whippletree.integrate.contacts.hold_or_open import MOST_CHANGES, Standstill
+from whippletree.integrate.contacts.stopped_at import stopped_at
 from whippletree.result.records import Change
 
 TILT = 0.5  # rad
@@ -93,3 +94,20 @@ def test_the_text_of_changes_is_written_once(monkeypatch):
     assert len(written) == 1
     assert reported == sorted(reported)
     assert run.attrs["accepted"] == reported[-1]
+
+
+@pytest.mark.parametrize("options", [{}, {"unilateral": True, "friction": 5.0}])
+def test_a_coin_that_falls_flat_is_named(options):
+    """Its lowest point runs around the rim ever faster."""
+    with pytest.raises(SimulationError, match=r"at t = 0\.074\d* s: 'floor' has no point of contact there") as e:
+        wt.simulate(coin(**options), 0.2, q=tilted())
+    assert "the wheel of 'coin' lies flat but for" in e.value.got
+
+
+def test_changes_that_accumulate_are_named():
+    """Where a run stops for short steps, those of late are in the message."""
+    late = [change(1.0 - 1e-5 * 0.5**n) for n in range(12)]
+    upright = np.array([0, 0, RADIUS, 1.0, 0, 0, 0])
+    found = stopped_at(coin(), late, 1.0, upright, "stops")
+    assert "stops at t = 1 s, where changes accumulate: 'grip'" in found.what
+    assert stopped_at(coin(), late[:5], 1.0, upright, "stops") is None

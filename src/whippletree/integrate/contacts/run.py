@@ -79,6 +79,11 @@ class Switching:
         return self.watch.stopped
 
     @property
+    def system(self) -> System:
+        """That moves now."""
+        return self.constraint_state.system
+
+    @property
     def changes(self) -> list[Change]:
         return self.constraint_state.changes
 
