@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import whippletree as wt
+from whippletree.errors import ModelWarning
 from whippletree.integrate.contacts.collision import Struck, collision, inelastic
 
 FEET = {"a": (0.5, 0.3, -0.5), "b": (0.5, -0.3, -0.5), "c": (-0.5, 0.3, -0.5), "d": (-0.5, -0.3, -0.5)}
@@ -152,3 +153,60 @@ def follows_the_law(seed):
     H = G[np.ix_(turned, turned)]
     np.testing.assert_allclose((G @ p)[turned], H @ inelastic(H, v[turned], again), atol=1e-9 * scale)
     return True
+
+
+CORNERS = [(x, y, -0.1) for x in (-0.2, 0.2) for y in (-0.15, 0.15)]
+
+
+def box(order, restitution, friction):
+    m = wt.Model("box")
+    m.body("box", **wt.box(mass=2.0, size=(0.4, 0.3, 0.2)))
+    m.joint("flight", "free", m.ground, "box")
+    for n in order:
+        m.constraint(f"corner{n}", "point_on_plane", body="box", at=CORNERS[n])
+        m.temporary(f"corner{n}", unilateral=True, restitution=restitution, friction=friction)
+    return m.compile()
+
+
+@pytest.mark.parametrize("friction", [None, 0.1, 0.3, 0.8])
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.8])
+def test_a_box_that_falls_from_edge_to_edge_does_not_turn_aside(restitution, friction):
+    """Two corners rest, two are struck; all is symmetric, so it neither yaws nor rolls nor moves sideways."""
+    tilt = 0.3
+    height = 0.1 * np.cos(tilt) + 0.2 * np.sin(tilt)
+    q = {"flight": (0, 0, height, np.cos(tilt / 2), 0, -np.sin(tilt / 2), 0)}
+    for order in ((0, 1, 2, 3), (3, 1, 2, 0)):
+        run = wt.simulate(box(order, restitution, friction), 0.25, q=q, output_step=0.01)
+        assert np.abs(run.u[:, [0, 2, 4]]).max() < 1e-9
+        assert abs(run["energy.balance"]).max() < 1e-7
+        for c in run.changes:
+            assert c.impulse[5] > -1e-9, c
+            for load in c.besides.values():  # those at rest push, within their cones
+                assert load[5] > -1e-9
+                assert np.hypot(*load[3:5]) <= (friction or 0.0) * load[5] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_order_of_corners_makes_no_difference(seed):
+    """Boxes that are dropped: corners are struck while others rest, slip, and stick."""
+    draw = np.random.default_rng(seed)
+    restitution, friction = (0.3, 0.0)[seed % 2], (0.3, 0.1)[seed // 2 % 2]
+    turn = np.array([0.0, draw.uniform(-0.5, 0.5), draw.normal()]) if seed % 3 == 0 else draw.normal(size=3) * 0.2
+    angle = np.linalg.norm(turn)
+    q = {"flight": (0, 0, 0.25, np.cos(angle / 2), *(np.sin(angle / 2) * turn / angle))}
+    u = {"flight": np.concatenate([draw.normal(size=3) * (seed % 3 > 0), 0.5 * draw.normal(size=3)])}
+    runs = []
+    for order in ((0, 1, 2, 3), (3, 2, 1, 0)):
+        system = box(order, restitution, friction)
+        runs.append(wt.simulate(system, 0.35, q=q, u=u, rtol=1e-10, atol=1e-12, output_step=0.01))
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-9)
+    np.testing.assert_allclose(runs[0].u[-1], runs[1].u[-1], atol=1e-8)
+
+
+def test_a_common_impulse_that_is_not_found_is_reported(monkeypatch):
+    """Then feet are struck one after the other, which may depend on their order."""
+    monkeypatch.setattr("whippletree.integrate.contacts.activation.collision", lambda G, v, contacts: None)
+    with pytest.warns(
+        ModelWarning, match=r"contacts 'a', 'b', 'c', 'd' are struck one after the other at t = 0\.142784 s"
+    ):
+        table("abcd", {}, friction=0.3)

@@ -15,10 +15,11 @@ from ..dynamics.inputs import body_of
 from ..errors import SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, result_path
-from ..result.records import Occurrence
+from ..result.records import Change, Occurrence
 from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from ..system.system import System
+from .contacts.stopped_at import stopped_at
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of
 from .run.cross_check import CrossCheck
@@ -103,7 +104,7 @@ class Ahead:
             self.second.look(run.row, getattr(run, "changes", ()))
             self.accuracy.look(run)
             if failure:
-                raise _failed(task, failure, run.row - 1)
+                raise self._stopped_at(failure) or _failed(task, failure, run.row - 1)
             spent = max(clock.perf_counter() - begun, 1e-6)
             steps = min(MOST_STEPS, max(1, int(min(4.0, chunk / spent) * steps)))
             if self.progress:
@@ -113,12 +114,25 @@ class Ahead:
                 if run.row < task.t.size:
                     checkpoint.save_if_due()
 
+    def _stopped_at(self, failure: Failure) -> SimulationError | None:
+        """The error that names a contact at which steps become too short."""
+        run = self.run
+        if failure.error or not failure.what.startswith("needs steps"):
+            return None
+        system = run.system if hasattr(run, "system") else self.task.system
+        while not hasattr(run, "at"):
+            run = getattr(run, "watch", None) or run.run
+        q = run.at(run.time)[: system.nq]
+        return stopped_at(system, getattr(self.run, "changes", ()), failure.time, q, failure.what)
+
     def _occurrences(self) -> list[Occurrence]:
         return getattr(self.run, "occurrences", [])
 
     def _attrs(self, complete: bool) -> dict[str, Any]:
         task, run = self.task, self.run
         method = {"algorithm": task.algorithm, "integrator": task.integrator} | run.attrs()
+        if (changes := getattr(run, "changes", None)) is not None:
+            method["changes"] = Change.text(changes)
         if task.system.constraints.count:
             method["stabilization"] = task.stabilization.name
         settings = json.dumps(settings_of(task, self.tau, getattr(run, "events", ())), allow_nan=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from ...result.records import Change
 from ...system.system import System
 from ..project import project
 from ..run.contradiction import TAKES_PART, opposed_by
-from .collision import Struck, collision
+from .collision import Struck, collision, inelastic
 from .friction import STILL
 from .impact import impact
 from .impulse import Impulse, contradicts, impulse
@@ -141,81 +142,130 @@ def make(b: ConstraintState, name: str, t: float, y: np.ndarray) -> None:
 
 
 def strike(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> None:
-    """Of contacts and ropes reached at one moment: some that are struck and move each other, or else the first.
+    """Of contacts and ropes reached at one moment: some that are struck and move each other or what holds, or else the
+    first that is struck, or else all that are at rest.
 
-    If their common impulse is not found, the fastest of them is struck alone.
+    If a common impulse is not found, the fastest contact is struck alone.
     """
     q, u = b.split(y)
-    struck = [name for name in names if float(b.approach(name, t, q, u)[1]) < -STILL]
-    group = _coupled(b, struck, t, q, u) if len(struck) > 1 else []
-    if not group:
-        make(b, names[0], t, y)
-    elif not _collide(b, group, t, y):
-        make(b, min(group, key=lambda name: float(b.approach(name, t, q, u)[1])), t, y)
+    rates = {name: float(b.approach(name, t, q, u)[1]) for name in names}
+    struck = [name for name in names if rates[name] < -STILL]
+    if not struck:
+        for name in names:
+            make(b, name, t, y)
+        return
+    group, rest = _coupled(b, struck, t, q, u)
+    if len(group) + len(rest) < 2:
+        make(b, struck[0], t, y)
+    elif not _collide(b, group, rest, t, y):
+        if len(group) > 1:
+            _warn_of_sequence(b, group, t)
+        make(b, min(group, key=rates.__getitem__), t, y)
 
 
-def _coupled(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
-    """The first of these with all that its impulse reaches, if there are any and all can be moved."""
-    C = np.array([rows_of(b.everything, q, u, t).C[b.rows_in(b.everything, name).start] for name in names])
-    still = rows_of(b.system, q, u, t, matrix=False).rate
-    G = C @ np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
-    own = np.sqrt(np.maximum(G.diagonal(), 0.0))
-    if not (own > MOVES * np.linalg.norm(C, axis=1)).all():
-        return []
-    labels = connected_components(np.abs(G) > MOVES * np.outer(own, own), directed=False)[1]
-    groups = [[name for name, n in zip(names, labels, strict=True) if n == label] for label in dict.fromkeys(labels)]
-    return next((group for group in groups if len(group) > 1), [])
+def _warn_of_sequence(b: ConstraintState, names: Sequence[str], t: float) -> None:
+    """Once in a run."""
+    if not b.in_sequence:
+        b.in_sequence = True
+        some = ", ".join(f"'{name}'" for name in names)
+        warnings.warn(
+            f"contacts {some} are struck one after the other at t = {t:.6g} s, the fastest first: no impulse was found "
+            "that they share; velocities afterwards may depend on the order in which they are declared",
+            ModelWarning,
+            stacklevel=2,
+        )
 
 
-def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) -> bool:
-    """One impact of several contacts and ropes; those that do not part then are activated. Returns if it is solved."""
+def _coupled(
+    b: ConstraintState, struck: Sequence[str], t: float, q: np.ndarray, u: np.ndarray
+) -> tuple[list[str], list[str]]:
+    """The first of these with all that its impulse reaches: others that are struck, and contacts and ropes that hold.
+
+    Those that cannot be moved are struck alone, or hold as they are.
+    """
+    rest = [name for name in b.system.held if _takes_part(b, name)]
+    names, base = [*struck, *rest], _without(b, rest)
+    rows, still = rows_of(b.everything, q, u, t), rows_of(base, q, u, t, matrix=False).rate
+    own = [range(*b.rows_in(b.everything, name).indices(b.everything.constraints.count)) for name in names]
+    of = np.repeat(np.arange(len(names)), [len(r) for r in own])
+    C = rows.C[np.concatenate(own)]
+    G = C @ np.array([impulse(base, q, u, t, still, c).u - u for c in C]).T
+    size = np.sqrt(np.maximum(G.diagonal(), 0.0))
+    first = np.searchsorted(of, np.arange(len(names)))
+    moves = size[first] > MOVES * np.linalg.norm(C[first], axis=1)
+    couples = np.abs(G) > MOVES * np.outer(size, size)
+    linked = np.array([[couples[np.ix_(of == i, of == j)].any() for j in range(len(names))] for i in range(len(names))])
+    labels = connected_components(linked & np.outer(moves, moves), directed=False)[1]
+    groups = [[n for n in range(len(names)) if labels[n] == labels[k]] for k in range(len(struck))]
+    found = next((group for group in groups if len(group) > 1), [0])
+    return [names[n] for n in found if n < len(struck)], [names[n] for n in found if n >= len(struck)]
+
+
+def _takes_part(b: ConstraintState, name: str) -> bool:
+    """Whether something that holds shares a complementarity problem: what rolls in any case cannot slip."""
+    x = b.temporaries.get(name)
+    if x is None or not x.unilateral:
+        return False
+    own = b.rows_in(b.everything, name)
+    return x.friction is not None or own.stop - own.start == 1
+
+
+def _without(b: ConstraintState, names: Sequence[str]) -> System:
+    """The system that holds some less."""
+    held = {n: c for n, c in b.system.held.items() if n not in names}
+    return b.whole.holding(held, {n: way for n, way in b.system.sliding.items() if n not in names})
+
+
+def _collide(b: ConstraintState, names: Sequence[str], rest: Sequence[str], t: float, y: np.ndarray) -> bool:
+    """One impact of several contacts and ropes, and of those at ``rest`` that hold; returns if it is solved.
+
+    Those that are struck and do not part then are activated, those at rest that part are released. At rest a contact
+    gives back as the least of those struck does, so that with one restitution it does not come nearer.
+    """
     q, u = b.split(y)
     q_before, u_before = q.copy(), u.copy()
     b.forget()
     rates = {name: float(b.approach(name, t, q, u)[1]) for name in names}
     back = {name: -b.temporaries[name].restitution * rate for name, rate in rates.items()}
     bounces = {name: speed > REST and b.hops(name, t, q, u, speed) for name, speed in back.items()}
-    placed = {name: b.whole.model.constraints[name] for name in names}
+    gives = {name: b.temporaries[name].restitution if bounces[name] else 0.0 for name in names}
+    gives |= dict.fromkeys(rest, min(gives.values()))
+    placed = {name: b.whole.model.constraints[name] for name in gives}
     while True:
-        new = _with_all(b, placed, {})
-        rows, contacts = rows_of(new, q, u, t), []
-        order: list[int] = []
-        guided: list[int] = []
-        signs = np.ones(new.constraints.count)
-        for name in names:
-            x, own = b.temporaries[name], range(*b.rows_in(new, name).indices(new.constraints.count))
-            signs[own[0]] = b.sign(name)
-            along = [
-                r for r in own if new.constraints.what[r] == "displacement along y"
-            ]  # of a line: it holds both ways
-            mu = x.friction if x.friction is not None else 0.0 if bounces[name] else np.inf
-            mine = [r for r in own if r not in along and (r == own[0] or mu > 0.0)]
-            contacts.append(
-                Struck(slice(len(order), len(order) + len(mine)), mu, x.restitution if bounces[name] else 0.0)
-            )
-            order, guided = order + mine, guided + along
+        base = _without(b, rest)
+        new = _with_all(b, placed, {}, base)
+        rows = rows_of(new, q, u, t)
+        contacts, order, guided, signs = _numbered(b, new, gives, {n for n in names if not bounces[n]})
         some = order + guided
         C, v, k = signs[some, None] * rows.C[some], (signs * rows.rate)[some], len(order)
-        still = rows_of(b.system, q, u, t, matrix=False).rate
-        G = C @ np.array([impulse(b.system, q, u, t, still, c).u - u for c in C]).T
+        still = rows_of(base, q, u, t, matrix=False).rate
+        G = C @ np.array([impulse(base, q, u, t, still, c).u - u for c in C]).T
         held = np.linalg.lstsq(G[k:, k:], np.column_stack([v[k:], G[k:, :k]]), rcond=None)[0]
-        p = collision(G[:k, :k] - G[:k, k:] @ held[:, 1:], v[:k] - G[:k, k:] @ held[:, 0], contacts)
+        G_free, v_free = G[:k, :k] - G[:k, k:] @ held[:, 1:], v[:k] - G[:k, k:] @ held[:, 0]
+        p = collision(G_free, v_free, contacts)
+        if p is not None and rest:
+            p = _held_back(G_free, v_free, contacts, p)
         if p is None:
             return False
         p = np.concatenate([p, -held[:, 0] - held[:, 1:] @ p])
-        found = impulse(b.system, q, u, t, 0.0, p @ C)
-        jump = Jump(found.u, b.system, found.lam, found.rows.wrenches, np.zeros(6), {})
-        if not _yields(b, names, t, q, u, jump):
+        found = impulse(base, q, u, t, 0.0, p @ C)
+        jump = Jump(found.u, base, found.lam, found.rows.wrenches, np.zeros(6), {})
+        if not _yields(b, list(gives), t, q, u, jump):
             break
     lam = np.zeros(new.constraints.count)
     lam[some] = signs[some] * p
     wrenches = wrenches_of(new, q, u, rows.wrenches, lam)
-    besides = wrenches_of(b.system, q, u, found.rows.wrenches, found.lam)
-    part = dict(zip(names, ((v + C @ (found.u - u))[c.rows.start] for c in contacts), strict=True))
-    hit = [name for name, c in zip(names, contacts, strict=True) if p[c.rows.start] > 0.0]
+    besides = wrenches_of(base, q, u, found.rows.wrenches, found.lam) | {name: wrenches[name] for name in rest}
+    part = dict(zip(gives, ((v + C @ (found.u - u))[c.rows.start] for c in contacts), strict=True))
+    hit = [name for name, c in zip(gives, contacts, strict=True) if p[c.rows.start] > 0.0 and name not in rest]
     stay = [name for name in hit if abs(part[name]) <= STILL and not bounces[name]]
     then = rows_of(new, q, found.u, t, matrix=False).rate
     shares = [-0.5 * float(lam[own] @ (rows.rate[own] + then[own])) for own in (b.rows_in(new, n) for n in hit)]
+    for name in rest:
+        if part[name] > STILL:
+            b.let_go(name, t)
+        elif name in b.friction.names:
+            b.friction.go_on(name, t, _slides(b, name, t, q, found.u))
     lost = b.take(y, q_before.copy(), found.u)
     shares[0] += lost - sum(shares)  # of what held
     toward = {name: _slides(b, name, t, q, u) if name in stay else None for name in hit}
@@ -225,6 +275,38 @@ def _collide(b: ConstraintState, names: Sequence[str], t: float, y: np.ndarray) 
         reactions = {other: load for other, load in besides.items() if load.any()} if n == 0 else {}
         b.note(Change(name, what, t, wrenches[name], shares[n], None, toward[name], "", reactions), q_before, u_before)
     return True
+
+
+def _numbered(
+    b: ConstraintState, new: System, gives: Mapping[str, float], firm: set[str]
+) -> tuple[list[Struck], list[int], list[int], np.ndarray]:
+    """Contacts with their places among rows of the system, those rows, rows that hold both ways, as along a line, and
+    the sign (nr) of each; ``firm`` are those that do not slip if they have no coefficient of friction.
+    """
+    c, contacts = new.constraints, []
+    order: list[int] = []
+    guided: list[int] = []
+    signs = np.ones(c.count)
+    for name, e in gives.items():
+        x, own = b.temporaries[name], range(*b.rows_in(new, name).indices(c.count))
+        signs[own[0]] = b.sign(name)
+        along = [r for r in own if c.what[r] == "displacement along y"]
+        mu = x.friction if x.friction is not None else np.inf if name in firm else 0.0
+        mine = [r for r in own if r not in along and (r == own[0] or mu > 0.0)]
+        contacts.append(Struck(slice(len(order), len(order) + len(mine)), mu, e))
+        order, guided = order + mine, guided + along
+    return contacts, order, guided, signs
+
+
+def _held_back(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], p: np.ndarray) -> np.ndarray | None:
+    """Impulses p, and those of an inelastic impact after them, where something would come nearer by what others give
+    back.
+    """
+    after = v + G @ p
+    if min(after[c.rows.start] for c in contacts) >= -STILL:
+        return p
+    more = inelastic(G, after, contacts)
+    return None if more is None else np.asarray(p + more)
 
 
 def refuse(b: ConstraintState, name: str, t: float, why: str) -> None:
@@ -247,11 +329,17 @@ def _with(b: ConstraintState, name: str, placed: Constraint, toward: Vector | No
     return _with_all(b, {name: placed}, {name: toward})
 
 
-def _with_all(b: ConstraintState, placed: Mapping[str, Constraint], toward: Mapping[str, Vector | None]) -> System:
-    """The system that holds some more, those with a direction slipping."""
-    held = b.system.held
+def _with_all(
+    b: ConstraintState,
+    placed: Mapping[str, Constraint],
+    toward: Mapping[str, Vector | None],
+    base: System | None = None,
+) -> System:
+    """The system that holds some more than it does, or than ``base``, those with a direction slipping."""
+    now = base or b.system
+    held = now.held
     order = [n for n in b.whole.model.constraints if n in held or n in placed]
-    sliding = b.system.sliding | {n: way for n, way in toward.items() if way is not None}
+    sliding = now.sliding | {n: way for n, way in toward.items() if way is not None}
     return b.whole.holding({n: placed[n] if n in placed else held[n] for n in order}, sliding)
 
 
@@ -298,7 +386,7 @@ def _strike(
 def _yields(b: ConstraintState, names: Sequence[str], t: float, q: np.ndarray, u: np.ndarray, jump: Jump) -> bool:
     """Let one that cannot take its share go, or slip; the impulse is then another."""
     least = PULLS * max(np.abs(jump.lam).max(initial=0.0), 1e-300)
-    now = {c.name for c in b.changes if c.t == t and c.what == "activated"}
+    now = {c.name for c in takewhile(lambda c: c.t == t, reversed(b.changes)) if c.what == "activated"}
     for other in b.system.held:
         x = b.temporaries.get(other)
         if x is None or other in names:

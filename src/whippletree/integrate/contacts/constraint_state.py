@@ -24,13 +24,20 @@ from ...model import Constraint, Temporary, constraint_kind
 from ...model.pose import Vector
 from ...result.records import Change
 from ...system.system import System
+from ..project import project
 from ..run.events import Condition
-from ..run.watch import MOST_AT_ONCE, SET
-from .activation import CLOSED, PULLS, REST, activate_together, refuse, strike
+from ..run.watch import MOST_AT_ONCE, SAME, SET
+from .activation import CLOSED, PULLS, REST, activate_together, make, refuse, strike
 from .friction import STILL, Friction
+from .hold_or_open import Standstill, opening, release_if_it_opens
+from .impulse import impulse
 
 HOP = 1e-12  # m: lower ones are not told from rounding
+SEEN = 4.0  # times HOP: lower hops end at a time that is computed
 LOW, FAR = 1e-10, 1e-13  # m, and of coordinates: impacts that would hop no higher do not bounce
+HELD = 1e-9  # of how far a contact would be moved by its own impulse: less is rounding
+SAME_PULL = 1e-6  # of the largest pull: contacts that pull alike are released together
+OPEN = 1e-14  # m: what is open by less when it is activated is left so
 BEYOND = 1e-6  # m, and of the mechanism: a contact or rope that is so far beyond itself is no contact
 Reactions = tuple[np.ndarray, np.ndarray]
 
@@ -39,7 +46,7 @@ class Act(NamedTuple):
     """What is done to a temporary constraint."""
 
     name: str
-    action: str  # make, break; by friction slip, turn
+    action: str  # activate, release, or part, which releases what then opens; by friction slip, turn
     timed: str = ""  # the parameter whose time it is
 
 
@@ -64,6 +71,9 @@ class ConstraintState:
         sides = [self._sides(name) for name in self.temporaries]
         self.sides, self.first_side = np.concatenate(sides), np.cumsum([0, *map(len, sides)])[:-1]
         self.friction = Friction(self)
+        self.standstill = Standstill(system.name)
+        self.in_sequence = False  # whether a run has warned of contacts that are struck one after the other
+        self.activated: dict[str, float] = {}  # when each was activated last
         self._seen: dict[str, tuple[np.ndarray, Any]] = {}
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +117,11 @@ class ConstraintState:
         for name, x in self.temporaries.items():
             made = name in self.system.held
             action, word = ("release", "released") if made else ("activate", "activated")
-            tests = self._release_of(name, x, t, y) if made else self._activation_of(name, x)
+            if made and x.unilateral:
+                found.append((Act(name, "part"), self._pull_of(name, t, y)))
+            if not made and x.unilateral and (landing := self._landing(name, t, y)):
+                found.append((Act(name, action), landing))
+            tests = self._release_of(name, x) if made else self._activation_of(name, x)
             found += [(Act(name, action), test) for test in tests]
             for what, at in self._times(name, x, made):
                 if at > t or (at == t and (name, what) not in self.passed):
@@ -122,17 +136,35 @@ class ConstraintState:
                 found.append((Act(name, other), Condition(f"{name} {word}", output, direction, of_poses=of_poses)))
         return found
 
+    def _landing(self, name: str, t: float, y: np.ndarray) -> Condition | None:
+        """The end of a hop that is lower than what distances resolve, by its parabola; of one that does not lead back
+        to the open side, its top.
+        """
+        q, u = self.split(y)
+        gap, rate = (float(x) for x in self.approach(name, t, q, u))
+        if not (gap <= HOP and rate > 0.0) or name in self.refused:
+            return None
+        if gap < -HOP:
+            turns = f"{name} activated: turns back"
+            return Condition(turns, lambda t, q, u: self.approach(name, t, q, u)[1], "falling")
+        fall = self._fall(name, t, q, u)
+        if not rate * rate < -2.0 * SEEN * HOP * fall:
+            return None
+        gap = max(gap, 0.0)
+        at = t + (rate + np.sqrt(rate * rate - 2.0 * fall * gap)) / -fall
+        label = f"{name} activated: lands"
+        return Condition(label, lambda t, q, u: t - at, "rising", jumps=True, fresh=True, time=at, of_poses=False)
+
     def _times(self, name: str, x: Temporary, made: bool) -> list[tuple[str, float]]:
         """Parameters that activate or release it at a time, and when (s)."""
         if not made:
             return [] if x.activate_at is None else [("activate_at", x.activate_at)]
         found = [] if x.release_at is None else [("release_at", x.release_at)]
         if x.release_after is not None:
-            since = max((c.t for c in self.changes if c.name == name and c.what == "activated"), default=0.0)
-            found.append(("release_after", since + x.release_after))
+            found.append(("release_after", self.activated.get(name, 0.0) + x.release_after))
         return found
 
-    def _no_pull(self, name: str, lam: np.ndarray) -> float:
+    def no_pull(self, name: str, lam: np.ndarray) -> float:
         """The force of a unilateral constraint that is rounding (N): of all forces, and of its lighter body at rest."""
         c, bodies = self.whole.model.constraints[name], self.whole.model.bodies
         lighter = min((bodies[n].mass for n in (c.body, c.to) if n in bodies), default=0.0)  # type: ignore[union-attr]
@@ -173,15 +205,16 @@ class ConstraintState:
 
         return [Condition(label, outside, "falling", 1 if slow is None else 2, rates, jumps=True)]
 
-    def _release_of(self, name: str, x: Temporary, t: float, y: np.ndarray) -> list[Condition]:
+    def _pull_of(self, name: str, t: float, y: np.ndarray) -> Condition:
+        noise = self.no_pull(name, self.reactions(t, *self.split(y))[0])
+
+        def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+            return self._holding(name, t, q, u)
+
+        return Condition(f"{name} released", holding, "falling", level=True, noise=noise)
+
+    def _release_of(self, name: str, x: Temporary) -> list[Condition]:
         tests = []
-        if x.unilateral:
-            noise = self._no_pull(name, self.reactions(t, *self.split(y))[0])
-
-            def holding(t: Any, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-                return self._holding(name, t, q, u)
-
-            tests.append(Condition(f"{name} released", holding, "falling", level=True, noise=noise))
         for what, limit, part in (
             ("force", x.release_force, slice(3, 6)),
             ("torque", x.release_torque, slice(0, 3)),
@@ -286,9 +319,12 @@ class ConstraintState:
         for act in sorted(acts, key=lambda act: self.number[act.name]):
             wanted.setdefault(act.action, []).append(act.name)
         for name in dict.fromkeys(wanted.get("release", [])):
+            self.let_go(name, t)
+        for name in wanted.get("part", []):
             if name in self.system.sliding:  # a force that goes through infinity is no pull
                 self.friction.require_free(t, *self.split(y))
-            self.let_go(name, t)
+            if name in self.system.held:
+                release_if_it_opens(self, name, t, y)
         for name in wanted.get("turn", []):
             if name in self.system.sliding:
                 self.friction.turn(name, t, y)
@@ -304,7 +340,16 @@ class ConstraintState:
         """Keep a change that led from q, u to the state now; nothing moved if they are left out."""
         after = [x.copy() for x in self.split(self.now)]
         before = [after[0].copy() if q is None else q.copy(), after[1].copy() if u is None else u.copy()]
-        self.changes.append(change._replace(q_before=before[0], u_before=before[1], q_after=after[0], u_after=after[1]))
+        found = change._replace(q_before=before[0], u_before=before[1], q_after=after[0], u_after=after[1])
+        self.changes.append(found)
+        if found.what == "activated":
+            self.activated[found.name] = found.t
+        self.standstill.look(found)
+
+    def recall(self, changes: Sequence[Change]) -> None:
+        """The changes of another run, up to where this one goes on."""
+        self.changes[:] = changes
+        self.activated = {c.name: c.t for c in changes if c.what == "activated"}
 
     def answer(self, name: str, t: float, y: np.ndarray) -> None:
         """Of something unilateral that was to be made: refuse it where its two sides do not meet."""
@@ -328,19 +373,63 @@ class ConstraintState:
         """Whatever follows at the same moment: what is reached, or pulls."""
         q, u = self.split(y)
         self.now = y
+        before, tried = len(self.changes), list[str]()
         for _ in range(MOST_AT_ONCE):
-            if not self._next(t, y, q, u):
+            if self._next(t, y, q, u):
+                continue
+            more = [name for name in self._redundant(t, q, u) if name not in tried]
+            if not more:
+                self._close(self.changes[before:], t, y)
                 return
+            tried += more
+            for name in more:
+                make(self, name, t, y)
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(c.name for c in self.changes[before:]))
         raise SimulationError(
-            f"constraints of '{self.whole.name}' are activated and released without end at t = {t:.6g} s",
+            f"constraints of '{self.whole.name}' are activated and released without end at t = {t:.6g} s: {names}",
             hint="restitution of 1 between bodies that rest on each other never comes to rest",
         )
 
+    def _redundant(self, t: float, q: np.ndarray, u: np.ndarray) -> list[str]:
+        """Open contacts and ropes that touch and can neither open nor close while others hold: a fourth foot, which
+        takes its share of friction in whatever order feet come down.
+        """
+        sided = [name for name, x in self.temporaries.items() if x.unilateral]
+        touch = [n for n in sided if n not in {*self.system.held, *self.refused} and self.touches(n, t, q, u)]
+        if not touch or not any(name in self.system.held for name in sided):
+            return []
+        rows, still = rows_of(self.everything, q, u, t), rows_of(self.system, q, u, t, matrix=False).rate
+        found = []
+        for name in touch:
+            c = rows.C[self.rows_in(self.everything, name).start]
+            free = c @ (impulse(self.whole.holding({}), q, u, t, 0.0, c).u - u)
+            if free > 0.0 and c @ (impulse(self.system, q, u, t, still, c).u - u) <= HELD * free:
+                found.append(name)
+        return found
+
+    def _close(self, changes: Sequence[Change], t: float, y: np.ndarray) -> None:
+        """Put the state onto contacts and ropes, where changes left it off by what counts as none: steps go back onto
+        them, and take what that moves for an error of their own.
+        """
+        q, u = (x.copy() for x in self.split(y))
+        self.forget()
+        held = [name for name in self.system.held if name in self.temporaries and self.temporaries[name].unilateral]
+        off = np.array([self.approach(name, t, q, u) for name in held]).reshape(-1, 2)
+        if not changes or (np.abs(off) <= (OPEN, OPEN * max(1.0, float(np.abs(u).max(initial=0.0))))).all():
+            return
+        project(self.system, q, u, t)
+        self.take(y, q, u)
+        self.changes[-1] = self.changes[-1]._replace(q_after=q, u_after=u)
+
     def _fall(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> float:
         """The acceleration at which a unilateral constraint that is open goes farther away."""
-        udot = forward_dynamics(self.system, q, u, self.force(t, q, u), t=t, algorithm=self.algorithm)
-        rows, first = rows_of(self.everything, q, u, t), self.rows_in(self.everything, name).start
-        return self.sign(name) * float(rows.C[first] @ udot - rows.gamma[first])
+        return opening(self, self.system, name, t, q, u)[0]
+
+    def touches(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
+        """Whether the two sides of something unilateral are together and stay so, but for accelerations."""
+        self.forget()
+        gap, rate = self.approach(name, t, q, u)
+        return bool(gap <= CLOSED * max(1.0, self.everything.constraints.size) and abs(rate) <= STILL)
 
     def hops(self, name: str, t: float, q: np.ndarray, u: np.ndarray, speed: float) -> bool:
         """Whether a unilateral constraint that opens at a speed opens farther than rounding before it closes."""
@@ -348,9 +437,7 @@ class ConstraintState:
         return speed * speed > -2.0 * least * self._fall(name, t, q, u)
 
     def _reached(self, name: str, t: float, q: np.ndarray, u: np.ndarray) -> bool:
-        """Whether something unilateral is there and comes nearer, or is about to: a hop that no look can see is
-        none.
-        """
+        """Whether something unilateral is there and comes nearer, or is about to: a hop of no time is none."""
         self.forget()
         gap, rate = self.approach(name, t, q, u)
         if gap < -BEYOND * max(1.0, self.everything.constraints.size):
@@ -364,7 +451,7 @@ class ConstraintState:
         if rate < -STILL:
             return True
         fall = self._fall(name, t, q, u)
-        return bool(fall < -STILL and (rate <= STILL or rate * rate < -2.0 * HOP * fall))
+        return bool(fall < -STILL and rate <= max(STILL, -0.5 * SAME * max(1.0, abs(t)) * fall))
 
     def _next(self, t: float, y: np.ndarray, q: np.ndarray, u: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
@@ -377,9 +464,12 @@ class ConstraintState:
         self.friction.require_free(t, q, u)
         if made:
             lam = self.reactions(t, q, u)[0]
-            worst = min(made, key=lambda name: self.sign(name) * lam[self.rows_in(self.system, name).start])
-            if self.sign(worst) * lam[self.rows_in(self.system, worst).start] < -self._no_pull(worst, lam):
-                self.let_go(worst, t)
+            push = {name: self.sign(name) * float(lam[self.rows_in(self.system, name).start]) for name in made}
+            worst = min(push, key=push.__getitem__)
+            if push[worst] < -self.no_pull(worst, lam):
+                for name in [n for n in made if push[n] <= (1.0 - SAME_PULL) * push[worst]]:
+                    if name in self.system.held:
+                        release_if_it_opens(self, name, t, y)
                 return True
         return self.friction.next(t, y)
 

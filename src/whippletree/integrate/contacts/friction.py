@@ -20,6 +20,7 @@ from ...model import constraint_kind
 from ...model.pose import Vector
 from ...result.records import Change
 from ...system.system import System
+from .collision import Struck, inelastic
 from .impulse import friction_pivots, impulse
 
 if TYPE_CHECKING:
@@ -131,6 +132,15 @@ class Friction:
             b.hold(b.system.held, b.system.sliding | {name: toward})
             b.note(Change(name, "slips", t, np.zeros(6), 0.0, None, toward))
 
+    def go_on(self, name: str, t: float, toward: Vector | None) -> None:
+        """After an impact in which it held: it slips another way, or does not slip."""
+        b = self.constraint_state
+        if toward is not None:
+            self.slide(name, t, toward)
+        elif name in b.system.sliding:
+            b.hold(b.system.held, {n: way for n, way in b.system.sliding.items() if n != name})
+            b.note(Change(name, "sticks", t, np.zeros(6), 0.0, None))
+
     def next(self, t: float, y: np.ndarray) -> bool:
         """One more change at this moment, if there is one."""
         b, (q, u) = self.constraint_state, self.constraint_state.split(y)
@@ -216,8 +226,38 @@ class Friction:
                     off = max(off, float(np.linalg.norm(np.subtract(step, ways[name]))))
                     ways = ways | {name: step}
             if off < 1e-12:
-                break
-        return ways
+                return ways
+        return ways | self._ways_by_forces(moving, ways, t, q, u)
+
+    def _ways_by_forces(
+        self, moving: dict[str, Vector], ways: dict[str, Vector], t: float, q: np.ndarray, u: np.ndarray
+    ) -> dict[str, Vector]:
+        """The same of contacts whose normal forces depend much on where they slip to: forces and accelerations solve
+        the problem that impulses and velocities of an inelastic impact solve.
+        """
+        b = self.constraint_state
+        names = [name for name in ways if b.temporaries[name].unilateral]
+        held = {name: c for name, c in b.system.held.items() if name not in names}
+        base = b.whole.holding(held, {n: d for n, d in (moving | ways).items() if n in held})
+        rows = rows_of(b.everything, q, u, t)
+        own = [range(*b.rows_in(b.everything, name).indices(b.everything.constraints.count)) for name in names]
+        some = [r for part in own for r in part]
+        if not some or "displacement along y" in [b.everything.constraints.what[r] for r in some]:
+            return {}
+        first = np.cumsum([0, *map(len, own)])
+        contacts = [
+            Struck(slice(a, z), b.temporaries[name].friction or 0.0, 0.0)
+            for name, a, z in zip(names, first[:-1], first[1:], strict=True)
+        ]
+        udot = forward_dynamics(base, q, u, b.force(t, q, u), t=t, algorithm=b.algorithm)
+        still = rows_of(base, q, u, t, matrix=False).rate
+        moved = np.array([impulse(base, q, u, t, still, c).u - u for c in rows.C[some]]).T
+        f = inelastic(rows.C[some] @ moved, rows.C[some] @ udot - rows.gamma[some], contacts)
+        if f is None:
+            return {}
+        rate = rows.C @ (udot + moved @ f) - rows.gamma
+        found = {name: self._across(b.everything, name, q, u, rows.wrenches, rate) for name in names}
+        return {name: _unit(slip) for name, slip in found.items() if np.linalg.norm(slip) > STILL}
 
     def _slip_rates(
         self, system: System, names: tuple[str, ...], t: float, q: np.ndarray, u: np.ndarray

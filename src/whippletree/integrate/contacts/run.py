@@ -79,6 +79,11 @@ class Switching:
         return self.watch.stopped
 
     @property
+    def system(self) -> System:
+        """That moves now."""
+        return self.constraint_state.system
+
+    @property
     def changes(self) -> list[Change]:
         return self.constraint_state.changes
 
@@ -103,7 +108,7 @@ class Switching:
     def recall(self, memo: dict[str, Any], changes: list[Change], sides: Any, occurrences: list[Any]) -> None:
         """Begin the part in which another run was that left this memo; the state is still to be put there."""
         b, (start, first, y) = self.constraint_state, memo["part"]
-        b.changes[:] = changes[: memo["changes"]]
+        b.recall(changes[: memo["changes"]])
         b.passed, b.refused = {(name, action) for name, action in memo["passed"]}, set(memo["refused"])
         b.friction.decided = {name: float(t) for name, t in memo["decided"].items()}
         moved = system_after(self.task.system, b.changes)
@@ -114,8 +119,8 @@ class Switching:
         self.solved_by = [str(name) for name in memo["solved_by"]]
 
     def attrs(self) -> dict[str, Any]:
-        names = {"algorithm": ", ".join(self.solved_by), "changes": Change.text(self.changes)}
-        return self.watch.attrs() | self._counted() | names
+        """Without the changes, whose text is long: these are asked for at every report of progress."""
+        return self.watch.attrs() | self._counted() | {"algorithm": ", ".join(self.solved_by)}
 
     def _counted(self) -> dict[str, int]:
         now = self.watch.attrs()
@@ -132,6 +137,7 @@ class Switching:
         if action not in ("activate", "release"):
             raise ModelError(f"a temporary constraint has no action '{action}'", expected="activate or release")
         before, t, y = len(self.changes), self.time, self.watch.run.at(self.time)
+        self.constraint_state.standstill.forget()
         self._happen(t, y, [Act(name, action)], [])
         if action == "activate" and name not in self.constraint_state.system.held | {
             c.name: c for c in self.changes[before:]
