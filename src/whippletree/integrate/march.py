@@ -64,7 +64,7 @@ class Ahead:
             rows = rows_of(task, self.run)
             settle_rows(task, self.tau, *rows[:3])
             udot = accelerations_of(task, self.tau, *rows[:3], getattr(self.run, "changes", ()))
-            attrs = self._attrs(True) | self.second.attrs() | self.accuracy.attrs()
+            attrs = self._attrs(True) | self.second.attrs()
             samples = samples_of(task, self.tau, slice(rows[0].size))
             result = Result(task.system, *rows, udot=udot, attrs=attrs, events=self._occurrences(), samples=samples)
             if self.checkpoint:
@@ -85,7 +85,7 @@ class Ahead:
             settle_rows(task, self.tau, t, Q, U)
             udot = accelerations_of(task, self.tau, t, Q, U, getattr(self.run, "changes", ()))
             samples = samples_of(task, self.tau, slice(t.size))
-        attrs = self._attrs(False) | self.accuracy.attrs()
+        attrs = self._attrs(False)
         return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=self._occurrences(), samples=samples)
 
     def _march(self) -> None:
@@ -122,7 +122,8 @@ class Ahead:
         if task.system.constraints.count:
             method["stabilization"] = task.stabilization.name
         settings = json.dumps(settings_of(task, self.tau, getattr(run, "events", ())), allow_nan=False)
-        return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
+        known = {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
+        return method | known | {"warnings": list(task.warnings)}
 
 
 def _keep(checkpoint: Checkpoint, error: BaseException) -> None:

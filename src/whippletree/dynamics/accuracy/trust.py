@@ -10,12 +10,11 @@ its pivots stay near those of that state.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ...errors import ModelWarning, SimulationError
+from ...errors import SimulationError, warn
 from ...system.system import System
 from ..constraints.jacobian import rows_at
 from ..constraints.multipliers import RANK
@@ -277,18 +276,14 @@ def _warn(solved: Solved, right: np.ndarray, proof: Certificate) -> None:
     system = solved.system
     if np.any(proof.branches) and not system.workspaces.found.get("warned of branches"):
         system.workspaces.found["warned of branches"] = True
-        warnings.warn(
+        warn(
             f"the loops of '{system.name}' lose rank in this pose, where its motions branch: accelerations solve the "
-            "equations, and are those of no motion; take a pose beside it, or simulate",
-            ModelWarning,
-            stacklevel=4,
+            "equations, and are those of no motion; take a pose beside it, or simulate"
         )
     bound = _relative(system, np.abs(solved.udot - right) + np.abs(proof.error), right)
     if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
         system.workspaces.found["warned of digits"] = True
-        warnings.warn(
+        warn(
             f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only; "
-            "certificate=True corrects what can be corrected, and returns the bound of each state",
-            ModelWarning,
-            stacklevel=4,
+            "certificate=True corrects what can be corrected, and returns the bound of each state"
         )

@@ -6,11 +6,9 @@ a passage would follow by their drift. The least singular value falls and rises 
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ...errors import ModelWarning
+from ...errors import warn
 from .passage import LARGEST, Weakness, lowest
 from .passages import AWAY, vary
 from .task import Task
@@ -56,4 +54,4 @@ class RankWatch:
             _, loops = self.weak.lost(when, before, sizes.max())
             names = ", ".join(f"'{name}'" for name in loops[:4])
             reported = f"loops of '{self.system.name}' lose rank near t = {when:.6g} s ({names}), or nearly"
-            warnings.warn(f"{reported}: {self.why}", ModelWarning, stacklevel=6)
+            warn(f"{reported}: {self.why}")
