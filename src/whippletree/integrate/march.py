@@ -19,6 +19,7 @@ from ..result.records import Occurrence
 from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from ..system.system import System
+from .run import balance
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of
 from .run.cross_check import CrossCheck
@@ -64,6 +65,7 @@ class Ahead:
             rows = rows_of(task, self.run)
             settle_rows(task, self.tau, *rows[:3])
             udot = accelerations_of(task, self.tau, *rows[:3], getattr(self.run, "changes", ()))
+            balance.look(task, "step" in self.run.attrs(), *rows)
             attrs = self._attrs(True) | self.second.attrs()
             samples = samples_of(task, self.tau, slice(rows[0].size))
             result = Result(task.system, *rows, udot=udot, attrs=attrs, events=self._occurrences(), samples=samples)

@@ -230,6 +230,13 @@ class Kept(NamedTuple):
     arrays: dict[str, np.ndarray]  # time, q, u, and those of SOMETIMES that are there
     events: list[Occurrence]
 
+    def warnings(self) -> list[str]:
+        """What the run has warned of; older files hold one text at most."""
+        found = json.loads(self.attrs.get("warnings", "[]"))
+        if not isinstance(found, list):
+            raise TypeError("warnings")
+        return [str(text) for text in found] or [self.attrs[key] for key in ("warning",) if key in self.attrs]
+
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; the model is compiled again from the text stored in it."""
@@ -242,19 +249,11 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise hdf5.damaged(path, "what it says of its run does not fit together") from None
 
 
-def warnings_in(kept: Kept) -> list[str]:
-    """What the run has warned of; older files hold one text at most."""
-    found = json.loads(kept.attrs.get("warnings", "[]"))
-    if not isinstance(found, list):
-        raise TypeError("warnings")
-    return [str(text) for text in found] or [kept.attrs[key] for key in ("warning",) if key in kept.attrs]
-
-
 def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
     series = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
     udot, samples = arrays.get("udot"), _samples(system, arrays)
-    attrs = {key: value for key, value in kept.attrs.items() if key != "warning"} | {"warnings": warnings_in(kept)}
+    attrs = {key: value for key, value in kept.attrs.items() if key != "warning"} | {"warnings": kept.warnings()}
     return Result(system, *series, udot=udot, attrs=attrs, events=kept.events, samples=samples)
 
 

@@ -16,7 +16,7 @@ from ...dynamics.inputs import body_of
 from ...dynamics.stepping.samples import LOSS
 from ...errors import ModelError, WhippletreeError
 from ...model.kinds import annotated
-from ...result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, warnings_in, write
+from ...result.netcdf import Kept, as_result, bare_dataset, dataset, header, read, write
 from ...result.records import Change
 from ...result.result import Result
 from ..contacts.run import Switching
@@ -183,7 +183,7 @@ class Checkpoint:
             task.samples[1:row] = samples[1:row]
         if ahead is not None and ahead.shape == task.samples[row : row + len(ahead)].shape:
             task.samples[row : row + len(ahead)] = ahead
-        before, here = warnings_in(kept), list(task.warnings)
+        before, here = kept.warnings(), list(task.warnings)
         task.warnings[:] = dict.fromkeys([*before, *here])
         self.mark()
         self.until = float(task.t[rows - 1])
