@@ -83,3 +83,35 @@ def test_what_is_held_entirely_does_not_warn_of_digits(force):
             assert np.abs(wt.forward_dynamics(system, system.q0, np.zeros(6), algorithm=algorithm)).max() < 1e-13
         with pytest.raises(wt.ModelWarning, match="is locked"):
             wt.simulate(system, 0.1)
+
+
+def braked(joint, speed, after):
+    """A parallelogram that passes its flat pose at t = 1.42 s, where a brake comes on; without gravity."""
+    m = wt.Model("p", gravity=(0, 0, 0))
+    for name, length in (("A", 1.0), ("C", 2.0), ("B", 1.0)):
+        m.body(name, **wt.rod(mass=1.0, length=length))
+    m.joint("ja", "revolute", m.ground, "A", axis="-y")
+    m.joint("jc", "revolute", "A", "C", axis="-y", at=(1, 0, 0))
+    m.joint("jb", "revolute", m.ground, "B", axis="-y", at=(2, 0, 0))
+    m.joint("cut", "revolute", "B", "C", axis="-y", at=(1, 0, 0), child_at=(2, 0, 0))
+    m.constraint("brake", "speed", joint=joint, speed=speed)
+    m.temporary("brake", activate_at=(np.pi - 0.3) / 2 + after, release_after=0.5)
+    system = m.compile()
+    return system, {"q": {"ja": 0.3, "jc": -0.3, "cut": -0.3}, "u": {"ja": 2.0, "jc": -2.0, "cut": -2.0}}
+
+
+@pytest.mark.parametrize("after", [0.0, 1e-7, 1e-3])
+def test_a_mechanism_at_rest_does_not_warn_of_digits(after):
+    """The brake holds all of it: accelerations are rounding, by which nothing moves."""
+    system, start = braked("jc", 0.0, after)
+    for options in ({}, {"integrator": "rk4", "step": 3e-3}):
+        run = wt.simulate(system, 3.0, **start, **options)
+        assert run.attrs["warnings"] == []
+        assert abs(run["jc.u"][-1]) < 1e-10
+
+
+def test_a_brake_in_a_singular_pose_is_told_to_come_elsewhere():
+    system, start = braked("ja", 1.0, 0.0)
+    with pytest.raises(wt.SimulationError, match=r"where 'jb' loses rank at t = 1\.4208 s") as caught:
+        wt.simulate(system, 3.0, **start)
+    assert caught.value.hint == "let 'brake' change a little before or behind that pose"

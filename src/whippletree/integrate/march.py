@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,11 +15,11 @@ from ..dynamics.inputs import body_of
 from ..errors import SimulationError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..result.netcdf import RESULT, result_path
-from ..result.records import Occurrence
+from ..result.records import Change, Occurrence
 from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from ..system.system import System
-from .run import balance
+from .run import balance, passages
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of
 from .run.cross_check import CrossCheck
@@ -29,6 +29,7 @@ from .run.task import Failure, Task
 
 FIRST_STEPS = 16
 MOST_STEPS = 10**9  # between two looks at the state
+HERE = 1e-6  # of the time, or s: a change of constraints so near to a pose is in it
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
 
 
@@ -105,7 +106,7 @@ class Ahead:
             self.second.look(run.row, getattr(run, "changes", ()))
             self.accuracy.look(run)
             if failure:
-                raise _failed(task, failure, run.row - 1)
+                raise _failed(task, _explained(failure, getattr(run, "changes", ())), run.row - 1)
             spent = max(clock.perf_counter() - begun, 1e-6)
             steps = min(MOST_STEPS, max(1, int(min(4.0, chunk / spent) * steps)))
             if self.progress:
@@ -156,6 +157,14 @@ class Reached(float):
         self.steps = attrs["accepted"] if "accepted" in attrs else round(run.time / attrs["step"])
         self.until = until
         return self
+
+
+def _explained(failure: Failure, changes: Sequence[Change]) -> Failure:
+    """A run whose constraints changed in the pose that it cannot be followed through is helped by nothing else."""
+    there = [f"'{c.name}'" for c in changes if abs(c.t - failure.time) <= HERE * max(1.0, abs(failure.time))]
+    if failure.hint != passages.HINT or not there:
+        return failure
+    return failure._replace(hint=f"let {', '.join(dict.fromkeys(there))} change a little before or behind that pose")
 
 
 def _failed(task: Task, failure: Failure, row: int) -> SimulationError:
