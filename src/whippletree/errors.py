@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+OWN = f"{__name__.partition('.')[0]}."
 
 
 def printable(text: str) -> str:
@@ -102,6 +112,59 @@ class ModelWarning(UserWarning):
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
+
+
+# texts kept, the innermost last; whether the caller is warned besides
+_keeping: ContextVar[tuple[list[str], ...]] = ContextVar("keeping", default=())
+_shown: ContextVar[bool] = ContextVar("shown", default=True)
+
+
+@contextmanager
+def kept_warnings(shown: bool = True) -> Iterator[list[str]]:
+    """The texts of :func:`warn` within, each once, whatever filters do to warnings; ``shown``: to the caller too."""
+    texts: list[str] = []
+    kept, told = _keeping.set((*_keeping.get(), texts)), _shown.set(shown and _shown.get())
+    try:
+        yield texts
+    finally:
+        _keeping.reset(kept)
+        _shown.reset(told)
+
+
+def keeps_warnings(call: Callable[P, R]) -> Callable[P, R]:
+    """The function, within which :func:`warnings_so_far` are its own."""
+
+    @wraps(call)
+    def keeping(*args: P.args, **kwargs: P.kwargs) -> R:
+        with kept_warnings():
+            return call(*args, **kwargs)
+
+    return keeping
+
+
+def warnings_so_far() -> list[str]:
+    """The list into which texts are kept now."""
+    return _keeping.get()[-1] if _keeping.get() else []
+
+
+def callers_level() -> int:
+    """The ``stacklevel`` of the first line outside this package, for a warning by the function that asks."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OWN):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn(text: str) -> None:
+    """Give the caller of the library a ModelWarning, once in a run, which keeps its text."""
+    warning = ModelWarning(text)
+    if _keeping.get() and str(warning) in _keeping.get()[-1]:
+        return
+    for texts in _keeping.get():
+        if str(warning) not in texts:
+            texts.append(str(warning))
+    if _shown.get():
+        warnings.warn(warning, stacklevel=callers_level())
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -43,7 +43,8 @@ def test_files_are_written_and_gone_on_with(command, tmp_path):
     assert err == "wrote s.nc, s.png\n"
     reported = json.loads(out)
     assert reported == {
-        "model": "pendulum", "runs": 8, "done": 8, "complete": True, "failures": [], "files": ["s.nc", "s.png"],
+        "model": "pendulum", "runs": 8, "done": 8, "complete": True, "failures": [], "warnings": [],
+        "files": ["s.nc", "s.png"],
     }  # fmt: skip
     data = wt.Sweep.load(tmp_path / "s.nc")["hinge.q.path"]
     start = {"q": {"hinge": 0.5}, "u": {"hinge": 0.1}, "tau": {"hinge": 0.2}}
@@ -53,6 +54,18 @@ def test_files_are_written_and_gone_on_with(command, tmp_path):
     code, _, err = command(*options, "--resume")
     assert code == 2
     assert "it is of another sweep: start, settings differ" in err
+
+
+def test_warnings_are_printed_once_and_are_in_the_data(command, tmp_path):
+    m = wt.load(MODELS / "four_bar.toml")
+    m.joints[m.compile().cut_joints[0]].armature = 0.1
+    wt.save(m, tmp_path / "m.toml")
+    options = ("sweep", "m.toml", "--until", 0.1, "--set", "u.shaft=2,3", "--assemble", "--end", "rock.q", "--json")
+    code, out, err = command(*options)
+    assert code == 0
+    assert [noted["run"] for noted in json.loads(out)["warnings"]] == [0, 1]
+    assert err.count("note: 2 of 2 runs of the sweep of 'four bar' warned; the first, at u.shaft = 2") == 1
+    assert err.count("armature") == 2  # of the model, and of the first run
 
 
 def test_failures_are_reported_and_make_the_exit_code(command):

@@ -41,7 +41,7 @@ def test_errors_fall_with_the_tolerance_or_the_pose_is_named(name, integrator):
         )
         assert got.angle < allowed
         if got.stopped is not None:
-            assert "lose rank at t = " in got.stopped
+            assert "rank at t = " in got.stopped
 
 
 @pytest.mark.parametrize("name", ["antiparallelogram", "kite at 6", "kite at 9", "change point", "scissors 2"])
@@ -67,7 +67,7 @@ def test_going_nearer_ends_where_it_does_not_help(monkeypatch):
     monkeypatch.setattr(passages.Passages, "look", look)
     branch, speed = branches()["kite at 9"]
     got = compared(branch, 0.9, speed, 1.5, algorithm="reduction", integrator="dop853", rtol=1e-9)
-    assert "lose rank at t = " in got.stopped
+    assert "rank at t = " in got.stopped
     assert sum(looks) == 2
 
 

@@ -175,7 +175,7 @@ def frame(k, name, at):
 
 
 def one_step(j):
-    """Accelerations of a rollout's first step, from two lengths of it; of loops of the second: the first one also takes
+    """Accelerations of a rollout's first step, from two lengths of it; of loops the second, as the first one also takes
     off what rounding left of velocities that constraints do not allow."""
     loops = j.system.constraints.count > 0
     if j.drawn.wrenches or j.system.forces.any or (loops and j.least < SOUND) or j.system.q0.size != j.system.nu:

@@ -57,7 +57,7 @@ def outcome(name, start, options, until):
     if got.angle > SILENT:
         kind = "silent"
     elif got.stopped is not None:
-        kind = "named" if "lose rank" in got.stopped else "unnamed"
+        kind = "named" if " rank at t = " in got.stopped else "unnamed"
     else:
         kind = "passed" if within or "step" in options else "loose"  # the error of fixed steps is that of their step
     return {**about, "kind": kind, "angle": got.angle, "energy": got.energy, "words": got.stopped or ""}

@@ -3,7 +3,8 @@
 import errno
 import json
 import math
-from dataclasses import fields
+import warnings
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from whippletree.model.numbers import ROOMS, changed, leaves
 from whippletree.sweeps import check, journal, sweep
 from whippletree.sweeps.designs import make_plan
 from whippletree.sweeps.single import DONE, FAILED, Outcome
+from whippletree.sweeps.study import variables
 from whippletree.sweeps.targets import find_targets, started
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -478,6 +480,77 @@ def test_failures_are_kept_apart():
         wt.sweep(bar, {"joints.pin.at.x": [0.3, 0.31]}, 0.2)
 
 
+def refused(v):
+    """A slide with a velocity of its own; another one contradicts it unless it is the same."""
+    m = wt.Model("slide", gravity=(0, 0, 0))
+    m.body("b", **wt.sphere(mass=1.0, radius=0.1))
+    m.joint("x", "prismatic", m.ground, "b", axis="x")
+    m.constraint("own", "speed", joint="x", speed=1.0)
+    m.constraint("other", "speed", joint="x", speed=float(v))
+    m.temporary("other", activate_at=0.2)
+    return m
+
+
+REFUSED = {"v": [1.0, 2.0, 3.0, 1.0]}
+
+
+def swept(*arguments, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        study = wt.sweep(*arguments, **options)
+    assert all(w.filename == __file__ for w in caught)
+    return study, [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_warnings_of_runs_are_kept_by_run_and_reported_once(tmp_path, workers):
+    study, reported = swept(refused, REFUSED, 0.5, end="x.q", workers=workers, output=tmp_path / "s.nc")
+    assert [(noted.run, noted.parameters) for noted in study.warnings] == [(1, {"v": 2.0}), (2, {"v": 3.0})]
+    for noted in study.warnings:
+        with pytest.warns(wt.ModelWarning):
+            alone = wt.simulate(refused(noted.parameters["v"]).compile(), 0.5)
+        assert [noted.message] == alone.attrs["warnings"]
+    (text,) = reported
+    assert text.startswith(
+        "2 of 4 runs of the sweep of 'slide' warned; the first, at v = 2.0: temporary 'other' is not"
+    )
+    assert wt.Sweep.load(tmp_path / "s.nc").warnings == study.warnings
+    assert study.dataset["warning_message"].dims == ("warning",)
+    assert variables(study.dataset) == ["x.q.end"]
+    assert "2 warned" in repr(study)
+    again, reported = swept(refused, REFUSED, 0.5, end="x.q", output=tmp_path / "s.nc", resume=True)
+    assert (again.warnings, reported) == (study.warnings, [text])
+
+
+def test_an_interrupted_sweep_keeps_its_warnings(tmp_path):
+    path = tmp_path / "s.nc"
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        wt.sweep(refused, REFUSED, 0.5, end="x.q", workers=0, output=path, progress=stop_after(2))
+    assert [noted.run for noted in stopped.value.partial.warnings] == [1]
+    study, reported = swept(refused, REFUSED, 0.5, end="x.q", workers=0, output=path, resume=True)
+    assert [noted.run for noted in study.warnings] == [1, 2]
+    assert len(reported) == 1
+
+
+def test_a_run_warns_of_its_system_whichever_ran_before():
+    """A System warns of its armature once, where it is compiled, and the runs share it."""
+    model = wt.load(MODELS / "four_bar.toml")
+    joint = model.compile().cut_joints[0]
+    model.joints[joint] = replace(model.joints[joint], armature=0.1)
+    study, reported = swept(model, {"u.shaft": [2.0, 3.0]}, 0.1, assemble=True, end="rock.q", workers=0)
+    assert [noted.run for noted in study.warnings] == [0, 1]
+    assert len(reported) == 1
+    assert "armature" in reported[0]
+
+
+def test_a_warning_that_is_an_error_carries_the_sweep():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wt.ModelWarning)
+        with pytest.raises(wt.ModelWarning) as raised:
+            wt.sweep(refused, REFUSED, 0.5, end="x.q", workers=0)
+    assert raised.value.partial.complete
+
+
 def test_what_a_function_raises_costs_one_run(pendulum, tmp_path):
     def push(t, q, u, tau):
         if q[0] > 1.0:
@@ -570,7 +643,7 @@ def test_a_journal_keeps_numbers_and_messages(tmp_path):
     path = tmp_path / "j"
     book = journal.begin(path, {"a": 1})
     book.add(3, Outcome(DONE, np.array([1.5, np.nan])))
-    book.add(1, Outcome(FAILED, message="größer"))
+    book.add(1, Outcome(FAILED, message="größer", warnings=("ä", "b")))
     book.close()
     kept = journal.read(path, 2)
     book = kept.go_on(path)
@@ -578,7 +651,7 @@ def test_a_journal_keeps_numbers_and_messages(tmp_path):
     book.close()
     assert kept.identity == {"a": 1}
     assert list(kept.runs) == [3, 1]
-    assert kept.runs[1] == Outcome(FAILED, message="größer")
+    assert kept.runs[1] == Outcome(FAILED, message="größer", warnings=("ä", "b"))
     assert kept.runs[3].numbers.tobytes() == np.array([1.5, np.nan]).tobytes()
     assert list(journal.read(path, 2).runs) == [3, 1, 0]
 

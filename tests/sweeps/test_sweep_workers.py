@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,18 @@ def test_failures_on_a_cluster_are_kept_apart(cluster):
     study = wt.sweep(bar, values, 0.2, on=cluster.scheduler_address, **options)
     assert [f.run for f in study.failures] == [1]
     assert study.dataset.identical(wt.sweep(bar, values, 0.2, workers=0, **options).dataset)
+
+
+def test_warnings_on_a_cluster_are_kept_by_run(cluster):
+    """Joints of a loop whose armature does not act."""
+    bar = wt.load(MODELS / "four_bar.toml")
+    joint = bar.compile().cut_joints[0]
+    bar.joints[joint] = replace(bar.joints[joint], armature=0.1)
+    options = {"u": {"shaft": 3.0}, "assemble": True, "end": "rock.q"}
+    with pytest.warns(wt.ModelWarning, match="2 of 2 runs of the sweep of 'four bar' warned") as caught:
+        study = wt.sweep(bar, {"gravity": [1.0, 2.0]}, 0.1, on=cluster.scheduler_address, **options)
+    assert len(caught) == 1
+    assert [noted.run for noted in study.warnings] == [0, 1]
 
 
 def test_a_cluster_is_made_here(pendulum, whole):

@@ -38,17 +38,19 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 @contextmanager
-def notes() -> Iterator[None]:
-    """What the library notes, as lines."""
+def notes() -> Iterator[list[str]]:
+    """What the library notes, as lines; the list has them at the end."""
+    said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ModelWarning)
         warnings.filterwarnings("always", ".*' is now '", DeprecationWarning)
         try:
-            yield
+            yield said
         finally:
-            for warning in caught:
-                say(f"note: {warning.message}")
+            said += [str(warning.message) for warning in caught]
+            for text in said:
+                say(f"note: {text}")
 
 
 @contextmanager

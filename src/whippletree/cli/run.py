@@ -183,11 +183,15 @@ def _simulate(system: System, until: float, on: Any, **options: Any) -> Any:
     loops = " with loops" if system.constraints.count else ""
     with (
         progress.compiling(f"run by {options['integrator']}{loops}"),
-        progress.notes(),
+        progress.notes() as noted,
         progress.terminated_in_order(),
         progress.Bar(f"simulating {system.name}", until) as bar,
     ):
-        return simulate(system, until, progress=bar, **options)
+        result = simulate(system, until, progress=bar, **options)
+    for text in result.attrs["warnings"] if result is not None else ():
+        if text not in noted:  # of the run before it was resumed
+            progress.say(f"note: {text}")
+    return result
 
 
 def _already_complete(output: Path) -> bool:

@@ -113,7 +113,8 @@ def _tell(study: Sweep, output: Path | None, plot: Path | None, json: bool) -> N
         failures = [failure._asdict() for failure in study.failures]
         attrs = study.dataset.attrs
         known = {"model": attrs["title"], "runs": study.runs, "done": attrs["done"], "complete": study.complete}
-        print_json(known | {"failures": failures, "files": written})
+        warned = [noted._asdict() for noted in study.warnings]
+        print_json(known | {"failures": failures, "warnings": warned, "files": written})
     elif output is None:
         _print_runs(study)
     if written:

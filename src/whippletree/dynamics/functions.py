@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, SimulationError
 from ..system.system import System, require_system
-from .accuracy.certificate import Certificate, Problem
-from .accuracy.trust import Solved, certified, scale_of, trusted
+from .accuracy.certificate import LEAST, Certificate, Problem
+from .accuracy.trust import Solved, certified, near_balance, trusted
 from .auto.choose import choose, require_algorithm_name, use_of
 from .constraints.actuation import joint_forces
 from .dispatch import evaluate, of_copies, prepare, quick
@@ -265,7 +265,8 @@ def problems(
 
 
 def errors_of(p: Problem, udot: np.ndarray, algorithm: str) -> np.ndarray:
-    """(nu) Bounds of the errors of accelerations that an algorithm has found, relative to the largest or to gravity.
+    """(nu) Bounds of the errors of accelerations that an algorithm has found, relative to the largest or to gravity;
+    0 where nothing accelerates.
 
     Raises
     ------
@@ -274,7 +275,10 @@ def errors_of(p: Problem, udot: np.ndarray, algorithm: str) -> np.ndarray:
     """
     right, proof = certified(Solved(p.system, algorithm, *p[1:], udot, algorithm), False)
     spin = SPIN * float(np.square(p.u).max(initial=0.0))  # where centrifugal terms cancel, all of u' may be rounding
-    return (np.abs(udot - right) + proof.error) / np.maximum(scale_of(p.system, right), spin)
+    error = np.abs(udot - right) + proof.error
+    if max(np.abs(right).max(initial=0.0), error.max(initial=0.0)) < LEAST:
+        return np.zeros(error.size)
+    return error / max(near_balance(p, right), spin)
 
 
 def inverse_dynamics(

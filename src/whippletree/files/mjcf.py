@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra, ModelError, ModelWarning
+from ..errors import MissingExtra, ModelError, warn
 from ..model import GROUND, Limits, Model, Pose, check
 from ..model.pose import IDENTITY
 from .mjcf_refusals import complaint
@@ -238,7 +238,7 @@ class _Tree:
             notes.append(f"mesh files not found: {len(files)}, {check.some(files)}; packages=[...] takes their folder")
         notes += [f"MuJoCo says: {' '.join(reported.split())}" for reported in dict.fromkeys(heard)]
         if notes:
-            warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
+            warn("\n  ".join([self.source, *notes]))
 
 
 def _free_name(name: str, taken: set[str]) -> str:

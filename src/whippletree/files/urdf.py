@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError, warn
 from ..model import GROUND, Limits, Model, Pose, Visual, check
 from ..model.check_sense import radians
 from ..model.pose import IDENTITY, quaternion_from_rpy
@@ -154,7 +153,7 @@ class _Robot:
             names = check.some([f"'{name}'" for name in sorted(packages)])
             notes.append(f"mesh files not found: {len(self.roots.missing)}; packages=[...] takes the folder of {names}")
         if notes:
-            warnings.warn("\n  ".join([self.source, *notes]), ModelWarning, stacklevel=5)
+            warn("\n  ".join([self.source, *notes]))
 
 
 def _joint(model: Model, element: Element) -> None:

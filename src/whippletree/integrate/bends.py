@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import ModelWarning
+from ..errors import warn
 from .run.passage import LARGEST, Weakness
 from .run.passages import vary
 from .variants import Variants
@@ -40,4 +39,4 @@ def warn_of_bends(
     if found:
         some = ", ".join(found[:4]) + (" and others" if len(found) > 4 or len(bent) > MOST_LOOKS else "")
         reported = f"the motion of '{system.name}' bends where loops lose rank, and may be on another branch: {some}"
-        warnings.warn(f"{reported}; wt.simulate follows its own branch", ModelWarning, stacklevel=4)
+        warn(f"{reported}; wt.simulate follows its own branch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..result.result import Result
 from ..system.callbacks import Callback, raised_in
 from ..system.system import System
 from .contacts.stopped_at import stopped_at
+from .run import balance, passages
 from .run.accuracy import Accuracy
 from .run.checkpoint import Checkpoint, settings_of
 from .run.cross_check import CrossCheck
@@ -29,6 +30,7 @@ from .run.task import Failure, Task
 
 FIRST_STEPS = 16
 MOST_STEPS = 10**9  # between two looks at the state
+HERE = 1e-6  # of the time, or s: a change of constraints so near to a pose is in it
 CHUNK_SECONDS = 0.2  # of computing, between two looks at the state and at Ctrl-C
 
 
@@ -65,7 +67,8 @@ class Ahead:
             rows = rows_of(task, self.run)
             settle_rows(task, self.tau, *rows[:3])
             udot = accelerations_of(task, self.tau, *rows[:3], getattr(self.run, "changes", ()))
-            attrs = self._attrs(True) | self.second.attrs() | self.accuracy.attrs()
+            balance.look(task, "step" in self.run.attrs(), *rows)
+            attrs = self._attrs(True) | self.second.attrs()
             samples = samples_of(task, self.tau, slice(rows[0].size))
             result = Result(task.system, *rows, udot=udot, attrs=attrs, events=self._occurrences(), samples=samples)
             if self.checkpoint:
@@ -86,7 +89,7 @@ class Ahead:
             settle_rows(task, self.tau, t, Q, U)
             udot = accelerations_of(task, self.tau, t, Q, U, getattr(self.run, "changes", ()))
             samples = samples_of(task, self.tau, slice(t.size))
-        attrs = self._attrs(False) | self.accuracy.attrs()
+        attrs = self._attrs(False)
         return Result(task.system, t, Q, U, W, udot=udot, attrs=attrs, events=self._occurrences(), samples=samples)
 
     def _march(self) -> None:
@@ -104,6 +107,7 @@ class Ahead:
             self.second.look(run.row, getattr(run, "changes", ()))
             self.accuracy.look(run)
             if failure:
+                failure = _explained(failure, getattr(run, "changes", ()))
                 raise self._stopped_at(failure) or _failed(task, failure, run.row - 1)
             spent = max(clock.perf_counter() - begun, 1e-6)
             steps = min(MOST_STEPS, max(1, int(min(4.0, chunk / spent) * steps)))
@@ -136,7 +140,8 @@ class Ahead:
         if task.system.constraints.count:
             method["stabilization"] = task.stabilization.name
         settings = json.dumps(settings_of(task, self.tau, getattr(run, "events", ())), allow_nan=False)
-        return method | {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
+        known = {"until": float(task.t[-1]), "complete": int(complete), "settings": settings}
+        return method | known | {"warnings": list(task.warnings)}
 
 
 def _keep(checkpoint: Checkpoint, error: BaseException) -> None:
@@ -167,6 +172,14 @@ class Reached(float):
         self.steps = attrs["accepted"] if "accepted" in attrs else round(run.time / attrs["step"])
         self.until = until
         return self
+
+
+def _explained(failure: Failure, changes: Sequence[Change]) -> Failure:
+    """A run whose constraints changed in the pose that it cannot be followed through is helped by nothing else."""
+    there = [f"'{c.name}'" for c in changes if abs(c.t - failure.time) <= HERE * max(1.0, abs(failure.time))]
+    if failure.hint != passages.HINT or not there:
+        return failure
+    return failure._replace(hint=f"let {', '.join(dict.fromkeys(there))} change a little before or behind that pose")
 
 
 def _failed(task: Task, failure: Failure, row: int) -> SimulationError:

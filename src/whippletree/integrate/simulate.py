@@ -12,7 +12,7 @@ from ..dynamics import registry
 from ..dynamics.auto.choose import choose, require_algorithm_name
 from ..dynamics.auto.rates import Use
 from ..dynamics.stepping.stabilization import PROJECTION
-from ..errors import ModelError
+from ..errors import ModelError, keeps_warnings
 from ..model.check import number
 from ..result.result import Result
 from ..system.callbacks import joint_forces
@@ -41,6 +41,7 @@ DEFAULT_OUTPUTS = 500
 SAVE_EVERY = 5.0  # s of computing
 
 
+@keeps_warnings
 def simulate(
     system: System,
     until: float,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -13,7 +12,7 @@ from ..dynamics.accuracy.certificate import Unreliable
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.inputs import one_state
 from ..dynamics.loads.applied import prescribed_motion
-from ..errors import ModelWarning
+from ..errors import warn
 from ..system.system import System
 from .assemble import consistent_start, locked
 from .contacts.friction import free_to_slip
@@ -26,7 +25,7 @@ def start_of(system: System, q: Any, u: Any, tau: Any) -> tuple[np.ndarray, np.n
     partial = u is None or isinstance(u, Mapping)
     consistent_start(free_to_slip(system), q_now, u_now, partial, u if isinstance(u, Mapping) else {})
     if note := locked(free_to_slip(system), q_now):
-        warnings.warn(note, ModelWarning, stacklevel=3)
+        warn(note)
     return q_now, u_now, force
 
 

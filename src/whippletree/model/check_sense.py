@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError, warn
 from ..joints import KINDS, WELD, JointKind
 from ..joints.kind import Z
 from ..layout.forces import ANGLE_Z
@@ -30,7 +29,7 @@ MATERIALS = {"E": (1e5, 1e13, "Pa"), "G": (1e4, 1e13, "Pa"), "rho": (10.0, 1e5, 
 
 def note(what: str, **parts: Any) -> None:
     """A warning in the form of a complaint."""
-    warnings.warn(str(ModelError(what, **parts)), ModelWarning, stacklevel=4)
+    warn(str(ModelError(what, **parts)))
 
 
 def radians(angles: Iterable[float], what: str, where: str | None, turns: float = 1.0) -> None:

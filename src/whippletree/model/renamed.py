@@ -5,12 +5,11 @@ The tables below are all there is: a row is removed with the release that no lon
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, callers_level
 
 # parameters and attributes of forces, constraints and temporary constraints; keys of model files; in paths of sweeps
 KEYS = {
@@ -39,10 +38,7 @@ def warn(old: str, new: str, label: str = "", where: str | None = None) -> None:
     place = f" ({where})" if where else ""
     what = f"{label}: " if label else ""
     # at the caller's own line: by default Python shows these warnings of programs, not of libraries
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("whippletree."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(f"{what}'{old}' is now '{new}'{place}", DeprecationWarning, stacklevel=level)
+    warnings.warn(f"{what}'{old}' is now '{new}'{place}", DeprecationWarning, stacklevel=callers_level())
 
 
 def current(given: Mapping[str, Any], label: str, where: str | None = None) -> dict[str, Any]:

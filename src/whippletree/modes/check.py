@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ..errors import ModelError, ModelWarning, nearest, path_of
+from ..errors import ModelError, nearest, path_of, warn
 
 if TYPE_CHECKING:
     from .modes import Modes
@@ -209,11 +208,7 @@ def sensible(frequencies: np.ndarray) -> np.ndarray:
     """Warn of a first frequency that no structure has."""
     low, high = ABSURD
     if len(frequencies) and not low <= frequencies[0] <= high:
-        warnings.warn(
-            f"the first frequency is {frequencies[0]:.6g} rad/s: are lengths in m, masses in kg, stiffness in N/m?",
-            ModelWarning,
-            stacklevel=4,
-        )
+        warn(f"the first frequency is {frequencies[0]:.6g} rad/s: are lengths in m, masses in kg, stiffness in N/m?")
     return frequencies
 
 

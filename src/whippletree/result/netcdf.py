@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import warnings
 from copy import copy
@@ -42,7 +43,8 @@ SOMETIMES = ("work", "udot", *SAMPLES, *EVENTS, *STATE)
 # attributes that are asked for later; numbers are times, tolerances and counts
 NUMBERS = ("complete", "until", "step", "rtol", "atol", "accepted", "rejected", "evaluations", "state_events")
 METHOD = ("version", "versions", "algorithm", "integrator", "stabilization", "settings", "checked_by")
-TEXTS = ("title", *METHOD, "changes", "switches", "stopped", "warning", "state_memo", "commands", "messages")
+WARNINGS = ("warnings", "warning")  # all that a run warned of (JSON); in older files one text
+TEXTS = ("title", *METHOD, "changes", "switches", "stopped", *WARNINGS, "state_memo", "commands", "messages")
 
 
 def dataset(run: Result) -> xr.Dataset:
@@ -88,6 +90,8 @@ def bare_dataset(run: Result, head: dict[str, Any]) -> xr.Dataset:
         "udot_unit": ("speed", _texts(udot_units)),
     }
     given = {key: value for key, value in run.attrs.items() if isinstance(value, str | int | float)}
+    if "warnings" in run.attrs:
+        given["warnings"] = json.dumps(run.attrs["warnings"])
     return xr.Dataset(variables, coords=labels, attrs=given | head)
 
 
@@ -226,6 +230,13 @@ class Kept(NamedTuple):
     arrays: dict[str, np.ndarray]  # time, q, u, and those of SOMETIMES that are there
     events: list[Occurrence]
 
+    def warnings(self) -> list[str]:
+        """What the run has warned of; older files hold one text at most."""
+        found = json.loads(self.attrs.get("warnings", "[]"))
+        if not isinstance(found, list):
+            raise TypeError("warnings")
+        return [str(text) for text in found] or [self.attrs[key] for key in ("warning",) if key in self.attrs]
+
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; the model is compiled again from the text stored in it."""
@@ -242,7 +253,8 @@ def as_result(system: System, kept: Kept) -> Result:
     arrays = kept.arrays
     series = arrays["time"], arrays["q"], arrays["u"], arrays.get("work")
     udot, samples = arrays.get("udot"), _samples(system, arrays)
-    return Result(system, *series, udot=udot, attrs=kept.attrs, events=kept.events, samples=samples)
+    attrs = {key: value for key, value in kept.attrs.items() if key != "warning"} | {"warnings": kept.warnings()}
+    return Result(system, *series, udot=udot, attrs=attrs, events=kept.events, samples=samples)
 
 
 def read(path: str | os.PathLike[str]) -> Kept:

@@ -154,7 +154,8 @@ def balance_in_words(run: Result) -> str:
 
 def _facts(run: Result) -> list[tuple[str, str]]:
     facts = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run)} output samples")]
-    facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm", "warning") if key in run.attrs]
+    facts += [(key, str(run.attrs[key])) for key in ("integrator", "algorithm") if key in run.attrs]
+    facts += [("warning", text) for text in run.attrs.get("warnings", ())]
     if "step" in run.attrs:
         facts.append(("step", f"{run.attrs['step']:g} s"))
     if tolerances := [f"{key} {run.attrs[key]:g}" for key in ("rtol", "atol") if key in run.attrs]:

@@ -39,6 +39,7 @@ def summary(run: Result) -> dict[str, Any]:
             "largest_error": float(np.abs(run["energy.balance"]).max()),
         },
         **closure,
+        "warnings": list(run.attrs.get("warnings", ())),
     }
 
 

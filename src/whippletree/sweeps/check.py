@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.inputs import one_state
-from ..errors import ModelError, SimulationError, nearest
+from ..errors import ModelError, SimulationError, kept_warnings, nearest
 from ..files import load
 from ..integrate.run.times import LARGEST_RESULT, output_times, positive
 from ..model import Model
@@ -64,6 +64,21 @@ def check_sweep(
     if number(until, "until") <= 0:
         raise ModelError("until must lie after the start", expected="a time > 0 (s)", got=until)
     until = float(until)
+    model = load(model) if isinstance(model, str | os.PathLike) else model
+    with kept_warnings(shown=False):  # the runs warn again
+        return _checked(model, plan, until, keep, settings, assemble, output_step, start)
+
+
+def _checked(
+    model: Any,
+    plan: Plan,
+    until: float,
+    keep: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    assemble: bool,
+    output_step: float | None,
+    start: Mapping[str, Any],
+) -> Checked:
     source, system, takes = _source(model, plan)
     targets = find_targets(plan.names, system, takes)
     wanted = Keep(*(names_given(keep[key], key) for key in Keep._fields))
@@ -102,8 +117,6 @@ def _check_place(on: str | None, workers: int | None) -> None:
 
 def _source(model: Any, plan: Plan) -> tuple[Any, System, tuple[str, ...]]:
     """The model or the function that makes it, a system to look names up in, and what the function takes."""
-    if isinstance(model, str | os.PathLike):
-        model = load(model)
     if isinstance(model, System):
         return model.model, model, ()
     if isinstance(model, Model):

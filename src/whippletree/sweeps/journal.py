@@ -1,7 +1,8 @@
 """The runs of a sweep as they come, in a file beside its output that is only appended to: a kill costs at most one.
 
 The first record says which sweep it is. Each other one holds a run: MARK, its number, state, length and checksum, then
-the numbers as doubles, or the message. What stands behind the first record that is torn is not read.
+the numbers as doubles, or the message. A record of WARNED, with the texts, comes before a run that warned. What stands
+behind the first record that is torn is not read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .single import DONE, FAILED, LOST, Outcome
 MARK = b"WTRN"
 HEAD = struct.Struct("<4sqBQI")  # MARK, run, state, length, checksum of all that
 IDENTITY = -1
+WARNED = 4  # beside the states of single.py
 SYNC_EVERY = 5.0  # s, against a loss of power; a kill loses nothing
 
 
@@ -41,6 +43,8 @@ class Journal:
         """Keep what came of a run. One that was lost is not kept, so that it is tried again."""
         if outcome.state == LOST:
             return
+        if outcome.warnings:
+            self._write(run, WARNED, json.dumps(outcome.warnings).encode())
         body = outcome.numbers.astype("<f8").tobytes() if outcome.numbers is not None else outcome.message.encode()
         self._write(run, outcome.state, body)
         if time.monotonic() - self.synced > SYNC_EVERY:
@@ -86,7 +90,7 @@ class Kept(NamedTuple):
 
 def read(path: Path, width: int) -> Kept:
     """The runs of a journal, of so many numbers each; the file stays as it is."""
-    identity, runs, end = None, dict[int, Outcome](), 0
+    identity, runs, noted, end = None, dict[int, Outcome](), dict[int, tuple[str, ...]](), 0
     with os.fdopen(open_beside(path), "rb") as file:
         data = file.read()
     for run, state, body, after in _records(data):
@@ -94,10 +98,13 @@ def read(path: Path, width: int) -> Kept:
             identity = _identity(body)
         elif run < 0:
             break
+        elif state == WARNED:
+            noted[run] = _texts(body)
+            continue  # a run of which there is no more is made again
         elif state == DONE and len(body) == 8 * width:
-            runs[run] = Outcome(DONE, np.frombuffer(body, "<f8"))
+            runs[run] = Outcome(DONE, np.frombuffer(body, "<f8"), warnings=noted.get(run, ()))
         elif state == FAILED:
-            runs[run] = Outcome(FAILED, message=body.decode("utf-8", "replace"))
+            runs[run] = Outcome(FAILED, message=body.decode("utf-8", "replace"), warnings=noted.get(run, ()))
         else:
             break
         end = after
@@ -106,6 +113,13 @@ def read(path: Path, width: int) -> Kept:
 
 def _checksum(run: int, state: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(struct.pack("<qB", run, state)))
+
+
+def _texts(body: bytes) -> tuple[str, ...]:
+    try:
+        return tuple(str(text) for text in json.loads(body))
+    except (TypeError, ValueError, RecursionError):
+        return ()
 
 
 def _identity(body: bytes) -> dict[str, Any] | None:

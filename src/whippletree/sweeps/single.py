@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import SimulationError, WhippletreeError
+from ..errors import SimulationError, WhippletreeError, kept_warnings
 from ..integrate.assemble import assemble
 from ..integrate.simulate import simulate
 from ..model import Model
@@ -28,6 +29,7 @@ class Outcome(NamedTuple):
     state: int
     numbers: np.ndarray | None = None
     message: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Recipe(NamedTuple):
@@ -89,10 +91,26 @@ class Runner:
 
     def begin(self, values: tuple[Any, ...]) -> None:
         """Have all kernels compiled that such a run needs, by its first moments; what it complains about is raised."""
-        self.recipe.keep.numbers(self.simulate(values, brief=True))
+        with self._quiet():
+            self.recipe.keep.numbers(self.simulate(values, brief=True))
 
     def attempt(self, values: tuple[Any, ...], until_clock: float | None = None) -> Outcome:
-        """The run, whatever comes of it."""
+        """The run, whatever comes of it, with all that it warns of."""
+        with self._quiet() as texts:
+            outcome = self._attempt(values, until_clock)
+        return outcome._replace(warnings=tuple(texts))
+
+    @contextmanager
+    def _quiet(self) -> Iterator[list[str]]:
+        """Warnings are kept and not shown. A System warns once of some things: the run after such a one has another."""
+        with kept_warnings(shown=False) as texts:
+            try:
+                yield texts
+            finally:
+                if texts:
+                    self.made = None
+
+    def _attempt(self, values: tuple[Any, ...], until_clock: float | None) -> Outcome:
         try:
             return Outcome(DONE, self.recipe.keep.numbers(self.simulate(values, until_clock=until_clock)))
         except OutOfPatience:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import ModelError, nearest, path_of
+from ..errors import ModelError, ModelWarning, nearest, path_of, warn
 from ..files.whole_file import only_writer
 from ..model.numbers import Target
 from ..result.netcdf import CONVENTIONS as RESULTS
@@ -23,15 +23,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONVENTIONS = "whippletree-sweep-1"
-TAKEN = ("run", "time", "failure")  # dimensions of every dataset
+TAKEN = ("run", "time", "failure", "warning")  # dimensions of every dataset
+REPORTS = ("failure", "warning")  # tables of texts beside the numbers
+PARTS = ("run", "parameters", "message")  # of each row
 
 
 class Failure(NamedTuple):
-    """A run that gave no result."""
+    """A run that gave no result, and why."""
 
     run: int  # counted from 0, in the order of the dataset
     parameters: dict[str, Any]
     message: str
+
+
+class Noted(NamedTuple):
+    """What a run has warned of: one row for each text."""
+
+    run: int
+    parameters: dict[str, Any]
+    message: str
+
+
+Report = TypeVar("Report", Failure, Noted)
 
 
 class Sweep:
@@ -39,12 +52,12 @@ class Sweep:
 
     ``dataset`` is an xarray Dataset whose dimensions are the parameters (of a grid) or ``run``: ``hinge.q.end``,
     ``energy.min``, ``energy.max``, ``tip.position.z.path``, with units; NaN where a run failed. ``failures`` lists
-    those, with parameters and message. ``sweep["hinge.q.end"]`` is a variable. ``complete`` says whether every run was
-    made.
+    those, with parameters and message; ``warnings`` lists what runs have warned of, by ``run``, with the same.
+    ``sweep["hinge.q.end"]`` is a variable. ``complete`` says whether every run was made.
     """
 
-    def __init__(self, dataset: xr.Dataset, failures: Sequence[Failure]) -> None:
-        self.dataset, self.failures = dataset, tuple(failures)
+    def __init__(self, dataset: xr.Dataset, failures: Sequence[Failure], warnings: Sequence[Noted] = ()) -> None:
+        self.dataset, self.failures, self.warnings = dataset, tuple(failures), tuple(warnings)
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name not in self.dataset:
@@ -79,7 +92,8 @@ class Sweep:
             if dataset.attrs.get("whippletree") != CONVENTIONS:
                 raise _not_a_sweep(path, str(dataset.attrs.get("whippletree", "no mark of it"))[:80])
             names = map(netcdf_name, json.loads(dataset.attrs["parameters"]))
-            kept = cls(dataset.set_coords(list(names)), _failures(dataset))
+            noted = _reports(dataset, Noted, "warning") if "warning_run" in dataset else []
+            kept = cls(dataset.set_coords(list(names)), _reports(dataset, Failure, "failure"), noted)
             repr(kept)  # all that is asked of it later: title, number of runs, whether it is complete
             dict(json.loads(dataset.attrs["sweep"]))
         except ModelError:
@@ -99,24 +113,42 @@ class Sweep:
         return plot(self, names, path)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {size}" for name, size in self.dataset.sizes.items() if name != "failure")
+        sizes = ", ".join(f"{name} {size}" for name, size in self.dataset.sizes.items() if name not in REPORTS)
         failed = f", {len(self.failures)} failed" if self.failures else ""
+        count = len({noted.run for noted in self.warnings})
+        failed += f", {count} warned" if count else ""
         more = "" if self.complete else ", not complete"
         kept = variables(self.dataset)
         some = ", ".join(kept[:6]) + (" ..." if len(kept) > 6 else "")
         return f"<Sweep of '{self.dataset.attrs['title']}': {self.runs} runs ({sizes}){failed}{more}\n  {some}>"
 
 
+def reported(study: Sweep) -> Sweep:
+    """The sweep, after one warning for all of its runs."""
+    if study.warnings:
+        first, count = study.warnings[0], len({noted.run for noted in study.warnings})
+        at = ", ".join(f"{name} = {value}" for name, value in first.parameters.items())
+        try:
+            warn(
+                f"{count} of {study.runs} runs of the sweep of '{study.dataset.attrs['title']}' warned; the first, at "
+                f"{at}: {first.message}\n  hint: 'warnings' of the Sweep holds all of them"
+            )
+        except ModelWarning as error:
+            error.partial = study  # type: ignore[attr-defined]
+            raise
+    return study
+
+
 def variables(dataset: xr.Dataset) -> list[str]:
     """Names of what is kept of runs."""
-    return [str(name) for name in dataset if not str(name).startswith("failure_")]
+    return [str(name) for name in dataset if dataset[name].dims not in {(report,) for report in REPORTS}]
 
 
-def _failures(dataset: xr.Dataset) -> list[Failure]:
+def _reports(dataset: xr.Dataset, kind: type[Report], table: str) -> list[Report]:
     names = json.loads(dataset.attrs["parameters"])
-    columns = (dataset[f"failure_{key}"].values.tolist() for key in ("run", "parameters", "message"))
+    columns = (dataset[f"{table}_{part}"].values.tolist() for part in PARTS)
     return [
-        Failure(int(run), dict(zip(names, json.loads(at), strict=True)), str(text))
+        kind(int(run), dict(zip(names, json.loads(at), strict=True)), str(text))
         for run, at, text in zip(*columns, strict=True)
     ]
 
@@ -135,11 +167,14 @@ class Table:
         self.state = np.zeros(plan.runs, np.uint8)
         self.count = 0  # of runs that are here
         self.messages: dict[int, str] = {}
+        self.noted: dict[int, tuple[str, ...]] = {}
 
     def put(self, run: int, outcome: Outcome) -> None:
         assert not self.state[run], "a run came twice"
         self.state[run] = outcome.state
         self.count += 1
+        if outcome.warnings:
+            self.noted[run] = outcome.warnings
         if outcome.state == DONE:
             self.numbers[run] = outcome.numbers
         else:
@@ -149,7 +184,9 @@ class Table:
         """With all that has come so far."""
         import xarray as xr
 
-        plan, failures = self.plan, self._failures()
+        plan = self.plan
+        failures = [Failure(run, self._parameters(run), self.messages[run]) for run in sorted(self.messages)]
+        noted = [Noted(run, self._parameters(run), text) for run in sorted(self.noted) for text in self.noted[run]]
         coords: dict[str, Any] = {}
         for target, values in zip(self.targets, plan.values, strict=True):
             dim = target.name if plan.dims == plan.names else "run"
@@ -159,14 +196,16 @@ class Table:
         if self.times.size:
             coords["time"] = ("time", self.times, _attrs("s", "time"))
         data = xr.Dataset(self._variables(), coords=coords)
-        data["failure_run"] = ("failure", np.array([f.run for f in failures], np.int64))
-        for name, texts in (
-            ("failure_parameters", [json.dumps(list(f.parameters.values())) for f in failures]),
-            ("failure_message", [f.message for f in failures]),
-        ):
-            data[name] = ("failure", np.array(texts, dtype=str if texts else "<U1"))
+        reports: tuple[Sequence[Failure | Noted], ...] = failures, noted
+        for table, rows in zip(REPORTS, reports, strict=True):
+            if table == "warning" and not rows:
+                continue
+            data[f"{table}_run"] = (table, np.array([r.run for r in rows], np.int64))
+            at, words = [json.dumps(list(r.parameters.values())) for r in rows], [r.message for r in rows]
+            for part, texts in (("parameters", at), ("message", words)):
+                data[f"{table}_{part}"] = (table, np.array(texts, dtype=str if texts else "<U1"))
         data.attrs = head | {"runs": plan.runs, "done": int((self.state == DONE).sum()), "complete": int(complete)}
-        return Sweep(data, failures)
+        return Sweep(data, failures, noted)
 
     def _variables(self) -> dict[str, Any]:
         dims, shape = tuple(map(netcdf_name, self.plan.dims)), self.plan.shape
@@ -181,12 +220,8 @@ class Table:
             variables[netcdf_name(column.variable)] = (over, block, attrs)
         return variables
 
-    def _failures(self) -> list[Failure]:
-        names = self.plan.names
-        return [
-            Failure(run, dict(zip(names, self.plan.of(run), strict=True)), self.messages[run])
-            for run in sorted(self.messages)
-        ]
+    def _parameters(self, run: int) -> dict[str, Any]:
+        return dict(zip(self.plan.names, self.plan.of(run), strict=True))
 
 
 def netcdf_name(name: str) -> str:

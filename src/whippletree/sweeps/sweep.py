@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -18,7 +17,7 @@ from numba import cloudpickle
 from numpy.typing import ArrayLike
 
 from .. import __version__
-from ..errors import ModelError, ModelWarning, WhippletreeError
+from ..errors import ModelError, WhippletreeError
 from ..files.whole_file import only_writer
 from ..model import Model
 from ..result.netcdf import RESULT, header, result_path, write
@@ -29,7 +28,7 @@ from .columns import widths
 from .designs import Plan, make_plan
 from .journal import Journal, begin, journal_path, read
 from .local import Job, processors, run_in_processes
-from .study import CONVENTIONS, Sweep, Table
+from .study import CONVENTIONS, Sweep, Table, reported
 
 PATIENCE = 1.0  # s, that runs are computed in this process before others are started
 MARK = "sweep"  # of the file being written
@@ -81,7 +80,7 @@ def sweep(
     output : a file (.nc). Runs are kept beside it as they come, and ``resume`` makes those that are missing.
     progress : called with the number of runs made, which also has ``failed`` and ``runs``.
 
-    Runs that fail are in ``failures`` of the Sweep; what stops it carries the Sweep so far as ``partial``.
+    ``failures`` and ``warnings`` of the Sweep are those of runs; what stops it carries the Sweep so far as ``partial``.
     """
     if resume and output is None:
         raise ModelError("resume needs the file to go on from", hint="name it as output")
@@ -92,9 +91,9 @@ def sweep(
     checked = check_sweep(model, plan, until, keep, on=on, workers=workers, **options)
     work = Work(checked, plan, _head(checked, plan), on, workers, progress)
     if target is None:
-        return _to_the_end(work, None, {})
+        return reported(_to_the_end(work, None, {}))
     with only_writer(target, RESULT):
-        return _in_file(work, target, resume)
+        return reported(_in_file(work, target, resume))
 
 
 class Work(NamedTuple):
@@ -260,10 +259,7 @@ def _outcomes(
         until = None if workers == 0 else time.monotonic() + PATIENCE
         for job in jobs:
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ModelWarning)  # it was said once
-                    outcome = runner.attempt(job[1], until)
-                yield job[0], outcome
+                yield job[0], runner.attempt(job[1], until)
             except single.OutOfPatience:
                 jobs = chain([job], jobs)
                 break

@@ -6,12 +6,11 @@ is z; kernels then need no fixed transform behind the joint. Welded bodies share
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 
 import numpy as np
 
-from ..errors import ModelWarning
+from ..errors import warn
 from ..joints import CODES, KINDS
 from ..layout.system import MODES, NODE
 from ..model import Joint, Model, Pose, check
@@ -39,11 +38,7 @@ def _warn_of_rotors(model: Model, topology: Topology) -> None:
     """A joint that is cut has no row in the mass matrix."""
     lost = [f"'{joint.name}'" for joint in topology.cuts if joint.armature]
     if lost:
-        warnings.warn(
-            f"'{model.name}': the armature of {', '.join(lost)}, where loops are cut, does not act; {ANOTHER_CUT}",
-            ModelWarning,
-            stacklevel=4,
-        )
+        warn(f"'{model.name}': the armature of {', '.join(lost)}, where loops are cut, does not act; {ANOTHER_CUT}")
 
 
 def _rotation_and_position(pose: Pose) -> tuple[np.ndarray, np.ndarray]:

@@ -42,7 +42,8 @@ OPEN = 1e-3  # of the largest acceleration, or of gravity: what disagreeing equa
 SPILL = 0.6  # of the worst rounding, which any acceleration may have
 LEAST_ROUNDINGS = 256.0  # of the largest acceleration, that any may be off by: no bound is below 3e-14
 FINEST = 8.0 * ROUNDING  # of the largest acceleration: smaller errors are not repaired
-SETTLED = 1e-6  # of the same: a correction that stays larger is no correction
+SETTLED = 1e-6  # of the same, or of what single terms would cause: a correction that stays larger is no correction
+FALL = 0.1  # of gravity, or of what single terms would cause: accelerations are compared with no less
 MOST = 12  # refinements
 CHOICES = 10.0  # times what disagreeing equations do in the mean: another solver may meet some and leave others
 LOST = 0.3  # of a known error, or of a pivot: a solver that misses so much does not find the error
@@ -87,7 +88,8 @@ class Problem(NamedTuple):
 
 # ---------------------------------------------------------------- solvers of the error equation
 # solve(r, s) gives e and mu for the columns of r (nu, k) and s (nr, k); missed() is the share of a known error that it
-# does not find, left(s) what of constraint equations no acceleration can meet, open_by(s) how far that leaves the
+# does not find, pushes(tau - bias) the largest acceleration that a single term would cause, 0 where that is not known,
+# left(s) what of constraint equations no acceleration can meet, open_by(s) how far that leaves the
 # accelerations open: redundant equations that disagree by a rounding of the velocities are met in part each; and
 # branches() whether equations are lost in this pose.
 
@@ -107,6 +109,9 @@ class _Tree:
 
     def missed(self) -> float:
         return self.equations.pivot_loss()
+
+    def pushes(self, still: np.ndarray) -> float:
+        return 0.0
 
     def left(self, s: np.ndarray) -> np.ndarray:
         return s
@@ -162,6 +167,9 @@ class _Dense:
         found = self.solve(*_differences(self.equations, error))[0][self.free] - error[self.free]
         return float(np.abs(back @ (self.Z.T @ found)).max())
 
+    def pushes(self, still: np.ndarray) -> float:
+        return single_pushes(self.p, self.M, still)
+
     def open_by(self, s: np.ndarray) -> np.ndarray:
         left = np.abs(self.left(s)[self.held] / self.size[:, 0])
         open_by = np.zeros(self.p.system.nu)
@@ -206,6 +214,9 @@ class _Large:
         error[list(self.p.system.forces.motions)] = 0.0
         return float(np.abs(self.solve(*_differences(self.equations, error))[0] - error).max())
 
+    def pushes(self, still: np.ndarray) -> float:
+        return 0.0
+
     def left(self, s: np.ndarray) -> np.ndarray:
         return 0.0 * s
 
@@ -222,6 +233,20 @@ def _differences(equations: Equations, error: np.ndarray) -> tuple[np.ndarray, n
     right = equations.residual(np.zeros(len(error)), none)
     found = [equations.residual(-e, none) for e in error.T]
     return tuple(np.column_stack([x[n] - right[n] for x in found]) for n in range(2))  # type: ignore[return-value]
+
+
+def single_pushes(p: Problem, M: np.ndarray, still: np.ndarray) -> float:
+    """The largest acceleration that generalized forces, or what acts besides, would cause on their own DOF alone;
+    ``still``: tau - bias."""
+    masses, tau = np.diag(M), p.forces[: p.system.nu]
+    terms = np.abs(tau) + np.abs(still) + np.abs(still - tau)
+    return float((terms[masses > 0.0] / masses[masses > 0.0]).max(initial=0.0))
+
+
+def pushes_of(p: Problem) -> float:
+    """The same of a state."""
+    equations, none = Equations(*p), np.zeros(p.system.constraints.count)
+    return single_pushes(p, equations.matrices()[0], equations.residual(np.zeros(p.system.nu), none).motion)
 
 
 def _solver(p: Problem, equations: Equations) -> Any:
@@ -284,7 +309,8 @@ def _certify(p: Problem, udot: np.ndarray, algorithm: str) -> tuple[np.ndarray, 
     grown = np.abs(mu).max(initial=0.0) > 0.1 * np.abs(lam).max(initial=0.0)
     if grown and not met <= SETTLED:  # multipliers of constraint equations that are taken for independent, and are not
         raise _lost(p, algorithm, f"the equations of motion are met to {met:.1e} only", r[:, 0])
-    if not off <= SETTLED * max(largest, LEAST):
+    balanced = FALL * max(float(np.linalg.norm(p.system.gravity)), solver.pushes(still))  # near balance u' is rounding
+    if not off <= SETTLED * max(largest, balanced, LEAST):
         raise _lost(p, algorithm, f"a correction of {off / largest:.1e} of the largest acceleration stays", e)
     noise = _noise(p, equations, solver, udot, lam)  # at the refined u': terms of a u' far off are not those that round
     open_by, weight = solver.open_by(s[:, 0]), float(np.linalg.norm(p.system.gravity))

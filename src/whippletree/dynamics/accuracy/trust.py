@@ -10,18 +10,17 @@ its pivots stay near those of that state.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ...errors import ModelWarning, SimulationError
+from ...errors import SimulationError, warn
 from ...system.system import System
 from ..constraints.jacobian import rows_at
 from ..constraints.multipliers import RANK
 from ..constraints.nullspace import rank_tolerance, split_space
 from ..registry import ALGORITHMS, with_corrections
-from .certificate import Certificate, Problem, Unreliable, certify, is_large
+from .certificate import FALL, Certificate, Problem, Unreliable, certify, is_large, pushes_of
 from .fast_motion import BEYOND
 from .limits import DENSE, LIMIT
 from .unevenness import UNEVEN, first_limit, is_graded
@@ -31,7 +30,7 @@ FEW = 10  # degrees of freedom at least: other states may lose a thousand times 
 LONG = 3  # the worst of some thousand poses of a chain of even bodies is off by up to nu^2 / LONG of FINE
 PROMISED = 1e-9  # error that a plain call stays below; beyond, the caller is warned
 POOR = 1e-6  # the same of flexible bodies
-FALL = 0.1  # of gravity: accelerations are compared with no less
+BALANCED = 1e-6  # of what single terms would cause: where accelerations are less, those terms cancel
 SWIFT = 100.0  # rad/s or m/s at least, at which a pose is tried
 RISE = 4.0  # of a loss that was fine
 MOST = 1e8  # loss that may be fine where lengths or masses are so uneven: more is luck
@@ -263,6 +262,15 @@ def scale_of(system: System, udot: np.ndarray) -> Any:
     return np.where(size > 0.0, size, 1.0)
 
 
+def near_balance(p: Problem, udot: np.ndarray) -> float:
+    """The same of one state, and no less than a share of what single terms would cause where these cancel."""
+    scale = float(scale_of(p.system, udot))
+    if p.system.nu + p.system.constraints.count > DENSE:
+        return scale
+    pushes = pushes_of(p)
+    return max(scale, FALL * pushes) if np.abs(udot).max(initial=0.0) < BALANCED * pushes else scale
+
+
 def _relative(system: System, error: np.ndarray, udot: np.ndarray) -> float:
     """The largest error, relative to the largest acceleration of its state."""
     return float(np.max(np.abs(error).max(axis=-1, initial=0.0) / scale_of(system, udot), initial=0.0))
@@ -278,18 +286,18 @@ def _warn(solved: Solved, right: np.ndarray, proof: Certificate) -> None:
     system = solved.system
     if np.any(proof.branches) and not system.workspaces.found.get("warned of branches"):
         system.workspaces.found["warned of branches"] = True
-        warnings.warn(
+        warn(
             f"the loops of '{system.name}' lose rank in this pose, where its motions branch: accelerations solve the "
-            "equations, and are those of no motion; take a pose beside it, or simulate",
-            ModelWarning,
-            stacklevel=4,
+            "equations, and are those of no motion; take a pose beside it, or simulate"
         )
-    bound = _relative(system, np.abs(solved.udot - right) + np.abs(proof.error), right)
-    if bound > promised(system) and not system.workspaces.found.get("warned of digits"):
+    error = np.abs(solved.udot - right) + np.abs(proof.error)
+    if _relative(system, error, right) <= promised(system) or system.workspaces.found.get("warned of digits"):
+        return
+    states = zip(solved._replace(udot=right).states(), np.atleast_2d(error), strict=True)
+    bound = max(float(e.max(initial=0.0)) / near_balance(p, udot) for (p, udot), e in states)
+    if bound > promised(system):
         system.workspaces.found["warned of digits"] = True
-        warnings.warn(
+        warn(
             f"accelerations of '{system.name}' by '{proof.algorithm}' are exact to {bound:.1e} of the largest only; "
-            "certificate=True corrects what can be corrected, and returns the bound of each state",
-            ModelWarning,
-            stacklevel=4,
+            "certificate=True corrects what can be corrected, and returns the bound of each state"
         )

@@ -10,12 +10,11 @@ Differs  Gamma stays in elements, one for each subchain, so the owner of a subch
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ModelWarning, SimulationError
+from ...errors import SimulationError, warn
 from .cut import Cut
 from .cut_layout import BASE_LOADS, MOST, SUBCHAIN
 from .elements import (
@@ -202,18 +201,16 @@ class CutSolver:
         if self.lent:
             why = "bases without inertia about some axis were lent it"
         text = f"'{self.cut.system.name}': Gamma is not positive definite ({why}), so 'gmres' takes the place of 'pcg'"
-        warnings.warn(text, ModelWarning, stacklevel=2)
+        warn(text)
 
     def _checked(self, taken: int, solver: str) -> Solved:
         """The solution, or that by elimination where iteration left too much."""
         residual = self.residual()
         if residual <= self.choice.rtol:
             return Solved(taken, residual, solver)
-        warnings.warn(
+        warn(
             f"'{self.cut.system.name}': {solver} has left a residual of {residual:.2g} after {taken} iterations, more"
-            f" than rtol = {self.choice.rtol:g}; the loads at the cuts were found by elimination instead",
-            ModelWarning,
-            stacklevel=2,
+            f" than rtol = {self.choice.rtol:g}; the loads at the cuts were found by elimination instead"
         )
         self._direct("thomas")
         return Solved(taken, self.residual(), "thomas")

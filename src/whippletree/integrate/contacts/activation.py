@@ -8,7 +8,6 @@ are struck at one moment and move each other share a complementarity problem, co
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -21,7 +20,7 @@ from ...dynamics.constraints.consistency import pulled_motions
 from ...dynamics.constraints.jacobian import rows_of
 from ...dynamics.kinematics import kinematics
 from ...dynamics.loads.joints import wrenches_of
-from ...errors import ModelWarning
+from ...errors import warn
 from ...model import Constraint, Pose, constraint_kind
 from ...model.pose import Vector, quaternion_from_matrix
 from ...result.records import Change
@@ -312,7 +311,7 @@ def _held_back(G: np.ndarray, v: np.ndarray, contacts: Sequence[Struck], p: np.n
 def refuse(b: ConstraintState, name: str, t: float, why: str) -> None:
     """Say so; the motion goes on without it."""
     b.refused.add(name)
-    warnings.warn(f"temporary '{name}' is not activated at t = {t:.6g} s: {why}", ModelWarning, stacklevel=2)
+    warn(f"temporary '{name}' is not activated at t = {t:.6g} s: {why}")
     b.note(Change(name, "refused", t, np.zeros(6), 0.0, None, None, why))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ...dynamics.inputs import body_of
 from ...dynamics.registry import ALGORITHMS
 from ...dynamics.stepping.samples import LOSS, TIME
 from ...dynamics.stepping.stabilization import PROJECTION
-from ...errors import ModelWarning, SimulationError
+from ...errors import SimulationError, warn
 from ...result.spans import sampled
 from ..quasi_static import quasi_static_rows
 from .output_samples import samples_of
@@ -26,7 +25,7 @@ class Accuracy:
     """Looks at the samples of rows as they come, and certifies those that lost too many digits."""
 
     def __init__(self, task: Task, tau: Any) -> None:
-        self.task, self.tau, self.seen, self.warning = task, tau, 1, ""
+        self.task, self.tau, self.seen, self.warned = task, tau, 1, False
         self.lost_at: int | None = None  # the row whose interval has an evaluation that is lost
         self.name = choose(task.system, task.algorithm)
         by = ALGORITHMS[self.name]
@@ -53,10 +52,6 @@ class Accuracy:
             if self.limit < loss < most:
                 self._certify(p, udot, float(loss), float(t), rows.start + row)
 
-    def attrs(self) -> dict[str, str]:
-        """For the Result: what was warned of."""
-        return {"warning": self.warning} if self.warning else {}
-
     def _certify(self, p: Any, udot: np.ndarray, loss: float, t: float, row: int) -> None:
         system, task = p.system, self.task
         try:
@@ -79,11 +74,11 @@ class Accuracy:
             task.system.workspaces.found["certified run", self.name] = True
         if task.samples[0, LOSS] > 0.0:  # a large system
             task.samples[0, LOSS] = max(self.limit, task.samples[0, LOSS])
-        if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warning:
+        if worst > max(task.rtol, promised(system) if system.flexible else 0.0) and not self.warned:
             reported = (
                 f"accelerations of '{system.name}' by '{self.name}' are exact to {worst:.1e} only at t = {t:.6g} s"
             )
             where = system.mechanical(body_of(system, "u", j))
             hint = f"worse than rtol = {task.rtol:g}; run['residual'] has the bound of each output interval"
-            self.warning = f"{reported}, {where}: {hint}"
-            warnings.warn(self.warning, ModelWarning, stacklevel=6)  # the caller of simulate
+            self.warned = True
+            warn(f"{reported}, {where}: {hint}")

@@ -183,6 +183,8 @@ class Checkpoint:
             task.samples[1:row] = samples[1:row]
         if ahead is not None and ahead.shape == task.samples[row : row + len(ahead)].shape:
             task.samples[row : row + len(ahead)] = ahead
+        before, here = kept.warnings(), list(task.warnings)
+        task.warnings[:] = dict.fromkeys([*before, *here])
         self.mark()
         self.until = float(task.t[rows - 1])
         return None

@@ -6,7 +6,6 @@ measured against the largest of the state, or against what single forces would c
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...dynamics.functions import bias_force, forward_dynamics, mass_matrix
 from ...dynamics.inputs import body_of
 from ...dynamics.loads.applied import loads
 from ...dynamics.registry import ALGORITHMS, AUTO, able_to_solve, find
-from ...errors import ModelError, ModelWarning, SimulationError
+from ...errors import ModelError, SimulationError, warn
 from ...model.check import known
 from ...result.spans import parts
 from ...system.system import System
@@ -78,7 +77,7 @@ class CrossCheck:
         if self.action == "stop":
             raise SimulationError(**words)
         if self.disagreed == 1:
-            warnings.warn(str(SimulationError(**words)), ModelWarning, stacklevel=6)  # the caller of simulate
+            warn(str(SimulationError(**words)))
 
     def attrs(self) -> dict[str, Any]:
         """For the Result: rows checked, by what, how many of them disagree, and the worst difference over

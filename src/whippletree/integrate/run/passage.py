@@ -67,7 +67,8 @@ class Crossing(NamedTuple):
     def words(self) -> str:
         """Who loses how much."""
         some = ", ".join(f"'{name}'" for name in self.loops[:4]) + (" and others" if len(self.loops) > 4 else "")
-        return f"{some} lose rank at t = {self.t:.6g} s, {self.rank} of {self.nearby}"
+        lose = "lose" if len(self.loops) > 1 else "loses"
+        return f"{some} {lose} rank at t = {self.t:.6g} s, {self.rank} of {self.nearby}"
 
 
 def polynomial(low: float, high: float, coefficients: np.ndarray, t: float) -> np.ndarray:

@@ -6,11 +6,9 @@ a passage would follow by their drift. The least singular value falls and rises 
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ...errors import ModelWarning
+from ...errors import warn
 from .passage import LARGEST, Weakness, lowest
 from .passages import AWAY, vary
 from .task import Task
@@ -54,6 +52,7 @@ class RankWatch:
         if least < max(NEARLY * sizes.max(), WEAK * self.weak.first) ** 2:
             self.warned = True
             _, loops = self.weak.lost(when, before, sizes.max())
-            names = ", ".join(f"'{name}'" for name in loops[:4])
-            reported = f"loops of '{self.system.name}' lose rank near t = {when:.6g} s ({names}), or nearly"
-            warnings.warn(f"{reported}: {self.why}", ModelWarning, stacklevel=6)
+            names = ", ".join(f"'{name}'" for name in loops[:4]) + (", ..." if len(loops) > 4 else "")
+            lose = "loops of '{}' lose" if len(loops) > 1 else "a loop of '{}' loses"
+            reported = f"{lose.format(self.system.name)} rank near t = {when:.6g} s ({names}), or nearly"
+            warn(f"{reported}: {self.why}")

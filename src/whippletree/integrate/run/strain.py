@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ...errors import ModelWarning
+from ...errors import warn
 from .task import Task
 
 SMALL = 0.01  # strain up to which stiffness and shapes are linear enough: metals yield before
@@ -33,9 +31,7 @@ class StrainWatch:
         if past:
             t, name, much = min(past)
             self.reported = True
-            warnings.warn(
+            warn(
                 f"flexible body '{name}' is strained by {much:.3g} at t = {t:.6g} s, by more than {SMALL:g}: its modes "
-                "are linear, and hold for small strain",
-                ModelWarning,
-                stacklevel=5,  # the caller of simulate
+                "are linear, and hold for small strain"
             )

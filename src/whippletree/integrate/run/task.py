@@ -25,7 +25,7 @@ import numpy as np
 from ...dynamics.accuracy.trust import loss_limit
 from ...dynamics.stepping.samples import LOSS, TIME, sample_rows
 from ...dynamics.stepping.stabilization import PROJECTION, Stabilization
-from ...errors import SimulationError
+from ...errors import SimulationError, warnings_so_far
 from ...system.system import System
 
 SMALL = 400  # degrees of freedom: samples of more are kept beyond the limit only, lest they double a run's memory
@@ -48,7 +48,8 @@ class Task(NamedTuple):
     atol: float
     samples: np.ndarray  # (T, 2 + nq + 2 nu)  of each row the evaluation that lost most digits: evaluations.py
     step: float  # the step of a fixed-step method, the largest step of an adaptive one (s)
-    stabilization: Stabilization = PROJECTION
+    stabilization: Stabilization
+    warnings: list[str]  # of the run so far: errors.warn
 
 
 def make_task(
@@ -57,7 +58,8 @@ def make_task(
     """A Task that starts at the first time from q and u; ``more``: tau, call, rtol, atol, step and stabilization."""
     Q, U, W = np.empty((t.size, system.nq)), np.empty((t.size, system.nu)), np.empty(t.size)
     Q[0], U[0], W[0] = q, u, 0.0
-    options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10} | more
+    options: dict[str, Any] = {"tau": np.zeros(system.nu), "call": 0, "rtol": 1e-8, "atol": 1e-10}
+    options |= {"stabilization": PROJECTION, "warnings": warnings_so_far()} | more
     y = np.concatenate([q, u, [0.0]])
     options["samples"] = no_samples(system, algorithm, t.size)
     return Task(system, algorithm, integrator, start=float(t[0]), y=y, first=1, t=t, Q=Q, U=U, W=W, **options)
