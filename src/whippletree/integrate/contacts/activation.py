@@ -167,11 +167,9 @@ def _warn_of_sequence(b: ConstraintState, names: Sequence[str], t: float) -> Non
     if not b.in_sequence:
         b.in_sequence = True
         some = ", ".join(f"'{name}'" for name in names)
-        warnings.warn(
+        warn(
             f"contacts {some} are struck one after the other at t = {t:.6g} s, the fastest first: no impulse was found "
-            "that they share; velocities afterwards may depend on the order in which they are declared",
-            ModelWarning,
-            stacklevel=2,
+            "that they share; velocities afterwards may depend on the order in which they are declared"
         )
 
 
