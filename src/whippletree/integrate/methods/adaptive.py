@@ -206,6 +206,12 @@ def march(
         c[ROW] = row
         if row == stop or done == steps:
             return GOING
+        if c[STALE] != 0.0:  # behind a mark, where y' may jump
+            mechanism.rates(m, x, c[step_size.TIME], y, f)
+            c[EVALUATIONS] += 1.0
+            if not mechanism.served(x):
+                return PLAN
+            c[STALE] = 0.0
         accepted, h, ends, end, mark, aside = False, 0.0, False, until, math.inf, 0.0
         for j in range(ny):
             put(K, j, get(f, j))
@@ -262,9 +268,7 @@ def march(
             row += 1
             keep_sample(sample, samples, row)
         done += 1
-        if ends and end == mark:
-            mechanism.rates(m, x, mark, y, f)
-            c[EVALUATIONS] += 1.0
+        c[STALE] = 1.0 if ends and end == mark else 0.0
         if not mechanism.served(x):
             c[STALE] = 1.0
             return PLAN
