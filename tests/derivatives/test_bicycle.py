@@ -70,3 +70,29 @@ def test_response_of_the_bicycle_is_that_of_a_run(system):
     steer = linear.response(t, x0=x0)[:, linear.names.states.index("steer.q")]
     assert np.abs(run["steer.q"] - steer).max() < 20 * push**2
     assert np.abs(steer).max() > 0.1 * push
+
+
+def test_a_motor_without_a_limit_has_slopes():
+    m = wt.Model("pendulum")
+    m.body("bob", mass=1.0, com=(0, 0, -1))
+    m.joint("hinge", "revolute", m.ground, "bob", axis="y")
+    m.force("drive", "motor", joint="hinge", torque=2.0, kp=3.0, position=0.1, kd=0.5, velocity=0.0)
+    slopes = wt.forward_dynamics_derivatives(m.compile(), [0.3], [0.1])
+    assert slopes.dq[0, 0] == pytest.approx(-9.81 * np.cos(0.3) - 3.0, rel=1e-12)
+    assert slopes.du[0, 0] == pytest.approx(-0.5, rel=1e-12)
+
+
+def test_flexible_bodies_under_forces_and_a_constraint_have_slopes():
+    m = wt.Model("strip")
+    m.flexible(
+        "strip", wt.beam(1.0, section="tube", radius=0.02, wall=0.002, E=70e9, rho=2700.0, elements=3).modes(count=2)
+    )
+    m.joint("root", "revolute", m.ground, "strip", axis="y", stiffness=2.0)
+    m.body("hub", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.joint("tip", "revolute", "strip/tip", "hub", axis="y")
+    m.constraint("rope", "distance", body="hub", to_at=(0, 0, 1.0), at=(0, 0, 0.1), length=1.5)
+    system = m.compile()
+    start = wt.assemble(system)
+    one = wt.forward_dynamics_derivatives(system, start.q, start.u)
+    many = wt.forward_dynamics_derivatives(system, start.q[None], start.u[None])
+    assert np.abs(one.dq - many.dq[0]).max() <= 1e-9 * np.abs(one.dq).max()

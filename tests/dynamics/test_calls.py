@@ -286,3 +286,16 @@ def test_the_benchmark_of_calls_agrees_with_pinocchio():
     assert {row.states for row in result.rows} == {1, 4096}
     assert all(row.differences["pinocchio"] < AGREE for row in result.rows)
     assert {row.question for row in result.rows} >= {"forward", "kinematics", "jacobian", "energy"}
+
+
+@pytest.mark.parametrize("call", [wt.forward_dynamics, wt.bias_force, wt.applied_force])
+@pytest.mark.parametrize(("states", "times"), [(3, 2), (1, 3), (3, 5), (0, 3)])
+def test_times_that_do_not_fit_the_states_are_refused(call, states, times):
+    """No states: one, without the axis of a batch."""
+    m = wt.Model("pendulum")
+    m.body("bob", mass=1.0, com=(0, 0, -1))
+    m.joint("hinge", "revolute", m.ground, "bob", axis="y")
+    m.force("drive", "motor", joint="hinge", torque=wt.Ramp(1.0))
+    x = np.zeros((states, 1)) if states else np.zeros(1)
+    with pytest.raises(wt.ModelError, match="t does not fit the states"):
+        call(m.compile(), x, x, t=np.linspace(0.1, 0.3, times))

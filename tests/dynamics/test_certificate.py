@@ -462,3 +462,24 @@ def test_random_loops_do_not_branch(family):
     for seed in range(5):
         system, q, u = random_loops(np.random.default_rng([seed, 3]), family)[:3]
         assert not wt.forward_dynamics(system, q, u, certificate=True)[1].branches, seed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_loss_that_one_pose_affords_is_not_allowed_in_others(seed):
+    """Light links under a heavy tip: errors of the same loss differ by a million times from pose to pose."""
+    rng = np.random.default_rng([8, seed])
+    masses = np.append(10.0 ** rng.uniform(-5, -0.5, 6), 200.0)
+    m, parent = wt.Model("light chain"), "ground"
+    for n, mass in enumerate(masses):
+        m.body(f"b{n}", mass=mass, com=tuple(rng.normal(size=3)), inertia=tuple(0.1 * mass * rng.uniform(1, 1.5, 3)))
+        kind = str(rng.choice(["revolute", "universal", "spherical"]))
+        m.joint(f"j{n}", kind, parent, f"b{n}", at=tuple(rng.normal(size=3)))
+        parent = f"b{n}"
+    system = m.compile()
+    for q, u in zip(*random_states(system, 20, rng)[:2], strict=True):
+        tau = rng.normal(size=system.nu)
+        plain = wt.forward_dynamics(system, q, u, tau)
+        right = wt.forward_dynamics(system, q, u, tau, certificate=True)[0]
+        alone = [wt.forward_dynamics(system, q, 0 * u, f, certificate=True)[0] for f in (0 * tau, tau)]
+        scale = max(np.abs(x).max() for x in (right, *alone, np.square(u)))
+        assert np.abs(plain - right).max() < 1e-9 * scale

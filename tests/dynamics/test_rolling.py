@@ -354,3 +354,22 @@ def test_files_hold_them(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again.compile()
+
+
+@pytest.mark.parametrize("slip", ["none", "side"])
+def test_a_rim_that_is_all_tyre_keeps_its_heading(slip):
+    """As the tyre grows to the whole radius nothing jumps: a wheel is no ball."""
+    found = []
+    for tyre in (0.3 * (1 - 1e-9), 0.3):
+        m = wt.Model("wheel")
+        m.body("wheel", mass=1.0, inertia=(0.02, 0.03, 0.02))
+        m.joint("flight", "free", m.ground, "wheel")
+        m.constraint("floor", "roll", body="wheel", radius=0.3, axis="y", tyre=tyre, slip=slip)
+        system = m.compile()
+        yaw, lean = 0.4, 0.15  # halves
+        turn = np.array([np.cos(yaw) * np.cos(lean), np.cos(yaw) * np.sin(lean), np.sin(yaw) * np.sin(lean), 0.0])
+        turn[3] = np.sin(yaw) * np.cos(lean)
+        start = wt.assemble(system, {"flight": [0, 0, 0.3, *turn]}, [1.0, 2.0, 3.0, 0.5, -0.7, 0.2])
+        found.append((start.u, wt.forward_dynamics(system, start.q, start.u)))
+    for limit, whole in zip(*found, strict=True):
+        assert np.abs(limit - whole).max() < 1e-6 * np.abs(whole).max()

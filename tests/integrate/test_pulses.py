@@ -76,3 +76,13 @@ def test_a_joint_stop_just_before_the_turning_point_is_met(integrator, depth):
     most = 10.0 - depth + (-9.81 + np.sqrt(9.81**2 + 1e6 * speed**2)) / 1e6  # m g x = m v^2 / 2 - k x^2 / 2
     assert run["rail.q"].max() == pytest.approx(most, abs=6e-5)  # between rows: 430 m/s^2 (1 ms)^2 / 8
     assert np.abs(run["energy.balance"]).max() < 1e-5
+
+
+@pytest.mark.parametrize("output", ["hinge.q", "energy.kinetic", lambda t, q, u: t - 0.013])
+def test_events_of_flexible_bodies(output):
+    m = wt.Model("strip")
+    m.flexible("strip", wt.beam(1.0, section="rectangle", width=0.02, height=0.01, E=70e9, rho=2700.0).modes(count=2))
+    m.joint("hinge", "revolute", m.ground, "strip", axis="y")
+    value = 0.0 if callable(output) else 1e-4
+    run = wt.simulate(m.compile(), 0.05, events=[wt.Event("met", output, value)])
+    assert [e.name for e in run.events] == ["met"]

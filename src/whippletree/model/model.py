@@ -220,7 +220,7 @@ class Model:
         return made
 
     def temporary(self, constraint: Constraint | str, *, where: str | None = None, **parameters: Any) -> Temporary:
-        """Let a constraint are activated and released in runs: the parameters are the fields of :class:`Temporary`.
+        """Let a constraint be activated and released in runs: the parameters are the fields of :class:`Temporary`.
 
         >>> m = Model("berth")
         >>> grip = m.constraint("grip", "latch", body="satellite", to="hand")

@@ -12,7 +12,7 @@ import numpy as np
 from ...algebra.spatial import add, dot, load6, store6
 from ...compiler.function_pointers import PUSH, call_flexible
 from ...compiler.lanes import entry, get, kernel, put, scratch, take, view
-from ...errors import SimulationError
+from ...errors import ModelError, SimulationError
 from ...kernels import blocks, kinematics
 from ...kernels.forces import apply_forces
 from ...kernels.signals import evaluate_signals
@@ -122,6 +122,9 @@ def signals(system: System, t: Any) -> np.ndarray:
 
 def tiled_signals(system: System, t: Any, q: np.ndarray) -> np.ndarray:
     """The same, one row for each of the states q."""
+    if np.ndim(t) > q.ndim - 1 or (np.ndim(t) and len(t) != len(q)):
+        expected = "one time" if q.ndim == 1 else f"one time, or one for each of the {len(q)} states"
+        raise ModelError("t does not fit the states", expected=expected, got=f"times of shape {np.shape(t)}")
     S = signals(system, t)
     if q.ndim == S.ndim:
         return S
