@@ -464,20 +464,23 @@ def test_random_loops_do_not_branch(family):
         assert not wt.forward_dynamics(system, q, u, certificate=True)[1].branches, seed
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.filterwarnings("ignore::whippletree.errors.ModelWarning")
+@pytest.mark.parametrize("seed", [31, 0, 1])
 def test_a_loss_that_one_pose_affords_is_not_allowed_in_others(seed):
-    """Light links under a heavy tip: errors of the same loss differ by a million times from pose to pose."""
+    """Light links under a heavy tip, straight or bent: errors of the same loss differ by a million times."""
     rng = np.random.default_rng([8, seed])
-    masses = np.append(10.0 ** rng.uniform(-5, -0.5, 6), 200.0)
+    masses = np.append(10.0 ** rng.uniform(-rng.uniform(3, 9), 0, rng.integers(3, 8)), 10.0 ** rng.uniform(0, 4))
     m, parent = wt.Model("light chain"), "ground"
     for n, mass in enumerate(masses):
-        m.body(f"b{n}", mass=mass, com=tuple(rng.normal(size=3)), inertia=tuple(0.1 * mass * rng.uniform(1, 1.5, 3)))
-        kind = str(rng.choice(["revolute", "universal", "spherical"]))
-        m.joint(f"j{n}", kind, parent, f"b{n}", at=tuple(rng.normal(size=3)))
+        m.body(f"b{n}", mass=mass, com=(0.5, 0, 0), inertia=(1e-3 * mass, 0.08 * mass, 0.08 * mass))
+        kind, axis = str(rng.choice(["revolute", "spherical", "universal"])), {"axis": "z"}
+        m.joint(f"j{n}", kind, parent, f"b{n}", at=(float(n > 0), 0, 0), **(axis if kind == "revolute" else {}))
         parent = f"b{n}"
     system = m.compile()
-    for q, u in zip(*random_states(system, 20, rng)[:2], strict=True):
-        tau = rng.normal(size=system.nu)
+    for _ in range(25):
+        bend, speed, push = 10.0 ** rng.uniform((-4, -2, -3), (0.3, 3, 4))
+        q, u, tau = wt.advance(system, system.q0, bend * rng.normal(size=system.nu)), *rng.normal(size=(2, system.nu))
+        u, tau = speed * u, push * tau
         plain = wt.forward_dynamics(system, q, u, tau)
         right = wt.forward_dynamics(system, q, u, tau, certificate=True)[0]
         alone = [wt.forward_dynamics(system, q, 0 * u, f, certificate=True)[0] for f in (0 * tau, tau)]
