@@ -44,6 +44,8 @@ BALANCED, PUSHED = 0.15, 0.3  # shares of states near balance, and of those unde
 COMBINED = 0.07
 LATER = 10_000_000  # seeds below draw what they always drew: some of them were once wrong
 CALLED = 0.2  # share of systems whose other calls are judged
+LATEST = 40_000_000  # from this seed on, WANDERED of the systems are first called in WALK other poses
+WANDERED, WALK = 0.3, 12
 
 
 def draw(seed):
@@ -57,7 +59,9 @@ def draw(seed):
         while True:
             try:
                 drawn = _loaded(Drawn(kind, *_drawn(kind, rng, later)), more)
-                return _among_others(drawn, np.random.default_rng([seed, 415])) if later else drawn
+                drawn = _among_others(drawn, np.random.default_rng([seed, 415])) if later else drawn
+                wanders = seed >= LATEST and np.random.default_rng([seed, 88]).random() < WANDERED
+                return drawn._replace(before="elsewhere", elsewhere=None) if wanders else drawn
             except (ModelError, np.linalg.LinAlgError):
                 continue
 
@@ -276,6 +280,15 @@ def call_before(drawn, name):
         wt.forward_dynamics(system, q, 100.0 * u, tau, algorithm=name)
     elif drawn.before == "balanced":
         wt.forward_dynamics(system, q, u, balance(drawn), algorithm=name)
+    elif drawn.before == "elsewhere":
+        rng = np.random.default_rng(q.size)
+        for bend in 10.0 ** rng.uniform(-4, 0.3, WALK):
+            with contextlib.suppress(ModelError, SimulationError):
+                there = wt.advance(system, q, bend * rng.normal(size=u.size))
+                if system.constraints.count:
+                    there = wt.assemble(system, there).q
+                push = 10.0 ** rng.uniform(-3, 4) * rng.normal(size=u.size)
+                wt.forward_dynamics(system, there, 0.0 * u, push, algorithm=name)
     elif drawn.before == "in a batch":
         Q, T = np.tile(q, (3, 1)), np.tile(tau, (3, 1))
         wt.forward_dynamics(system, Q, np.array([0.0 * u, 10.0 * u, u]), T, algorithm=name)
