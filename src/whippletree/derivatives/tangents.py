@@ -137,7 +137,7 @@ def differentiate(memory, buffer, q, u, udot, lam, signals, wrenches, directions
             add_wrenches(m, k, wrenches[s], wrench)
             constrain(m, E, k, now, coordinates, velocities, c)
             press(m, E, k, c, lam[s], wrench, total)
-            balance(m, k, motion, wrench, f, x, needed)
+            balance(m, k, False, motion, wrench, f, x, needed)
             for j in range(m.nu):
                 write(out, s, j, first, count, get(needed, j) - get(total, j))
             for r in range(E.nr):

@@ -50,7 +50,7 @@ def residuals(memory, buffer, q, u, forces, signals, udot, lam, out):
         a, b, _, _, _, _ = ends_of_row(E, r)
         store6(wrench, a, axpy(lam[r], load6(c.w, 2 * r), load6(wrench, a)))
         store6(wrench, b, axpy(lam[r], load6(c.w, 2 * r + 1), load6(wrench, b)))
-    balance(m, k, motion, wrench, f, x, needed)
+    balance(m, k, False, motion, wrench, f, x, needed)
     for r in range(E.nr):
         a, b, i, first, j, second = ends_of_row(E, r)
         left = get(c.gamma, r) - dot(load6(c.w, 2 * r), load6(x, a)) - dot(load6(c.w, 2 * r + 1), load6(x, b))

@@ -21,7 +21,7 @@ from .loop_operations import OF_BODY, OF_DOF
 # frame, columns, velocity and bias acceleration of a body, by the kind of its joint
 OF_KINEMATICS = {code: KINDS[name].operations for name, code in CODES.items()}
 LOSS = 4, 16  # the loss of digits: of a body, and of a degree of freedom
-BALANCE = 229, 25  # Newton-Euler forces: of a body, and of a DOF
+BALANCE = 141, 25  # Newton-Euler forces: of a body, and of a DOF
 MASS = (
     8,
     79,

@@ -126,7 +126,7 @@ def reactions_of_rows(m, k, plan, w, r, lam):
 @kernel
 def lacks(m, k, tau, wrench, udot, f, x, r):
     """r: the joint force that u' takes less tau"""
-    balance(m, k, udot, wrench, f, x, r)
+    balance(m, k, False, udot, wrench, f, x, r)
     for j in range(m.nu):
         put(r, j, get(r, j) - get(tau, j))
 

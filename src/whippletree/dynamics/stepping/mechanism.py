@@ -206,7 +206,7 @@ def hold(p):
 def drive(p, u, udot):
     """u' of prescribed motions; returns the power that they take"""
     m, F = p.m, p.F
-    balance(m, p.k, udot, p.wrench, p.f, p.y, p.needed)
+    balance(m, p.k, False, udot, p.wrench, p.f, p.y, p.needed)
     power = get(p.k.v, 0)
     for n in range(F.nf):
         if F.kind[n] == MOTION:
@@ -279,7 +279,7 @@ def follow(x, p, q, udot, n):
     """Quasi-static modes go to where their stiffness holds the loads there were"""
     m = p.m
     if p.F.ndriven == 0:  # else drive has done so
-        balance(m, p.k, udot, p.wrench, p.f, p.y, p.needed)
+        balance(m, p.k, False, udot, p.wrench, p.f, p.y, p.needed)
     for j in range(m.nu):
         put(p.needed, j, get(p.needed, j) - get(p.total, j))
     for i in range(1, m.nb):

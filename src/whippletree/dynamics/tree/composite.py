@@ -143,7 +143,7 @@ def back_substitute(m, M, x):
 @kernel
 def solve(m, k, tau, wrench, w, udot):
     """M udot = tau - bias. Returns the loss: how many roundings of the terms of M_jj the least pivot may be off by"""
-    balance(m, k, w.zero, wrench, w.f, w.x, udot)
+    balance(m, k, True, w.zero, wrench, w.f, w.x, udot)
     for j in range(m.nu):
         put(udot, j, get(tau, j) - get(udot, j))
     fill_mass_matrix(m, k, w.bodies, w.M)

@@ -151,7 +151,7 @@ def torques(memory, q, u, motion, time, tau, start, stop):
             put(load.total, j, 0.0)
         apply_load(m, F, k, coordinates, velocities, wrench, signals_of(F, time, s, load.signals), load)
         out = blocks.target(tau, block.out)
-        balance(m, k, udot, load.wrench, f, x, out)
+        balance(m, k, False, udot, load.wrench, f, x, out)
         for j in range(m.nu):
             put(out, j, get(out, j) - get(load.total, j))
         blocks.scatter(out, s, tau)

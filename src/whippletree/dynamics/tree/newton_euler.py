@@ -48,8 +48,8 @@ def force_needed(m, k, i, a):
 
 
 @kernel
-def balance(m, k, udot, wrench, f, x, tau):
-    """tau that gives udot"""
+def balance(m, k, placed, udot, wrench, f, x, tau):
+    """tau that gives udot; from the inertias of k if they are ``placed``, as those that the mass matrix is made of"""
     for n in range(6):
         put(x, n, 0.0)
     for i in range(1, m.nb):  # ground to tips: a = b + x, f = I a + v x* I v - wrench
@@ -61,7 +61,11 @@ def balance(m, k, udot, wrench, f, x, tau):
         for j in range(m.dof[i], m.dof[i + 1]):
             xi = sp.axpy(get(udot, j), sp.load6(k.S, j), xi)
         sp.store6(x, i, xi)
-        fi = force_needed(m, k, i, sp.add(sp.load6(k.b, i), xi))
+        a = sp.add(sp.load6(k.b, i), xi)
+        if placed:
+            fi = sp.rigid_force(m.mass[i], sp.load3(k.h, i), sp.load6(k.J, i), a, sp.load6(k.v, i))
+        else:
+            fi = force_needed(m, k, i, a)
         if wrench.shape[0] > 0:
             fi = sp.sub(fi, sp.load6(wrench, i))
         sp.store6(f, i, fi)
@@ -94,7 +98,7 @@ def torques(memory, q, u, motion, tau, start, stop):
         place_and_move_frames(m, blocks.gather(q, s, block.q), blocks.gather(u, s, block.u), k)
         udot, wrench = blocks.split_wrench(m, blocks.gather(motion, s, block.x))
         out = blocks.target(tau, block.out)
-        balance(m, k, udot, wrench, f, x, out)
+        balance(m, k, False, udot, wrench, f, x, out)
         blocks.scatter(out, s, tau)
         total += blocks.checksum(out) + blocks.unit_check(k)
     return total

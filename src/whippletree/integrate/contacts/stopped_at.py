@@ -9,12 +9,12 @@ the rim ever faster. A ball on a sphere has no normal at the centre of that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...dynamics.kinematics import kinematics
 from ...errors import SimulationError
-from ...model import Roll
 from ...result.records import Change
 from ...system.system import System
 
@@ -25,9 +25,8 @@ MANY, RECENT = 10, 1e-3  # changes in that share of the run
 
 def stopped_at(system: System, changes: Sequence[Change], t: float, q: np.ndarray, what: str) -> SimulationError | None:
     """The error that names the contact at which the motion of a system stops at t, pose q, if there is one."""
-    for name, c in system.held.items():
-        if not isinstance(c, Roll):
-            continue
+    rolling: dict[str, Any] = {name: c for name, c in system.held.items() if hasattr(c, "radius")}
+    for name, c in rolling.items():
         k = kinematics(system, q)
         R = k.rotation(c.to) @ c.to_at.rotation()
         there = k.position(c.to) + k.rotation(c.to) @ np.array(c.to_at.position)

@@ -148,7 +148,7 @@ def residual(x, t, s, out):
         mechanism.impose(x, t, s.q1, s.u1)
     place_and_move(m, s.q1, s.u1, p.k)
     power = mechanism.load(p, t, s.q1, s.u1)
-    balance(m, p.k, s.udot1, p.wrench, s.f, s.x, out)
+    balance(m, p.k, False, s.udot1, p.wrench, s.f, s.x, out)
     for j in range(m.nu):
         put(out, j, get(out, j) - get(p.total, j))
     if F.ndriven > 0:
