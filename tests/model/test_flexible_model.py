@@ -309,7 +309,7 @@ def test_a_strain_that_is_not_small_is_reported_once(modes):
     assert len(reported) == 1
     assert str(reported[0].message) == (
         "flexible body 'arm' is strained by 0.012 at t = 1.5 s, by more than 0.01: "
-        "its modes are linear, and hold for small strain"
+        "its modes are linear, and hold for small strain and rotation"
     )
 
 

@@ -130,6 +130,11 @@ class Modes:
         eta = self._coordinates(eta)
         return abs(eta) @ self.strain if self.beam is None else self.beam.largest(eta)
 
+    def largest_rotation(self, eta: Any) -> np.ndarray:
+        """The largest rotation of a node by the deformation (rad), (...) for eta (..., nm)."""
+        turned = np.einsum("nxa,...a->...nx", self.psi, self._coordinates(eta))
+        return np.asarray(np.linalg.norm(turned, axis=-1).max(axis=-1, initial=0.0))
+
     def referenced(self, to: str) -> Modes:
         """The same motion seen from a frame that is fixed to another node.
 

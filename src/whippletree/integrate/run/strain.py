@@ -8,6 +8,7 @@ from ...errors import warn
 from .task import Task
 
 SMALL = 0.01  # strain up to which stiffness and shapes are linear enough: metals yield before
+STEEP = 0.3  # rad, by which a node is rotated: a slender beam deflects by 5 % too much there, its strain being small
 
 
 class StrainWatch:
@@ -21,17 +22,21 @@ class StrainWatch:
         if self.reported or rows <= self.seen:
             return
         system, new = self.task.system, slice(self.seen, rows)
-        past: list[tuple[float, str, float]] = []
+        past: list[tuple[float, str, str]] = []
         for name, flexible in system.model.flexibles.items():
-            strain = flexible.modes.largest_strain(self.task.Q[new, system.q_index(name)])
-            if (strain > SMALL).any():
-                n = int(np.argmax(strain > SMALL))
-                past.append((float(self.task.t[new][n]), name, float(strain[n])))
+            eta, modes = self.task.Q[new, system.q_index(name)], flexible.modes
+            for much, limit, what in (
+                (modes.largest_strain(eta), SMALL, "strained by {0:.3g}"),
+                (modes.largest_rotation(eta), STEEP, "bent or twisted by {0:.3g} rad"),
+            ):
+                if (much > limit).any():
+                    n = int(np.argmax(much > limit))
+                    past.append((float(self.task.t[new][n]), name, f"{what.format(much[n])} %s by more than {limit:g}"))
         self.seen = rows
         if past:
-            t, name, much = min(past)
+            t, name, reported = min(past)
             self.reported = True
             warn(
-                f"flexible body '{name}' is strained by {much:.3g} at t = {t:.6g} s, by more than {SMALL:g}: its modes "
-                "are linear, and hold for small strain"
+                f"flexible body '{name}' is {reported % f'at t = {t:.6g} s,'}: its modes are linear, and hold for "
+                "small strain and rotation"
             )
